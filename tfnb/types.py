@@ -38,7 +38,7 @@ class DType:
     `enum` the number of the type in TensorFlow's protobufs.
     """
 
-    __slots__ = ("cl", "enum", "kind", "name", "np", "size")
+    __slots__ = ("_limits", "cl", "enum", "kind", "name", "np", "size")
 
     def __init__(self, name: str, np_type: npt.DTypeLike, cl: str, enum: int, kind: str) -> None:
         self.name = name
@@ -47,6 +47,7 @@ class DType:
         self.enum = enum
         self.kind = kind
         self.size = self.np.itemsize
+        self._limits = _limits(self.np, kind)
 
     @property
     def is_floating(self) -> bool:
@@ -106,20 +107,17 @@ class DType:
     @property
     def min(self) -> Any:
         """The smallest value. Raises `DTypeError` unless it is an integer or a float."""
-        return self._limits().min
+        return self._within()[0]
 
     @property
     def max(self) -> Any:
         """The largest value. Raises `DTypeError` unless it is an integer or a float."""
-        return self._limits().max
+        return self._within()[1]
 
-    def _limits(self) -> Any:
-        if self.is_integer:
-            return np.iinfo(self.np)
-        if self.is_floating:
-            finfo: Any = ml_dtypes.finfo  # has no annotations
-            return finfo(self.np)
-        raise DTypeError(f"{self.name} has no smallest and largest value")
+    def _within(self) -> tuple[Any, Any]:
+        if self._limits is None:
+            raise DTypeError(f"{self.name} has no smallest and largest value")
+        return self._limits
 
     def is_compatible_with(self, other: object) -> bool:
         """Returns whether `other`, anything that `as_dtype` takes, is this dtype."""
@@ -144,6 +142,18 @@ class DType:
 
     def __str__(self) -> str:
         return f"<dtype: '{self.name}'>"
+
+
+def _limits(dtype: np.dtype[Any], kind: str) -> tuple[Any, Any] | None:
+    """Returns the smallest and the largest value of an integer or a float; None for other dtypes."""
+    if kind in "iu":
+        integers = np.iinfo(dtype)
+        return integers.min, integers.max
+    if kind != "f":
+        return None
+    finfo: Any = ml_dtypes.finfo  # has no annotations
+    floats = finfo(dtype)
+    return floats.min, floats.max
 
 
 float32 = DType("float32", np.float32, "float", 1, "f")

@@ -18,7 +18,7 @@ from tfnb.codegen.fusion.group import Cyclic, Group, group
 from tfnb.codegen.fusion.inline import cost, inline
 from tfnb.codegen.fusion.lower import lower
 from tfnb.codegen.fusion.specialize import Specialized, specialize
-from tfnb.codegen.fusion.values import Lowered, loads_of, size_of
+from tfnb.codegen.fusion.values import Lowered, size_of
 from tfnb.codegen.modules import KernelTable
 from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.program_class import ProgramClass
@@ -64,7 +64,7 @@ def compile_cluster(
         return ProgramClass(program, steps, blocks, trace or SizeTrace())
     finally:
         # These results belong to expressions over values of this compilation, which no other compilation uses.
-        for function in (loads_of, size_of, cost):
+        for function in (size_of, cost):
             forget_results(function)
 
 

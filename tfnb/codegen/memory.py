@@ -7,8 +7,10 @@ read 256 bytes past its end.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 __all__ = ["NO_BLOCK", "Block", "plan_arena"]
 
@@ -40,21 +42,78 @@ class _Placed:
     last: int
 
 
+class _Arena:
+    """Places in memory: `places` of live blocks, and `gaps` between them as (size, offset), sorted.
+
+    The memory behind the last place, from `end` on, is no gap. `begins` and `ends` have the gaps by their two borders.
+    """
+
+    def __init__(self) -> None:
+        self.gaps: list[tuple[int, int]] = []
+        self.begins: dict[int, int] = {}
+        self.ends: dict[int, int] = {}
+        self.end = 0
+
+    def take(self, size: int) -> int:
+        """Returns the start of the smallest gap of at least `size` bytes; else the end of the last live block."""
+        k = bisect_left(self.gaps, (size, 0))
+        if k == len(self.gaps):
+            offset, self.end = self.end, self.end + size
+            return offset
+        gap, offset = self.gaps[k]
+        self._remove(gap, offset)
+        self._add(gap - size, offset + size)
+        return offset
+
+    def free(self, size: int, offset: int) -> None:
+        """Makes a place a gap, together with the gaps beside it."""
+        before, after = self.ends.get(offset), self.begins.get(offset + size)
+        if before is not None:
+            self._remove(offset - before, before)
+            size, offset = size + offset - before, before
+        if after is not None:
+            self._remove(after - offset - size, offset + size)
+            size = after - offset
+        if offset + size == self.end:
+            self.end = offset
+        else:
+            self._add(size, offset)
+
+    def _add(self, size: int, offset: int) -> None:
+        if size:
+            insort(self.gaps, (size, offset))
+            self.begins[offset], self.ends[offset + size] = offset + size, offset
+
+    def _remove(self, size: int, offset: int) -> None:
+        del self.gaps[bisect_left(self.gaps, (size, offset))], self.begins[offset], self.ends[offset + size]
+
+
 def plan_arena(blocks: Sequence[Block]) -> tuple[Mapping[Hashable, int], int]:
     """Returns the offset of each block by its key, and the size of the arena, both in bytes."""
     offsets: dict[Hashable, int] = {}
     placed: dict[Hashable, _Placed] = {}
-    total = 0
+    arena, total = _Arena(), 0
+    live: list[tuple[int, int]] = []  # the last step and the number of each live place
+    places: list[_Placed] = []
     for block in sorted(blocks, key=lambda b: b.first):
         size = -(-(block.nbytes + PADDING) // ALIGN) * ALIGN
+        while live and live[0][0] < block.first:
+            last, number = heappop(live)
+            place = places[number]
+            if place.last != last:  # another block has taken the place
+                heappush(live, (place.last, number))
+            else:
+                arena.free(place.size, place.offset)
         reused = next((placed[k] for k in block.reuse if k in placed and _fits(placed[k], block, size)), None)
         if reused is not None:
             reused.first, reused.last = block.first, block.last
             placed[block.key] = reused
             offsets[block.key] = reused.offset
             continue
-        offset = _hole([p for p in placed.values() if p.last >= block.first], size)
+        offset = arena.take(size)
         placed[block.key] = _Placed(offset, size, block.first, block.last)
+        heappush(live, (block.last, len(places)))
+        places.append(placed[block.key])
         offsets[block.key] = offset
         total = max(total, offset + size)
     return offsets, total
@@ -63,15 +122,3 @@ def plan_arena(blocks: Sequence[Block]) -> tuple[Mapping[Hashable, int], int]:
 def _fits(old: _Placed, block: Block, size: int) -> bool:
     # An output that no step reads is still in use in the step that writes it.
     return old.first < block.first == old.last and old.size == size
-
-
-def _hole(live: list[_Placed], size: int) -> int:
-    """Returns the start of the smallest gap of at least `size` bytes; else the end of the last live block."""
-    best: tuple[int, int] | None = None
-    end = 0
-    for p in sorted(live, key=lambda p: p.offset):
-        gap = p.offset - end
-        if gap >= size and (best is None or gap < best[0]):
-            best = (gap, end)
-        end = max(end, p.offset + p.size)
-    return end if best is None else best[1]

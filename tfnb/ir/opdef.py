@@ -227,7 +227,8 @@ class OpDef:
     scalar       (attrs, *Expr) -> Expr or a tuple: elementwise with NumPy broadcasting
     lower        (LowerSite, index tuple, output number) -> Expr: an element as a function of its index
     reduce       (LowerSite) -> ReduceSpec
-    opencl       (KernelSite) -> tuple[KernelCall, ...]: library kernels of `kernels_cl`
+    opencl       (KernelSite) -> tuple[KernelCall, ...]: library kernels of `kernels_cl`. Beside `lower` they serve the
+                 nodes that have so many inputs or outputs that an expression over all of them would be too long
     expand       (op, *inputs) -> Tensor or tuple: a composition of other ops, written as users write it. Beside
                  `alias`, `opencl` or `lower` it rewrites only the nodes that those cannot compute, and returns None
                  for others. Alone, it returns None if only a run knows the shapes; the host then computes the node

@@ -58,6 +58,11 @@ class Planner:
         self.devices = devices
         self.resources = resources
         self.compile_program = compile_program
+        self.outputs = {  # the first cluster that outputs an edge, and the number of the output
+            e: (c, n)
+            for c, cluster in reversed(list(enumerate(clustered.clusters)))
+            for n, e in enumerate(cluster.outputs)
+        }
         self.place: dict[int, int] = {}  # the plan node of each node id, except members of clusters
         self.nodes: list[PlanNode | None] = []
         self.payloads: list[object] = []
@@ -184,11 +189,10 @@ class Planner:
         c = self.clustered.member.get(e.id)
         if c is None and e.id in self.place:
             return self.place[e.id], e.port
-        for k in range(len(self.clustered.clusters)) if c is None else (c,):
-            outputs = self.clustered.clusters[k].outputs
-            if e in outputs:
-                return self.first_cluster + k, outputs.index(e)
-        raise InternalError(f"nothing computes output {e.port}", self.graph.nodes[e.id])
+        if e not in self.outputs:
+            raise InternalError(f"nothing computes output {e.port}", self.graph.nodes[e.id])
+        cluster, number = self.outputs[e]
+        return self.first_cluster + cluster, number
 
     def _control(self, ids: tuple[int, ...], besides: int = -1) -> tuple[int, ...]:
         """The plan nodes for which control inputs wait, except `besides`. A constant or variable has no plan node here

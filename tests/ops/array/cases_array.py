@@ -174,6 +174,7 @@ _JOINS = [
     Case("Concat", (_I(1), [arr(2, 3), arr(2, 0), arr(2, 2)])),
     Case("Concat", (_I(1), [arr(2, 1, 2) for _ in range(9)])),
     Case("Concat", (_I(0), [_TEXT, _TEXT])),
+    Case("Concat", (_I(1), [arr(2, n % 3) for n in range(35)]), note="many"),
     Case("ConcatOffset", (_I(1), [np.array(a, _I) for a in ([2, 3], [2, 0], [2, 5])])),
     Case("ConcatOffset", (_I(0), [np.array([4], _I), np.array([1], _I)])),
     Case("Concat", (_I(0), [arr(0, 2), arr(0, 2)])),
@@ -189,6 +190,7 @@ _JOINS = [
             ([arr()], 0),
             ([arr(0), arr(0)], 1),
             ([ints() for _ in range(5)], 0),
+            ([arr(2) for _ in range(33)], 1),
             ([_TEXT, _TEXT], 0),
         )
     ),
@@ -198,6 +200,7 @@ _JOINS = [
             (arr(2, 3), 2, 0),
             (arr(2, 3), 3, 1),
             (arr(4), 4, 0),
+            (arr(2, 40), 40, 1),
             (arr(0, 2), 2, -1),
             (_TEXT, 2, 0),
         )
@@ -207,6 +210,7 @@ _JOINS = [
         for a, x, n in (
             (0, arr(4, 3), 2),
             (1, arr(2, 6), 3),
+            (1, arr(2, 66), 33),
             (-1, arr(2, 2), 1),
             (0, arr(0, 2), 3),
             (0, _TEXT, 2),
@@ -218,6 +222,7 @@ _JOINS = [
             (arr(5, 2), v(2, 3), 0),
             (arr(2, 6), v(1, -1, 2), 1),
             (arr(4), v(0, 4, dtype=np.int64), -1),
+            (arr(35, 2), v(*[1, 0] * 34, 1), 0),
         )
     ),
 ]

@@ -40,6 +40,8 @@ __all__ = ["Cyclic", "Group", "Member", "group", "is_large", "row_splits"]
 MAX_POINTERS = 20
 MAX_MEMBERS = 16
 MAX_NODES = 800
+MAX_SCALARS = 16  # groups of scalars that a scalar tries to join
+MAX_REACHED = 1000  # groups that are visited to see whether one must run before another
 LARGE = 1 << 17  # bytes
 
 
@@ -195,6 +197,7 @@ class _Grouping:
         self.members, self.facts, self.fuse = members, facts, fuse
         self.uses = Counter([v for m in members for v in m.reads] + [v.value for v in outputs])
         self.groups: list[Group] = []
+        self.scalars: list[Group] = []
         self.home: dict[int, Group] = {}
         self.readers: dict[Value, list[Group]] = {}
         self.reasons: list[WhyNot] = []
@@ -205,6 +208,8 @@ class _Grouping:
             kind = _kind(m)
             target = Group(len(self.groups), kind, m.domain, m.axes if m.reduces else None)
             self.groups.append(target)
+            if kind == "pointwise" and not m.domain:
+                self.scalars.append(target)
             joining = _joined(target, m, self.facts)
             if isinstance(joining, str):
                 raise InternalError(f"{m.definition.label}: {joining}")
@@ -230,7 +235,8 @@ class _Grouping:
             if v.info.size > 1:
                 candidates.update(dict.fromkeys(reversed(self.readers.get(v, [])[-8:])))
         if not m.domain:  # for scalars a launch costs more than the work
-            candidates.update(dict.fromkeys(g for g in reversed(self.groups) if not g.domain and g.kind == "pointwise"))
+            latest = reversed(self.scalars[-MAX_SCALARS:])
+            candidates.update(dict.fromkeys(g for g in latest if g.kind == "pointwise"))
         for g in candidates:
             if g.kind == "copy" or g.kind == "call" and not _is_product(g):
                 continue
@@ -258,12 +264,12 @@ class _Grouping:
         return _joined(replace(g, kind="product", domain=m.domain, results=_taken_over(g)), m, self.facts)
 
     def _reaches(self, g: Group, m: Member) -> bool:
-        """Returns whether a path leads from `g` through another group to `m`."""
+        """Returns whether a path leads from `g` through another group to `m`, or may lead there."""
         goals = {self.home[p].number for p in m.preds} - {g.number}
         stack, visited = list(g.succs), set(g.succs)
         while stack:
             n = stack.pop()
-            if n in goals:
+            if n in goals or len(visited) > MAX_REACHED:
                 return True
             unvisited = self.groups[n].succs - visited
             visited |= unvisited
@@ -412,7 +418,7 @@ def _resolve(
             return "it reads other elements than the ones computed beside it"
         table[load] = expr
         level = max(level, depth)
-    return tuple(substitute(b, table) for b in bodies), level
+    return tuple(substitute(b, table) for b in bodies) if table else bodies, level
 
 
 def _limits(

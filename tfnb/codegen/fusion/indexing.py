@@ -8,6 +8,7 @@ domain given by `extents`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import copysign
 
 from tfnb.ir import scalar as s
 from tfnb.ir.scalar import Expr, const, rebuild, walk
@@ -79,6 +80,7 @@ class Indexing:
         self._bounds: dict[Expr, Bounds] = {}
         self._affine: dict[Expr, Affine] = {}
         self._pure: dict[Expr, bool] = {}
+        self._simplified: dict[Expr, Expr] = {}
 
     def linear(self, idx: Sequence[Expr], shape: Sequence[int]) -> Expr:
         """Returns the row-major position of the element `idx` of an array of `shape`."""
@@ -100,8 +102,10 @@ class Indexing:
 
         A comparison, maximum or minimum that the bounds of its operands decide is replaced by its outcome.
         """
-        simplified: dict[Expr, Expr] = {}
-        for e in walk(root):
+        simplified = self._simplified
+        for e in walk(root, known=simplified.__contains__):
+            if e in simplified:
+                continue
             args = tuple(simplified[a] for a in e.args)
             if e.op == "load":
                 args = tuple(self.build(self.affine(a), a.dtype) for a in args)
@@ -283,6 +287,8 @@ class Indexing:
 
     def _decided(self, e: Expr) -> Expr:
         """Returns `e`, or a simpler expression of the same value if the bounds of the operands decide the value."""
+        if e.op == "add" and _is_zero(e.args[1]) and _is_unchanged_by_zero(e.args[0]):
+            return e.args[0] if e.args[0].op == "add" else e.args[1]
         if e.op == "where" and e.args[0].op == "const":
             return e.args[1] if e.args[0].value else e.args[2]
         if e.op == "where" and e.args[1] is e.args[2]:
@@ -296,6 +302,18 @@ class Indexing:
             if a is not None and b is not None:
                 return _compared(e, a, b)
         return e
+
+
+def _is_zero(e: Expr) -> bool:
+    """Returns whether the expression is the number 0.0, not -0.0."""
+    return e.op == "const" and e.dtype.is_floating and e.value == 0 and copysign(1, e.value) > 0
+
+
+def _is_unchanged_by_zero(e: Expr) -> bool:
+    """Returns whether 0.0 was added already, which makes 0.0 of -0.0.
+
+    A product may be added to 0.0 without being rounded before, so its sum may be -0.0."""
+    return e.op == "add" and _is_zero(e.args[1]) and e.args[0].op != "mul" or e.op == "const" and e.value == 0
 
 
 def _within(bounds: Bounds, dtype: DType) -> Bounds:

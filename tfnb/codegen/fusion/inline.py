@@ -7,7 +7,7 @@ have memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tfnb.caches import remembered
@@ -28,7 +28,7 @@ from tfnb.codegen.fusion.values import (
 )
 from tfnb.codegen.whynot import WhyNot
 from tfnb.ir.kernelcall import TensorInfo
-from tfnb.ir.scalar import PRIMITIVES, SLOW, Expr, const, substitute, walk
+from tfnb.ir.scalar import PRIMITIVES, SLOW, Expr, const, rebuild, substitute, walk
 from tfnb.sizes import same, typical
 
 __all__ = ["cost", "inline", "squeeze"]
@@ -46,7 +46,12 @@ _COSTS = {"const": 0, "index": 0, "local": 0, "arg": 0, "philox": SLOW}
 @remembered("costs of expressions", 8192)
 def cost(e: Expr) -> int:
     """Returns the approximate cost of an expression, in cheap operations."""
-    return sum(p.cost if (p := PRIMITIVES.get(x.op)) else _COSTS.get(x.op, 1) for x in walk(e))
+    return sum(map(_cost, walk(e)))
+
+
+def _cost(e: Expr) -> int:
+    primitive = PRIMITIVES.get(e.op)
+    return primitive.cost if primitive is not None else _COSTS.get(e.op, 1)
 
 
 def inline(lowered: Lowered, fuse: bool = True) -> tuple[list[Definition], list[WhyNot]]:
@@ -73,12 +78,16 @@ class _Inliner:
         self.roots: list[Definition] = []
         self.reasons: list[WhyNot] = []
         self.inlined: dict[Value, Expr] = {}
+        self.indexing: dict[tuple[int, ...], Indexing] = {}
+        self.sizes: dict[Expr, int] = {}  # limits of the number of nodes in the inlined expressions
         self.parts = 0
         self.uses: dict[Value, list[tuple[Definition, list[Expr]]]] = {}
         self.needed: set[Value] = {v.value for v in lowered.outputs}
         for d in reversed(lowered.definitions):  # a value that only unused definitions read is unused, too
             if isinstance(d, (CallDef, CopyDef)) or self._is_used(d):
                 self._count(d)
+        for consumers in self.uses.values():
+            consumers.reverse()
 
     def _is_used(self, d: Definition) -> bool:
         return any(v in self.needed or v in self.uses or v.kind == "variable" for v in d.values)
@@ -92,13 +101,15 @@ class _Inliner:
         for load in dict.fromkeys(x for b in bodies_of(d) for x in loads_of(b)):
             loads_by_value.setdefault(load.value.value, []).append(load)
         for value, loads in loads_by_value.items():
-            self.uses.setdefault(value, []).insert(0, (d, loads))
+            self.uses.setdefault(value, []).append((d, loads))
 
     def visit(self, d: Definition) -> None:
         if isinstance(d, (CallDef, CopyDef)):
             self.roots.append(d)
             return
-        ix = Indexing({f"i{k}": n for k, n in enumerate(d.domain)})
+        ix = self.indexing.get(d.domain)
+        if ix is None:
+            ix = self.indexing[d.domain] = Indexing({f"i{k}": n for k, n in enumerate(d.domain)})
         bodies = tuple(ix.simplify(self._expanded(b, ix)) for b in bodies_of(d))
         if not self._is_used(d):
             return
@@ -108,6 +119,7 @@ class _Inliner:
             reason = self._why_not(d, ix)
             if reason is None:
                 self.inlined[d.values[0]] = bodies[0]
+                self.sizes[bodies[0]] = self._size(bodies[0])
                 return
             self.reasons.append(WhyNot("inlining", d.label, reason))
         else:
@@ -117,20 +129,38 @@ class _Inliner:
     def _narrowed(self, d: PointwiseDef | ReduceDef, body: Expr) -> Expr:
         """Returns the body, which afterwards reads at most as many operands as a kernel may have.
 
-        If it reads more, parts of it become definitions of their own.
+        If it reads more, parts of it become definitions of their own: wherever the operands of an operation together
+        read too much, the one that reads most.
         """
-        while len({x.value.value for x in loads_of(body)}) > MAX_OPERANDS:
-            if len(regions_of(d.domain, [(d.values[0], body)], 1)) > 1:
-                break  # the domain is cut into pieces that read few operands each
-            part = _part(body)
-            if part is None:
-                break
-            self.parts += 1
-            value = Value(-self.parts, TensorInfo(part.dtype, d.domain), "computed")
-            self.roots.append(PointwiseDef(d.position, d.nodes, d.label, (value,), (part,), True))
-            self.needed.add(value)
-            body = substitute(body, {part: element(View(value, d.domain), index_vars(len(d.domain)))})
-        return body
+        if len({x.value.value for x in loads_of(body)}) <= MAX_OPERANDS:
+            return body
+        if len(regions_of(d.domain, [(d.values[0], body)], 1)) > 1:
+            return body  # the domain is cut into pieces that read few operands each
+        narrowed: dict[Expr, Expr] = {}
+        stored: dict[Expr, Expr] = {}
+        reads: dict[Expr, frozenset[Value]] = {}
+        for e in walk(body):
+            args = [stored.get(narrowed[a], narrowed[a]) for a in e.args]
+            while len(_union(reads, args)) > MAX_OPERANDS:
+                large = [a for a in args if len(reads[a]) > 1 and not a.dtype.is_bool]
+                if not large:
+                    break
+                part = max(large, key=lambda a: len(reads[a]))
+                stored[part] = load = self._stored(d, part)
+                reads[load] = frozenset({load.value.value})
+                args = [load if a is part else a for a in args]
+            narrowed[e] = new = rebuild(e, tuple(args))
+            loaded = frozenset({e.value.value}) if e.op == "load" else frozenset()
+            reads[new] = loaded | _union(reads, args)
+        return narrowed[body]
+
+    def _stored(self, d: PointwiseDef | ReduceDef, part: Expr) -> Expr:
+        """Makes a part of the definition's body a definition of its own, and returns the load of its value."""
+        self.parts += 1
+        value = Value(-self.parts, TensorInfo(part.dtype, d.domain), "computed")
+        self.roots.append(PointwiseDef(d.position, d.nodes, d.label, (value,), (part,), True))
+        self.needed.add(value)
+        return element(View(value, d.domain), index_vars(len(d.domain)))
 
     def _expanded(self, body: Expr, ix: Indexing) -> Expr:
         table: dict[Expr, Expr] = {}
@@ -151,21 +181,20 @@ class _Inliner:
         if not self.fuse:
             return "optimization is off"
         uses = self.uses[value]
-        nodes, loads = size_of(body), len(loads_of(body))
-        if nodes > MAX_NODES or loads > MAX_LOADS:
-            return f"its expression has {nodes} nodes and {loads} loads"
+        loads = len(loads_of(body))
+        if loads > MAX_LOADS or self._size(body) > MAX_NODES:
+            return f"its expression has {size_of(body)} nodes and {loads} loads"
         if body.depth > MAX_DEPTH:
             return f"its expression is {body.depth} operations deep"
         for consumer, _ in uses:
             reason = self._too_late(d, consumer, ix)
             if reason is not None:
                 return reason
-        body_cost = cost(body)
-        if body_cost <= CHEAP and loads <= 2 or value.info.size == 1:
+        if loads <= 2 and _is_cheap(body) or value.info.size == 1:
             return None
         total = sum(len(loads_of_value) for _, loads_of_value in uses)
         if total > 1:
-            return f"it is used {total} times and costs {body_cost}"
+            return f"it is used {total} times and costs {cost(body)}"
         consumer, loads_of_value = uses[0]
         size = 1
         for n in consumer.domain:  # type: ignore[union-attr]
@@ -173,6 +202,13 @@ class _Inliner:
         if typical(size) > typical(value.info.size) and not _hoistable(loads_of_value[0], consumer):
             return f"it would be computed {typical(size) // max(typical(value.info.size), 1)} times"
         return None
+
+    def _size(self, body: Expr) -> int:
+        """Returns the number of nodes in the body, or a larger number that does not exceed the limit."""
+        limit = self.sizes.get(body)
+        if limit is None:
+            limit = sum(self.sizes.get(e, 1) for e in walk(body, known=self.sizes.__contains__))
+        return limit if limit <= MAX_NODES else size_of(body)
 
     def _too_late(self, d: PointwiseDef, consumer: Definition, ix: Indexing) -> str | None:
         """Returns the reason if a variable that `d` reads may already be written when the consumer runs; else None."""
@@ -196,17 +232,22 @@ class _Inliner:
         return None
 
 
-def _part(body: Expr) -> Expr | None:
-    """Returns the largest part that reads at most `MAX_OPERANDS` operands, if it reads more than one."""
-    reads: dict[Expr, frozenset[Value]] = {}
-    best: Expr | None = None
-    for e in walk(body):
-        loaded = frozenset({e.value.value}) if e.op == "load" else frozenset()
-        reads[e] = loaded.union(*(reads[a] for a in e.args))
-        most_reads = 1 if best is None else len(reads[best])
-        if most_reads < len(reads[e]) <= MAX_OPERANDS and not e.dtype.is_bool:
-            best = e
-    return best
+def _is_cheap(body: Expr) -> bool:
+    """Returns whether the expression costs at most `CHEAP`."""
+    total = 0
+    seen: set[Expr] = set()
+    stack = [body]
+    while stack and total <= CHEAP:
+        e = stack.pop()
+        if e not in seen:
+            seen.add(e)
+            total += _cost(e)
+            stack += e.args
+    return total <= CHEAP
+
+
+def _union(reads: Mapping[Expr, frozenset[Value]], args: Sequence[Expr]) -> frozenset[Value]:
+    return frozenset().union(*(reads[a] for a in args))
 
 
 def _canonical(load: Expr, consumer: Definition) -> bool:
@@ -227,7 +268,8 @@ def at_index(body: Expr, view: View, args: Sequence[Expr], ix: Indexing) -> Expr
     shape = view.value.info.shape
     if view.shape != shape:
         args = ix.unravel(ix.linear(args, view.shape), shape)
-    return substitute(body, dict(zip(index_vars(len(shape)), args, strict=True)))
+    table = {i: a for i, a in zip(index_vars(len(shape)), args, strict=True) if i is not a}
+    return substitute(body, table) if table else body
 
 
 def squeeze(d: PointwiseDef | ReduceDef) -> tuple[tuple[int, ...], tuple[Expr, ...], tuple[int, ...]]:

@@ -44,6 +44,8 @@ from tfnb.types import DType, float32, int32
 
 __all__ = ["lower"]
 
+MANY = 32  # the most parts that one expression joins or splits, as the text of a kernel grows with them
+
 Element = Callable[[Sequence[Index]], Expr]
 
 
@@ -85,6 +87,7 @@ class _Lowering:
             self.slot_of[specialized.variable_of[n.inputs[i]]] for n in cluster.nodes for i in n.opdef.writes
         }
         self.behind: list[int] = []
+        self.used = {*cluster.outputs, *(e for n in cluster.nodes for e in n.inputs)}
         self.position = {n.id: p for p, n in enumerate(cluster.nodes)}
         for i, (e, info) in enumerate((e, specialized.infos[e]) for e in cluster.inputs):
             self.views[e] = View(self.value(info, "input", i), info.shape)
@@ -117,17 +120,23 @@ class _Lowering:
             self._elementwise(position, node)
         elif opdef.reduce is not None:
             self._reduction(position, node)
-        elif opdef.lower is not None:
+        elif opdef.lower is not None and not (opdef.opencl is not None and self._has_many_parts(node)):
             self._index_function(position, node)
         elif opdef.opencl is not None:
             self._call(position, node)
 
+    def _has_many_parts(self, node: Node) -> bool:
+        """Returns whether the node joins many inputs, or most of its many outputs are used."""
+        used_outputs = sum(Edge(node.id, k) in self.used for k in range(len(node.specs)))
+        return len(node.inputs) > MANY or used_outputs > max(MANY, len(node.specs) // 2)
+
     def _order(self, node: Node) -> None:
+        """Notes which of the nodes that write variables are ordered before the node."""
         predecessors = 0
         for i in (*(e.id for e in node.inputs), *node.control):
             p = self.position.get(i)
             if p is not None and p < len(self.behind):
-                predecessors |= self.behind[p] | 1 << p
+                predecessors |= self.behind[p] | (1 << p if self.cluster.nodes[p].opdef.writes else 0)
         self.behind.append(predecessors)
 
     # the inputs of a node
@@ -156,12 +165,11 @@ class _Lowering:
 
     def _seen(self, slot: int, position: int) -> int:
         """Returns the version of a variable that the node at `position` must see."""
-        version = 0
-        for value in self.versions[slot]:
+        for value in reversed(self.versions[slot]):
             writer = self.writers.get((slot, value.version))
             if writer is not None and self.behind[position] >> writer & 1:
-                version = value.version
-        return version
+                return value.version
+        return 0
 
     def _unwritten(self, position: int, node: Node, i: int, view: View) -> View:
         """Returns the view, or a view of a snapshot if the variable has been written in between."""
@@ -378,13 +386,15 @@ class _Lowering:
 
     def result(self) -> Lowered:
         outputs: list[View] = []
+        computed: set[Value] = set()
         for k, e in enumerate(self.cluster.outputs):
             view = self._output(e)
             value = view.value
-            if value.kind != "computed" or any(v.value is value for v in outputs):
+            if value.kind != "computed" or value in computed:
                 position = self.position.get(e.id, len(self.behind) - 1)
                 self.definitions.append(CopyDef(position, (e.id,), "copy", view, k))
             outputs.append(view)
+            computed.add(value)
         last = [v[-1] for v in self.versions if v]
         return Lowered(self.definitions, tuple(outputs), self.consts, self.behind, self.writers, last)
 

@@ -7,7 +7,7 @@ domain, each element once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tfnb.codegen.fusion.indexing import Indexing, index_vars
@@ -46,8 +46,8 @@ def regions_of(domain: tuple[int, ...], stores: Sequence[tuple[Value, Expr]], li
     if not cuts or len(cuts) >= MAX_PIECES or (dim == len(domain) - 1 and len(cuts) < MAX_SEGMENTS):
         return uncut
     regions, work = [], 0
-    for begin, end in zip([0, *cuts], [*cuts, domain[dim]], strict=True):
-        region = _piece(domain, stores, limit, dim, begin, end)
+    for begin, end, piece_stores in _restricted(domain, stores, dim, [0, *cuts, domain[dim]]):
+        region = _piece(domain, piece_stores, limit, dim, begin, end)
         work += sum(len(loads_of(e)) for _, e in region.stores) * (size // domain[dim]) * (end - begin)
         regions.append(region)
     return regions if typical(work) <= 0.6 * loads * typical(size) else uncut
@@ -62,6 +62,24 @@ def _best(domain: tuple[int, ...], exprs: list[Expr]) -> tuple[int, list[int]]:
         if len(cuts) > len(best[1]):
             best = d, cuts
     return best
+
+
+def _restricted(
+    domain: tuple[int, ...], stores: Sequence[tuple[Value, Expr]], dim: int, bounds: Sequence[int]
+) -> Iterator[tuple[int, int, Sequence[tuple[Value, Expr]]]]:
+    """Yields each piece between two neighbouring bounds: its begin, its end, and the stores simplified for it.
+
+    The stores are simplified for one half of the bounds, then for one half of that, so that a piece is not made of the
+    operands of all pieces: with n pieces that would take n * n steps.
+    """
+    if len(bounds) == 2:
+        yield bounds[0], bounds[1], stores
+        return
+    middle = len(bounds) // 2
+    for half in (bounds[: middle + 1], bounds[middle:]):
+        ranges = {f"i{dim}": (half[0], half[-1] - 1)}
+        ix = Indexing({f"i{d}": n for d, n in enumerate(domain)}, ranges=ranges)
+        yield from _restricted(domain, [(v, ix.simplify(e)) for v, e in stores], dim, half)
 
 
 def _piece(

@@ -174,8 +174,8 @@ Definition = PointwiseDef | ReduceDef | CallDef | CopyDef
 class Lowered:
     """A lowered cluster: `definitions` in an order of data flow; `outputs[i]` is the view that is cluster output i.
 
-    `behind[p]` is the bit set of positions whose nodes are ordered before the node at position p; `writers`
-    maps (variable, version) to the position of the node that writes it.
+    `behind[p]` is the bit set of positions whose nodes write variables and are ordered before the node at position p;
+    `writers` maps (variable, version) to the position of the node that writes it.
     """
 
     definitions: Sequence[Definition]
@@ -228,10 +228,26 @@ def uniform_value(array: np.ndarray) -> np.generic | None:
     return first if bool((sample == first).all()) and bool((array == first).all()) else None
 
 
-@remembered("loads of expressions", 8192)
 def loads_of(e: Expr) -> tuple[Expr, ...]:
-    """Returns the loads in an expression, each once; those in an index come first."""
-    return tuple(x for x in s.walk(e) if x.op == "load")
+    """Returns the loads in an expression, each once; those in an index come first.
+
+    The expression keeps them, so that they are determined by parts where one expression is built from others.
+    """
+    if e.loads is None:
+        loads: dict[Expr, None] = {}
+        for x in s.walk(e, known=_has_loads):
+            if x.loads is not None:
+                loads.update(dict.fromkeys(x.loads))
+            elif x.op == "load":
+                loads[x] = None
+        if e.op == "load":  # an expression that keeps itself would live until the garbage collector runs
+            return tuple(loads)
+        e.loads = tuple(loads)
+    return e.loads
+
+
+def _has_loads(e: Expr) -> bool:
+    return e.loads is not None
 
 
 @remembered("sizes of expressions", 8192)

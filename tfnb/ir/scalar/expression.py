@@ -59,15 +59,17 @@ class Expr:
     - `where`: the operands are a condition, the value where it is true, and the value where it is false.
 
     Code generation has further ones of its own (`codegen/fusion/values.py`). `depth` is the number of nodes on the
-    longest path from this node to one without operands.
+    longest path from this node to one without operands. `loads` is what `codegen` has determined to be the loads in
+    the expression, or None.
     """
 
-    __slots__ = ("__weakref__", "args", "depth", "dtype", "op", "value")
+    __slots__ = ("__weakref__", "args", "depth", "dtype", "loads", "op", "value")
 
     op: str
     args: tuple[Expr, ...]
     depth: int
     dtype: DType
+    loads: tuple[Expr, ...] | None
     value: Any
 
     def __repr__(self) -> str:
@@ -223,7 +225,7 @@ def make(op: str, args: tuple[Expr, ...] = (), dtype: DType = float32, value: ob
     expr = _UNIQUE.get(key)
     if expr is None:
         expr = Expr()
-        expr.op, expr.args, expr.dtype, expr.value = op, args, dtype, value
+        expr.op, expr.args, expr.dtype, expr.value, expr.loads = op, args, dtype, value, None
         expr.depth = 1 + max([a.depth for a in args]) if args else 1
         expr = _UNIQUE.setdefault(key, expr)
     return expr
@@ -346,21 +348,25 @@ def philox(key0: Expr, key1: Expr, ctr0: Expr, ctr1: Expr, word: int) -> Expr:
     return make("philox", (key0, key1, ctr0, ctr1), uint32, word)
 
 
-def walk(*roots: Expr) -> list[Expr]:
-    """Returns all expressions that are reachable from `roots`, each once, and operands before their users."""
+def walk(*roots: Expr, known: Callable[[Expr], bool] | None = None) -> list[Expr]:
+    """Returns all expressions that are reachable from `roots`, each once, and operands before their users.
+
+    An expression for which `known` is true is returned, but what is reachable only through it is not.
+    """
     order: list[Expr] = []
     seen: set[Expr] = set()
-    stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]
+    stack: list[Expr | None] = list(reversed(roots))  # after None comes an expression whose operands have been returned
     while stack:
-        e, expanded = stack.pop()
-        if expanded:
-            order.append(e)
-            continue
-        if e in seen:
-            continue
-        seen.add(e)
-        stack.append((e, True))
-        stack.extend((a, False) for a in reversed(e.args) if a not in seen)
+        e = stack.pop()
+        if e is None:
+            order.append(stack.pop())  # type: ignore[arg-type]
+        elif e not in seen:
+            seen.add(e)
+            if not e.args or (known is not None and known(e)):
+                order.append(e)
+            else:
+                stack += (e, None)
+                stack += e.args[::-1]
     return order
 
 
@@ -379,7 +385,7 @@ def rebuild(e: Expr, args: tuple[Expr, ...]) -> Expr:
 def substitute(root: Expr, table: dict[Expr, Expr]) -> Expr:
     """Returns `root`, in which every key of `table` is replaced by its value."""
     replacements: dict[Expr, Expr] = dict(table)
-    for e in walk(root):
+    for e in walk(root, known=table.__contains__):
         if e not in replacements:
             replacements[e] = rebuild(e, tuple(replacements[a] for a in e.args))
     return replacements[root]

@@ -15,6 +15,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
+from tfnb.ir.kernelcall import KernelSite
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
@@ -22,6 +23,7 @@ from tfnb.ir.shapes import normalize_axis
 from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.identity import ShapeAttrs
 from tfnb.ops.array.pack import PACK, UNPACK
+from tfnb.ops.array.parts_recipes import join_calls, split_calls
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, IDENTITY, SHAPE
 from tfnb.types import ALL, INDEX, Shape, int32, unknown_shape
 
@@ -85,6 +87,11 @@ def _host_join(call: HostCall, axis: np.ndarray, parts: Sequence[np.ndarray]) ->
         raise InvalidArgumentError(f"Concat: {e}", call.op) from None
 
 
+def _axis_of(site: KernelSite, i: int) -> int:
+    """Returns the axis that is the value of input `i`."""
+    return normalize_axis(int(site.values[i].reshape(())), len(site.outputs[0].shape))
+
+
 def _lower_concat(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     axis = normalize_axis(int(site.value(0).reshape(())), len(idx))
     filled = [(i, info.shape) for i, info in enumerate(site.inputs) if i > 0 and info.size]
@@ -129,6 +136,7 @@ CONCAT = OpDef(
     infer=lambda c: _joined(c, c.shapes[1:], c.value(0)),
     host=lambda call, axis, *parts: _host_join(call, axis, parts),
     lower=_lower_concat,
+    opencl=lambda site: join_calls(site, _axis_of(site, 0), 1),
     grad=lambda op, dy: (None, *_split_like(dy, op.inputs[1:], op.inputs[0])),
     shape_inputs=(0,),
     partial=lambda c: _joined_values(c, range(1, len(c.shapes))),
@@ -205,6 +213,7 @@ SPLIT = OpDef(
     infer=_split_shapes,
     host=_host_split,
     lower=_lower_split,
+    opencl=lambda site: split_calls(site, _axis_of(site, 0), 1),
     grad=lambda op, *dys: (None, CONCAT(op.inputs[0], list(dys))),
     shape_inputs=(0,),
 )
@@ -258,6 +267,7 @@ SPLIT_V = OpDef(
     infer=_splitv_shapes,
     host=_host_splitv,
     lower=_lower_splitv,
+    opencl=lambda site: split_calls(site, _axis_of(site, 2), 0),
     grad=lambda op, *dys: (CONCAT(op.inputs[2], list(dys)), None, None),
     shape_inputs=(1, 2),
 )

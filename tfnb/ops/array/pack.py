@@ -17,6 +17,7 @@ from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
 from tfnb.ir.tensor import is_tensor_like
+from tfnb.ops.array.parts_recipes import join_calls, split_calls
 from tfnb.types import ALL, ANY, DType, Shape, unknown_shape
 
 __all__ = ["OPS", "PACK", "UNPACK", "pack_nested"]
@@ -83,6 +84,7 @@ PACK = OpDef(
     infer=_packed,
     host=_host_pack,
     lower=_lower_pack,
+    opencl=lambda site: join_calls(site, normalize_axis(site.attrs.axis, len(site.outputs[0].shape)), 0),
     grad=lambda op, dy: tuple(UNPACK(dy, num=len(op.inputs), axis=op.attrs.axis)),
     partial=_packed_values,
 )
@@ -130,6 +132,7 @@ UNPACK: OpDef = OpDef(
     infer=_unpacked,
     host=_host_unpack,
     lower=_lower_unpack,
+    opencl=lambda site: split_calls(site, normalize_axis(site.attrs.axis, len(site.inputs[0].shape)), 0),
     grad=lambda op, *dys: PACK(list(dys), axis=op.attrs.axis),
 )
 
