@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks import compiling, peak
 from benchmarks.ops import OPS, WHY
 from benchmarks.programs import PROGRAMS, Program
+from benchmarks.tables import TABLES
 
 OP_ROUNDS = 5
 
@@ -129,7 +130,7 @@ def main() -> None:
         ours.pin()
         peer.pin()
     missed = []
-    for p in PROGRAMS:
+    for p in (*PROGRAMS, *TABLES):
         if args.only not in p.name:
             continue
         a, b, ratio = compare(p, ours, peer, args.rounds, against)

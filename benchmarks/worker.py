@@ -15,6 +15,7 @@ from typing import Any
 
 from benchmarks.ops import make_op
 from benchmarks.programs import PROGRAMS
+from benchmarks.tables import TABLES
 
 
 def _system(name: str) -> Any:
@@ -45,7 +46,7 @@ def main() -> None:
             if kind == "op":
                 step = make_op(tf, *rest.split(":"))
             else:
-                step = next(p for p in PROGRAMS if p.name == argument).make(tf)
+                step = next(p for p in (*PROGRAMS, *TABLES) if p.name == argument).make(tf)
             step()
             answer: dict[str, Any] = {"seconds": time.perf_counter() - start}
         else:
