@@ -179,6 +179,28 @@ def test_what_needs_variables_alone_waits_for_its_first_reader():
     assert place[twice.op.id] == place[soon.op.id] < place[late.op.id]
 
 
+def test_rows_that_are_known_at_different_times_are_taken_from_a_variable_at_one_time():
+    """Else the variable is copied as a whole: 2 ms of word2vec's 5, whose samples come from the host."""
+    v, x, rows = (
+        tf.Variable(np.ones((9, 2), np.float32)),
+        tf.placeholder(tf.float32, [2]),
+        tf.placeholder(tf.int32, [3]),
+    )
+    early = tf.gather(v, rows) * x
+    late = tf.gather(v, tf.unique(rows)[0])
+    change = tf.scatter_sub(v, rows, early * tf.reduce_sum(late))
+    c = clusters(targets=[change.op], feeds=[rows, x])
+    assert len(c.clusters) == 1
+    c = clusters(early, targets=[change.op], feeds=[rows, x])  # what is fetched does not wait
+    assert len(c.clusters) == 2
+
+
+def test_rows_and_views_are_taken_where_they_are_used():
+    v, rows = tf.Variable(np.ones((9, 2), np.float32)), tf.placeholder(tf.int32, [3])
+    late = tf.reshape(tf.gather(v, rows), [2, 3]) * dequeued([2, 3])
+    assert len(clusters(late, feeds=[rows]).clusters) == 1
+
+
 def test_a_path_through_the_host_splits_a_cluster():
     x = tf.placeholder(tf.float32, [4])
     a = tf.exp(x)
