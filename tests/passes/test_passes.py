@@ -201,6 +201,22 @@ def test_rows_and_views_are_taken_where_they_are_used():
     assert len(clusters(late, feeds=[rows]).clusters) == 1
 
 
+@pytest.mark.parametrize("dtype", [tf.int32, tf.float32])
+def test_the_host_computes_indices_for_itself_from_what_it_has(dtype):
+    x = tf.placeholder(dtype, [None])
+    parts = tf.dynamic_partition(x, tf.cast(tf.floormod(x, 2), tf.int32), 2)
+    c = clusters(*parts, feeds=[x])
+    assert len(c.clusters) == (dtype is tf.float32)  # floats are the device's, whose results may differ in the last bit
+    with tf.Session() as session:
+        even, odd = session.run(parts, {x: [4, 1, 2]})
+    assert even.tolist() == [4, 2] and odd.tolist() == [1]
+
+
+def test_the_host_leaves_many_indices_to_the_device():
+    x = tf.placeholder(tf.int32, [1 << 20])
+    assert len(clusters(tf.unique(tf.floormod(x, 2))[0], feeds=[x]).clusters) == 1
+
+
 def test_a_path_through_the_host_splits_a_cluster():
     x = tf.placeholder(tf.float32, [4])
     a = tf.exp(x)

@@ -20,6 +20,7 @@ from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.contexts import contexts
 from tfnb.ir.step_graph.graph import Edge, Graph, Node
 from tfnb.passes.counters import counters
+from tfnb.passes.host_indices import host_indices
 from tfnb.passes.partial import fed_parts
 
 __all__ = ["Clustered", "Grouping", "cluster", "grouping", "root_variable"]
@@ -34,7 +35,7 @@ class Clustered:
 
     `member` maps the id of a device node to the index of its cluster. `waits` holds, for each cluster, the ids of the
     nodes outside from which its members have control edges or whose reference they use. `counters` are the singles
-    that compute scalars of loops on the host although a device could compute them.
+    that compute scalars of loops or indices on the host although a device could compute them.
     """
 
     graph: Graph
@@ -71,7 +72,7 @@ class Grouping:
     """The properties of nodes that decide which may share a cluster, derived from a step before it is partitioned.
 
     By node id: `level`, control `context`, and in `parts` the partial feeds that a node needs; `counters` are the ids
-    of the nodes that compute scalars of loops on the host.
+    of the nodes that compute scalars of loops and indices on the host.
     """
 
     level: Mapping[int, int]
@@ -127,6 +128,7 @@ class _Levels:
         self.level: dict[int, int] = {}
         self.context = contexts(graph)
         self.counters = counters(graph, self.context)
+        self.counters |= host_indices(graph, lambda node: self.on_device(node.id))
         self._derivable: dict[int, bool] = {}
         self._frames: dict[str, int] = {}  # the highest level of a loop's Enters
         rounds = 0
