@@ -104,13 +104,12 @@ def sampled_softmax(tf: Any) -> Step:
         sampled_values=[samples, *expected],
     )
 
-    def spread(rng: np.random.RandomState, n: int) -> np.ndarray:
-        return rng.permutation(rng.choice(WORDS // count, n, False) * count + np.arange(n) % count).astype(np.int64)
-
     def feeds(k: int) -> dict[Any, Any]:
         rng = np.random.RandomState(k)
+        rows = rng.choice(WORDS // count, BATCH + 512, False)
+        numbers = (rows * count + np.arange(BATCH + 512) % count).astype(np.int64)
         data = rng.rand(BATCH, WIDTH).astype(np.float32)
-        return {x: data, labels: spread(rng, BATCH)[:, None], samples: spread(rng, 512)}
+        return {x: data, labels: numbers[:BATCH, None], samples: rng.permutation(numbers[BATCH:])}
 
     return _steps(tf, tf.reduce_mean(losses), "Adagrad", feeds)
 

@@ -201,6 +201,12 @@ def test_rows_and_views_are_taken_where_they_are_used():
     assert len(clusters(late, feeds=[rows]).clusters) == 1
 
 
+def test_the_size_of_a_host_value_is_computed_where_it_is_used():
+    x = tf.placeholder(tf.int32, [None])
+    count = tf.shape(tf.unique(x)[0])[0]
+    assert len(clusters(tf.fill([count], 1.0) * dequeued([]), feeds=[x]).clusters) == 1
+
+
 @pytest.mark.parametrize("dtype", [tf.int32, tf.float32])
 def test_the_host_computes_indices_for_itself_from_what_it_has(dtype):
     x = tf.placeholder(dtype, [None])

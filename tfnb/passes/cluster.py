@@ -231,7 +231,11 @@ def _delayed(graph: Graph, levels: _Levels) -> dict[int, int]:
             for root in _roots(graph, graph.nodes[i]):
                 first_write[root] = min(levels.level[i], first_write.get(root, levels.level[i]))
     delayed = _read_together(graph, levels, of_variables, first_write)
-    movable = of_variables | {i for i in graph.order if _is_light(graph, levels, i, of_variables)}
+    sizes: set[int] = set()
+    for i in graph.order:
+        if _is_size(graph, levels, i, sizes):
+            sizes.add(i)
+    movable = of_variables | sizes | {i for i in graph.order if _is_light(graph, levels, i, of_variables)}
     requested = {e.id for e in graph.fetches} | set(graph.targets)
     latest: dict[int, int] = {}
     for i in reversed(graph.order):
@@ -322,6 +326,17 @@ def _is_light(graph: Graph, levels: _Levels, i: int, of_variables: set[int]) -> 
     if any(s.ref for s in node.specs) or any(graph.spec(e).ref for e in node.inputs):
         return False
     return op.alias is not None or (op.takes_rows and node.inputs[0].id in of_variables)
+
+
+def _is_size(graph: Graph, levels: _Levels, i: int, sizes: set[int]) -> bool:
+    """Returns whether a node is the shape of a value of the host, or computed from such shapes, the earlier `sizes`."""
+    node = graph.nodes[i]
+    if not levels.on_device(i) or graph.frames.inside[i] or not foldable(node.opdef):
+        return False
+    if node.opdef.shape_only:
+        return bool(node.inputs) and not levels.on_device(node.inputs[0].id) and not graph.spec(node.inputs[0]).ref
+    others = {e.id for e in node.inputs if graph.nodes[e.id].opdef.kind is not Kind.CONST}
+    return bool(others) and others <= sizes
 
 
 def _add_fetched_variables(graph: Graph, groups: dict[Any, list[int]]) -> None:

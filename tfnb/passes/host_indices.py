@@ -16,10 +16,11 @@ from tfnb.ir.step_graph.graph import Graph, Node
 from tfnb.ops.array.concat import CONCAT, CONCAT_V2
 from tfnb.ops.array.constants import RANGE
 from tfnb.ops.array.pack import PACK
+from tfnb.ops.math.cast import CAST
 
 __all__ = ["host_indices"]
 
-_MOVING = (CONCAT, CONCAT_V2, PACK, RANGE)
+_MOVING = (CAST, CONCAT, CONCAT_V2, PACK, RANGE)
 _LARGE = 1 << 16  # elements from which on a device is worth its launch
 
 
