@@ -56,5 +56,4 @@ def _is_cheap(graph: Graph, node: Node) -> bool:
     specs = [*node.specs, *(graph.spec(e) for e in node.inputs)]
     if any(s.ref or not (s.dtype.is_integer or s.dtype.is_bool) for s in specs):
         return False
-    sizes = [s.shape.num_elements() for s in specs if s.shape.is_fully_defined()]
-    return max(sizes, default=0) < _LARGE
+    return max(s.shape.num_elements() or 0 for s in specs) < _LARGE
