@@ -16,6 +16,7 @@ from benchmarks import compiling, first_steps, many_shapes, peak, shapes
 from benchmarks.ops import OPS, WHY
 from benchmarks.programs import PROGRAMS, Program
 from benchmarks.systems import System, take_turns
+from benchmarks.tables import TABLES
 
 OP_ROUNDS = 5
 
@@ -98,7 +99,7 @@ def main() -> None:
         ours.pin()
         peer.pin()
     missed = []
-    for p in PROGRAMS:
+    for p in (*PROGRAMS, *TABLES):
         if args.only not in p.name:
             continue
         a, b, ratio = compare(p, ours, peer, args.rounds, against)

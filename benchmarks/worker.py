@@ -21,6 +21,7 @@ import numpy as np
 from benchmarks.ops import make_op
 from benchmarks.programs import PROGRAMS
 from benchmarks.shape_programs import SHAPE_PROGRAMS
+from benchmarks.tables import TABLES
 
 
 def load_system(name: str) -> Any:
@@ -66,7 +67,7 @@ def main() -> None:
             elif kind == "shapes":
                 step = next(p for p in SHAPE_PROGRAMS if p.name == rest).make(tf)
             else:
-                step = next(p for p in PROGRAMS if p.name == argument).make(tf)
+                step = next(p for p in (*PROGRAMS, *TABLES) if p.name == argument).make(tf)
             if kind != "shapes":
                 step()
             answer: dict[str, Any] = {"seconds": time.perf_counter() - start}

@@ -179,6 +179,50 @@ def test_what_needs_variables_alone_waits_for_its_first_reader():
     assert place[twice.op.id] == place[soon.op.id] < place[late.op.id]
 
 
+def test_rows_that_are_known_at_different_times_are_taken_from_a_variable_at_one_time():
+    """Else the variable is copied as a whole: 2 ms of word2vec's 5, whose samples come from the host."""
+    v, x, rows = (
+        tf.Variable(np.ones((9, 2), np.float32)),
+        tf.placeholder(tf.float32, [2]),
+        tf.placeholder(tf.int32, [3]),
+    )
+    early = tf.gather(v, rows) * x
+    late = tf.gather(v, tf.unique(rows)[0])
+    change = tf.scatter_sub(v, rows, early * tf.reduce_sum(late))
+    c = clusters(targets=[change.op], feeds=[rows, x])
+    assert len(c.clusters) == 1
+    c = clusters(early, targets=[change.op], feeds=[rows, x])  # what is fetched does not wait
+    assert len(c.clusters) == 2
+
+
+def test_rows_and_views_are_taken_where_they_are_used():
+    v, rows = tf.Variable(np.ones((9, 2), np.float32)), tf.placeholder(tf.int32, [3])
+    late = tf.reshape(tf.gather(v, rows), [2, 3]) * dequeued([2, 3])
+    assert len(clusters(late, feeds=[rows]).clusters) == 1
+
+
+def test_the_size_of_a_host_value_is_computed_where_it_is_used():
+    x = tf.placeholder(tf.int32, [None])
+    count = tf.shape(tf.unique(x)[0])[0]
+    assert len(clusters(tf.fill([count], 1.0) * dequeued([]), feeds=[x]).clusters) == 1
+
+
+@pytest.mark.parametrize("dtype", [tf.int32, tf.float32])
+def test_the_host_computes_indices_for_itself_from_what_it_has(dtype):
+    x = tf.placeholder(dtype, [None])
+    parts = tf.dynamic_partition(x, tf.cast(tf.floormod(x, 2), tf.int32), 2)
+    c = clusters(*parts, feeds=[x])
+    assert len(c.clusters) == (dtype is tf.float32)  # floats are the device's, whose results may differ in the last bit
+    with tf.Session() as session:
+        even, odd = session.run(parts, {x: [4, 1, 2]})
+    assert even.tolist() == [4, 2] and odd.tolist() == [1]
+
+
+def test_the_host_leaves_many_indices_to_the_device():
+    x = tf.placeholder(tf.int32, [1 << 20])
+    assert len(clusters(tf.unique(tf.floormod(x, 2))[0], feeds=[x]).clusters) == 1
+
+
 def test_a_path_through_the_host_splits_a_cluster():
     x = tf.placeholder(tf.float32, [4])
     a = tf.exp(x)

@@ -20,11 +20,13 @@ from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.contexts import contexts
 from tfnb.ir.step_graph.graph import Edge, Graph, Node
 from tfnb.passes.counters import counters
+from tfnb.passes.host_indices import host_indices
 from tfnb.passes.partial import fed_parts
 
 __all__ = ["Clustered", "Grouping", "cluster", "grouping", "root_variable"]
 
 _FREE = (Kind.CONST, Kind.PLACEHOLDER, Kind.VARIABLE)
+_MOST_ROUNDS = 4  # a bound for large graphs; what moves in one round can have other readers follow in the next
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,7 @@ class Clustered:
 
     `member` maps the id of a device node to the index of its cluster. `waits` holds, for each cluster, the ids of the
     nodes outside from which its members have control edges or whose reference they use. `counters` are the singles
-    that compute scalars of loops on the host although a device could compute them.
+    that compute scalars of loops or indices on the host although a device could compute them.
     """
 
     graph: Graph
@@ -70,7 +72,7 @@ class Grouping:
     """The properties of nodes that decide which may share a cluster, derived from a step before it is partitioned.
 
     By node id: `level`, control `context`, and in `parts` the partial feeds that a node needs; `counters` are the ids
-    of the nodes that compute scalars of loops on the host.
+    of the nodes that compute scalars of loops and indices on the host.
     """
 
     level: Mapping[int, int]
@@ -126,6 +128,7 @@ class _Levels:
         self.level: dict[int, int] = {}
         self.context = contexts(graph)
         self.counters = counters(graph, self.context)
+        self.counters |= host_indices(graph, lambda node: self.on_device(node.id))
         self._derivable: dict[int, bool] = {}
         self._frames: dict[str, int] = {}  # the highest level of a loop's Enters
         rounds = 0
@@ -145,6 +148,10 @@ class _Levels:
         return i not in self.counters and _on_device(self.graph, self.graph.nodes[i])
 
     def _find(self, node: Node) -> int:
+        return self._exit_level(node, self.least(node, self.level))
+
+    def least(self, node: Node, levels: Mapping[int, int]) -> int:
+        """Returns the lowest level that the node may have when the nodes for which it waits have these `levels`."""
         if node.opdef.kind in _FREE:
             return 0
         device = self.on_device(node.id)
@@ -154,11 +161,11 @@ class _Levels:
             if source.opdef.kind is Kind.NEXT_ITERATION:
                 continue  # the edge that closes a loop
             is_cut = device and n in node.opdef.shape_inputs and not self.derivable(source.id)
-            level = max(level, self._after(source, node, device, is_cut))
+            level = max(level, self._after(source, node, device, is_cut, levels))
         for c in waited_for(self.graph, node):
-            if c in self.level:
-                level = max(level, self._after(self.graph.nodes[c], node, device, False))
-        return self._exit_level(node, level)
+            if c in levels:
+                level = max(level, self._after(self.graph.nodes[c], node, device, False, levels))
+        return level
 
     def _exit_level(self, node: Node, level: int) -> int:
         """Returns the level of an Exit, which depends on every Enter of its loop."""
@@ -169,8 +176,8 @@ class _Levels:
             level = max(level, self._frames.get(path[-1], 0))
         return level
 
-    def _after(self, before: Node, node: Node, device: bool, cut: bool) -> int:
-        level = self.level[before.id]
+    def _after(self, before: Node, node: Node, device: bool, cut: bool, levels: Mapping[int, int]) -> int:
+        level = levels[before.id]
         if before.opdef.kind in _FREE:
             return 1 if cut else 0
         if not device:
@@ -211,21 +218,26 @@ def _delayed(graph: Graph, levels: _Levels) -> dict[int, int]:
     """Returns the levels, in which a node that depends on variables alone has the level of its first reader.
 
     Without this, the weights of a model whose input comes from a queue would be read in an earlier cluster of their
-    own, and all of them would be copied. The read of a variable is never moved behind a write that does not wait for
-    it.
+    own, and all of them would be copied. Rows of a variable and views move too, since a cluster of nothing else takes
+    longer to start than to run. The read of a variable is never moved behind a write that does not wait for it.
     """
-    delayed = dict(levels.level)
-    movable: set[int] = set()
+    of_variables: set[int] = set()
     for i in graph.order:
-        if _needs_only_variables(graph, levels, i, movable):
-            movable.add(i)
-    requested = {e.id for e in graph.fetches} | set(graph.targets)
-    latest: dict[int, int] = {}
+        if _needs_only_variables(graph, levels, i, of_variables):
+            of_variables.add(i)
     first_write: dict[int, int] = {}
     for i in graph.order:
         if graph.nodes[i].opdef.writes:
             for root in _roots(graph, graph.nodes[i]):
-                first_write[root] = min(delayed[i], first_write.get(root, delayed[i]))
+                first_write[root] = min(levels.level[i], first_write.get(root, levels.level[i]))
+    delayed = _read_together(graph, levels, of_variables, first_write)
+    sizes: set[int] = set()
+    for i in graph.order:
+        if _is_size(graph, levels, i, sizes):
+            sizes.add(i)
+    movable = of_variables | sizes | {i for i in graph.order if _is_light(graph, levels, i, of_variables)}
+    requested = {e.id for e in graph.fetches} | set(graph.targets)
+    latest: dict[int, int] = {}
     for i in reversed(graph.order):
         node = graph.nodes[i]
         if i in movable and i not in requested and i in latest:
@@ -235,6 +247,61 @@ def _delayed(graph: Graph, levels: _Levels) -> dict[int, int]:
             if source in movable:
                 latest[source] = min(level, latest.get(source, level))
     return delayed
+
+
+def _read_together(graph: Graph, levels: _Levels, movable: set[int], first_write: Mapping[int, int]) -> dict[int, int]:
+    """Returns the levels, in which the readers of a variable have the same level where they can.
+
+    A value that clusters of several levels read must be copied as a whole, even if each of them reads a few rows of
+    it. So a reader moves to the level of the last reader before the variable is written, together with what depends
+    on it, unless something that stays where it is needs its result earlier. `movable` are the nodes that depend on
+    variables alone.
+    """
+    level = dict(levels.level)
+    latest = _latest(graph, levels)
+    roots: dict[int, set[int]] = {}
+    for i in graph.order:
+        if i in movable:
+            node = graph.nodes[i]
+            roots[i] = {*_roots(graph, node)}.union(*(roots.get(e.id, ()) for e in node.inputs))
+    for _ in range(_MOST_ROUNDS):
+        last: dict[int, int] = {}
+        for i in graph.order:
+            if i not in movable and levels.on_device(i):
+                for source in {e.id for e in graph.nodes[i].inputs} & movable:
+                    last[source] = max(level[i], last.get(source, 0))
+        last = {i: min([n, *(first_write.get(v, n) for v in roots[i])]) for i, n in last.items()}
+        changed = False
+        for i in graph.order:
+            if latest[i] <= level[i] or i in movable:
+                continue
+            together = [last.get(e.id, 0) for e in graph.nodes[i].inputs]
+            least = max([levels.least(graph.nodes[i], level), *(n for n in together if n <= latest[i])])
+            changed |= least > level[i]
+            level[i] = max(level[i], least)
+        if not changed:
+            break
+    return level
+
+
+def _latest(graph: Graph, levels: _Levels) -> dict[int, int]:
+    """Returns the highest level that each node may have, so that the nodes that cannot move may keep theirs.
+
+    These are nodes with an effect or a state, nodes of control flow and in loops, what the caller requests, and
+    readers of references.
+    """
+    requested = {e.id for e in graph.fetches} | set(graph.targets)
+    latest: dict[int, int] = {}
+    for i in reversed(graph.order):
+        node, op = graph.nodes[i], graph.nodes[i].opdef
+        is_fixed = op.kind is not Kind.COMPUTE or op.stateful or op.writes or op.start is not None
+        if is_fixed or i in requested or graph.frames.inside[i] or any(graph.spec(e).ref for e in node.inputs):
+            latest[i] = levels.level[i]
+        else:
+            latest[i] = max(levels.level[i], latest.get(i, 0))
+        for source, level in levels.needed(node, latest[i]):
+            latest[source] = min(level, latest.get(source, level))
+    return latest
 
 
 def _needs_only_variables(graph: Graph, levels: _Levels, i: int, others: set[int]) -> bool:
@@ -249,6 +316,27 @@ def _needs_only_variables(graph: Graph, levels: _Levels, i: int, others: set[int
         return False
     sources = (graph.nodes[e.id] for e in node.inputs)
     return all(n.id in others or n.opdef.kind in (Kind.VARIABLE, Kind.CONST) for n in sources)
+
+
+def _is_light(graph: Graph, levels: _Levels, i: int, of_variables: set[int]) -> bool:
+    """Returns whether a node is a view, or takes rows of what depends on variables alone."""
+    node, op = graph.nodes[i], graph.nodes[i].opdef
+    if not levels.on_device(i) or op.stateful or op.writes or graph.frames.inside[i]:
+        return False
+    if any(s.ref for s in node.specs) or any(graph.spec(e).ref for e in node.inputs):
+        return False
+    return op.alias is not None or (op.takes_rows and node.inputs[0].id in of_variables)
+
+
+def _is_size(graph: Graph, levels: _Levels, i: int, sizes: set[int]) -> bool:
+    """Returns whether a node is the shape of a value of the host, or computed from such shapes, the earlier `sizes`."""
+    node = graph.nodes[i]
+    if not levels.on_device(i) or graph.frames.inside[i] or not foldable(node.opdef):
+        return False
+    if node.opdef.shape_only:
+        return bool(node.inputs) and not levels.on_device(node.inputs[0].id) and not graph.spec(node.inputs[0]).ref
+    others = {e.id for e in node.inputs if graph.nodes[e.id].opdef.kind is not Kind.CONST}
+    return bool(others) and others <= sizes
 
 
 def _add_fetched_variables(graph: Graph, groups: dict[Any, list[int]]) -> None:

@@ -16,7 +16,7 @@ from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.math.binary import ADD, ADD_N, MUL, SUB
 from tfnb.ops.math.cast import CAST
 
-__all__ = ["counters"]
+__all__ = ["counters", "is_scalar"]
 
 _EXACT = (ADD, ADD_N, SUB, MUL, CAST, IDENTITY)  # ops whose float results are the same on host and devices
 _PRIMITIVES = (Kind.SWITCH, Kind.MERGE, Kind.NEXT_ITERATION, Kind.LOOP_COND, Kind.EXIT)
@@ -27,7 +27,7 @@ def counters(graph: Graph, contexts: Mapping[int, Any]) -> frozenset[int]:
     in_loops = {i for i, c in contexts.items() if any(key[0] == "frame" for key in c)}
     if not in_loops:
         return frozenset()
-    scalars = {i for i in in_loops if _is_scalar(graph, graph.nodes[i])}
+    scalars = {i for i in in_loops if is_scalar(graph, graph.nodes[i])}
     passing = {i for i in in_loops if graph.nodes[i].opdef.kind in _PRIMITIVES}
     while True:
         dependent = {
@@ -53,7 +53,8 @@ def _on_device(graph: Graph, i: int, good: set[int], passing: set[int]) -> bool:
     return node.opdef.has_kernel and not node.opdef.dynamic
 
 
-def _is_scalar(graph: Graph, node: Node) -> bool:
+def is_scalar(graph: Graph, node: Node) -> bool:
+    """Returns whether a node computes scalars from scalars, with the same result on the host and on devices."""
     op = node.opdef
     if op.kind is not Kind.COMPUTE or op.writes or op.stateful or (op.scalar is None and op is not IDENTITY):
         return False

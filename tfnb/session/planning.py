@@ -16,6 +16,7 @@ from tfnb.errors import InternalError
 from tfnb.ir.opdef import Kind
 from tfnb.ir.step_graph.graph import Edge, Graph, Node
 from tfnb.passes.cluster import Clustered, root_variable
+from tfnb.passes.counters import is_scalar
 from tfnb.runtime.async_op import AsyncOpKernel
 from tfnb.runtime.cluster_kernel import ClusterKernel, Compiler
 from tfnb.runtime.constant_kernel import ConstantKernel
@@ -146,7 +147,7 @@ class Planner:
             return
         device = self.devices.get(node.device) or next(iter(self.devices.values()))
         asynchronous = node.opdef.kind is Kind.ASYNC
-        if node.id in self.clustered.counters:
+        if node.id in self.clustered.counters and is_scalar(self.graph, node):
             dtypes = [self.graph.spec(e).dtype for e in node.inputs]
             scalars = ScalarKernel(node, dtypes, constants)
             self._set(place, PlanNode(PlanKind.HOST, len(node.specs), tuple(inputs), control, node.name), scalars)

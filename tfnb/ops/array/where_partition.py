@@ -69,7 +69,7 @@ def distinct(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     whole = x.dtype.kind in "iu" and x.size > 0
     low, high = (int(x.min()), int(x.max())) if whole else (0, 0)
-    if whole and high - low < 4 * x.size:  # there are few possible numbers, so a table of all of them is small
+    if whole and high - low < 16 * x.size:  # there are few possible numbers, so a table of all of them is small
         wide_x = x if x.itemsize == 8 else x.astype(np.int64)
         number = (wide_x - low).astype(np.int64, copy=False)
         table = np.empty(high - low + 1, np.int64)

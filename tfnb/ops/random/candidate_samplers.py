@@ -130,7 +130,12 @@ def _distinct(draw: Draw, key: np.ndarray, wanted: int) -> tuple[np.ndarray, int
     block = 2 * wanted
     while candidates.size < 1 << 28:
         candidates = np.concatenate([candidates, draw(_numbers(key, candidates.size, block))])
-        first = np.sort(np.unique(candidates, return_index=True)[1])
+        order = np.argsort(candidates, kind="stable")  # of equal classes, the one drawn first comes first
+        ascending = candidates[order]
+        is_first = np.empty(order.size, bool)
+        is_first[:1] = True
+        np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
+        first = np.sort(order[is_first])
         if first.size >= wanted:
             return candidates[first[:wanted]], int(first[wanted - 1]) + 1
         block = candidates.size
@@ -158,12 +163,11 @@ def sampler_kernel(distribution: Callable[[HostCall], tuple[Draw, Chance]]) -> C
         else:
             sampled, tries = draw(_numbers(key, 0, a.num_sampled)), a.num_sampled
 
-        def expected(k: np.ndarray) -> np.ndarray:
-            p = chance(k)
-            count = -np.expm1(tries * np.log1p(-np.minimum(p, 1 - 1e-16))) if a.unique else p * tries
-            return np.asarray(count, np.float32)
-
-        return sampled.astype(np.int64), expected(true_classes), expected(sampled)
+        p = chance(np.concatenate([true_classes.reshape(-1), sampled]))
+        count = -np.expm1(tries * np.log1p(-np.minimum(p, 1 - 1e-16))) if a.unique else p * tries
+        expected_count = np.asarray(count, np.float32)
+        n = true_classes.size
+        return sampled.astype(np.int64), expected_count[:n].reshape(true_classes.shape), expected_count[n:]
 
     return kernel
 

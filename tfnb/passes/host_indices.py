@@ -1,0 +1,59 @@
+"""Indices that the host computes, because it has what they are computed from and needs them itself.
+
+`unique`, partitions and candidate samplers run on the host. A few additions to their inputs in a cluster of their own
+would cost a launch and a wait for the device. Invariant: such a node works on whole numbers alone, so its result does
+not depend on who computes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tfnb.ir.const import foldable
+from tfnb.ir.opdef import Kind
+from tfnb.ir.scalar.host import host_kernel
+from tfnb.ir.step_graph.graph import Graph, Node
+from tfnb.ops.array.concat import CONCAT, CONCAT_V2
+from tfnb.ops.array.constants import RANGE
+from tfnb.ops.array.pack import PACK
+from tfnb.ops.math.cast import CAST
+
+__all__ = ["host_indices"]
+
+_MOVING = (CAST, CONCAT, CONCAT_V2, PACK, RANGE)
+_LARGE = 1 << 16  # elements from which on a device is worth its launch
+
+
+def host_indices(graph: Graph, on_device: Callable[[Node], bool]) -> frozenset[int]:
+    """Returns the ids of the nodes that a device could compute and that the host computes for readers of its own."""
+    possible: set[int] = set()
+    for i in graph.order:
+        node = graph.nodes[i]
+        if on_device(node) and not graph.frames.inside[i] and _is_cheap(graph, node):
+            sources = (graph.nodes[e.id] for e in node.inputs)
+            if all(s.id in possible or _is_on_host(s, on_device) for s in sources):
+                possible.add(i)
+    needed: set[int] = set()
+    for i in reversed(graph.order):
+        node = graph.nodes[i]
+        if i in needed or (node.opdef.kind is Kind.COMPUTE and not node.opdef.raw and not on_device(node)):
+            needed |= {e.id for e in node.inputs} & possible
+    return frozenset(needed)
+
+
+def _is_on_host(node: Node, on_device: Callable[[Node], bool]) -> bool:
+    if node.opdef.kind in (Kind.CONST, Kind.PLACEHOLDER):
+        return True
+    return node.opdef.kind is Kind.COMPUTE and not node.opdef.raw and not on_device(node)
+
+
+def _is_cheap(graph: Graph, node: Node) -> bool:
+    op = node.opdef
+    if not node.inputs or not foldable(op) or host_kernel(op) is None:
+        return False
+    if op.scalar is None and op.alias is None and op not in _MOVING:
+        return False
+    specs = [*node.specs, *(graph.spec(e) for e in node.inputs)]
+    if any(s.ref or not (s.dtype.is_integer or s.dtype.is_bool) for s in specs):
+        return False
+    return max(s.shape.num_elements() or 0 for s in specs) < _LARGE
