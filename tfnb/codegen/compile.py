@@ -19,6 +19,7 @@ from tfnb.codegen.fusion.inline import cost, inline
 from tfnb.codegen.fusion.lower import lower
 from tfnb.codegen.fusion.specialize import Specialized, specialize
 from tfnb.codegen.fusion.values import Lowered, loads_of, size_of
+from tfnb.codegen.initial import initial_program
 from tfnb.codegen.program import DeviceFacts, Program
 from tfnb.codegen.reads import reads_of
 from tfnb.codegen.whynot import WhyNot
@@ -44,6 +45,8 @@ def compile_cluster(
     variable, or None for a variable that is not initialised. Raises `ShapeError`, `InvalidArgumentError`,
     `UnimplementedError` or `FailedPreconditionError` with the node to blame.
     """
+    if settings.optimize and (initial := initial_program(cluster, facts)) is not None:
+        return initial
     try:
         specialized = specialize(cluster, inputs, shape_values, variables, facts, settings.optimize)
         checks = checks_of(cluster, specialized)
