@@ -7,6 +7,7 @@ domain given by `extents`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from tfnb.ir import scalar as s
@@ -295,7 +296,24 @@ class Indexing:
             a, b = (self.bounds(x) for x in e.args)
             if a is not None and b is not None:
                 return _compared(e, a, b)
-        return e
+        return _zeros_once(e)
+
+
+def _zeros_once(e: Expr) -> Expr:
+    """Returns a sum of floats without a zero that changes nothing, because the other operand is itself a sum with zero.
+
+    x + 0 is not x where x is -0, but (x + 0) + 0 is x + 0. The pieces of a sum of many padded tensors, such as the
+    gradients of slices, are then equal kernels.
+    """
+    if e.op == "add" and e.dtype.is_floating:
+        for a, b in (e.args, e.args[::-1]):
+            if _is_plus_zero(b) and (_is_plus_zero(a) or a.op == "add" and any(map(_is_plus_zero, a.args))):
+                return a
+    return e
+
+
+def _is_plus_zero(e: Expr) -> bool:
+    return e.op == "const" and e.value == 0 and math.copysign(1, e.value) > 0
 
 
 def _within(bounds: Bounds, dtype: DType) -> Bounds:
