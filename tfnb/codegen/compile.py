@@ -19,6 +19,7 @@ from tfnb.codegen.fusion.inline import cost, inline
 from tfnb.codegen.fusion.lower import lower
 from tfnb.codegen.fusion.specialize import Specialized, specialize
 from tfnb.codegen.fusion.values import Lowered, size_of
+from tfnb.codegen.initial import initial_program
 from tfnb.codegen.modules import KernelTable
 from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.program_class import ProgramClass
@@ -51,6 +52,8 @@ def compile_cluster(
     variable, or None for a variable that is not initialised. Raises `ShapeError`, `InvalidArgumentError`,
     `UnimplementedError` or `FailedPreconditionError` with the node to blame.
     """
+    if settings.optimize and (initial := initial_program(cluster, facts)) is not None:
+        return ProgramClass(replace(initial, steps=()), initial.steps, (), trace or SizeTrace())
     try:
         specialized = specialize(cluster, inputs, shape_values, variables, facts, settings.optimize)
         checks = checks_of(cluster, specialized)

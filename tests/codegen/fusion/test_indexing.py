@@ -112,3 +112,17 @@ def test_an_index_that_is_data_keeps_its_dimension():
     idx = index_vars(2)
     assert loops((2, 3), s.cast(idx[1], float32)) == [2, 3]
     assert loops((2, 3), s.cast(idx[0] * 3 + idx[1], float32)) == [6]
+
+
+def test_zeros_are_added_once():
+    x, zero = s.index("x", float32), s.const(0.0, float32)
+    plus = s.add(x, zero)
+    assert Indexing({}).simplify(s.add(s.add(plus, zero), zero)) is plus
+    assert Indexing({}).simplify(plus) is plus  # -0 + 0 is 0
+    minus_zero = s.const(-0.0, float32)
+    assert Indexing({}).simplify(s.add(minus_zero, minus_zero)).op == "add"
+    sums = [s.add(s.add(s.add(zero, zero), x), zero), s.add(zero, s.add(x, minus_zero)), s.add(plus, minus_zero)]
+    for e in sums:
+        for value in (-0.0, 0.0, 1.5, np.inf):
+            results = [evaluate(r, lambda leaf, v=value: np.float32(v)) for r in (e, Indexing({}).simplify(e))]
+            assert results[0].tobytes() == results[1].tobytes()

@@ -16,7 +16,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -25,7 +25,7 @@ import pyopencl as cl
 
 from tfnb.caches import Cache
 from tfnb.codegen.program import Module
-from tfnb.devices.opencl import pocl
+from tfnb.devices.opencl import builtins, pocl
 from tfnb.devices.opencl.platforms import Unit
 from tfnb.disk_cache import DiskCache, write_atomically
 from tfnb.errors import InternalError, KernelBuildError
@@ -94,6 +94,7 @@ class ProgramLibrary:
         self._texts: dict[str, str] = {}
         self._compiled: set[str] = set()
         self._folder = pocl.used_folder() if unit.is_pocl else None
+        self._declares = unit.is_pocl and pocl.has_known_header(unit.device)
 
     def get(self, module: Module, inline: bool = False) -> Built:
         """Returns the program of a module, for the unit's device or its inline companion. Raises `KernelBuildError`."""
@@ -173,18 +174,18 @@ class ProgramLibrary:
         device = self._unit.device_of(inline)
         options = self._options(module)
         text = self._expanded(module)
-        key = hashlib.sha256(
-            "\0".join((self._unit.fingerprint(), device.name, str(pocl.is_renamed()), *options, text)).encode()
-        ).hexdigest()
+        declared = builtins.declarations((text, *options)) if self._declares else ""
+        parts = self._unit.fingerprint(), device.name, str(pocl.is_renamed()), *options, declared, text
+        key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
         self._keep_source(module, key)
         program: cl._cl._Program | None
         if not self._own_cache:
             if self._folder is None:
-                return Built(self._from_source(module, options, device, key), key, module.file)
+                return Built(self._from_source(module, options, device, key, declared), key, module.file)
             for unused_key in self._folder.drop_unused():
                 _pins.release(unused_key)
             with self._folder.building(key):
-                built = Built(self._from_source(module, options, device, key), key, module.file)
+                built = Built(self._from_source(module, options, device, key, declared), key, module.file)
             self._folder.use(key, built)
             return built
         binary = self._cache.get(key)
@@ -248,12 +249,22 @@ class ProgramLibrary:
             self._texts[name] = path.read_text(encoding="utf-8") if path.is_file() else ""
         return self._texts[name]
 
-    def _from_source(self, module: Module, options: tuple[str, ...], device: cl.Device, key: str) -> cl._cl._Program:
+    def _from_source(
+        self, module: Module, options: tuple[str, ...], device: cl.Device, key: str, declared: str = ""
+    ) -> cl._cl._Program:
+        """Builds a module. `declared` are declarations that replace the compiler's header of built-in functions.
+
+        A source that uses other functions of that header, as one of a user may, is built again with the header itself.
+        """
         source = self._source(module)
+        if declared:
+            program = cl._cl._Program(self._unit.context, declared + source)
+            with suppress(cl.Error):
+                _compile(program, (*options, builtins.SKIP), device)
+                return program
         program = cl._cl._Program(self._unit.context, source)
         try:
-            # `pyopencl.Program.build` would warn of every remark in the compiler's log, and cache programs by pickle.
-            program._build(options=" ".join(options).encode(), devices=[device])
+            _compile(program, options, device)
         except cl.Error as e:
             log = program.get_build_info(device, cl.program_build_info.LOG) or str(e)
             raise self._failure(module, source, str(log), key) from None
@@ -303,6 +314,11 @@ class ProgramLibrary:
         else:
             lines.append(log.strip()[:2000])
         return KernelBuildError("\n".join(lines), log=log, source_path=source_path)
+
+
+def _compile(program: cl._cl._Program, options: tuple[str, ...], device: cl.Device) -> None:
+    # `pyopencl.Program.build` would warn of every remark in the compiler's log, and cache programs by pickle.
+    program._build(options=" ".join(options).encode(), devices=[device])
 
 
 def _named(file: str, kept: str) -> str:

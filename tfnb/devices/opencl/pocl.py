@@ -25,6 +25,7 @@ __all__ = [
     "INLINE_NAMES",
     "Pins",
     "environment",
+    "has_known_header",
     "is_pocl",
     "is_renamed",
     "kernel_folder",
@@ -47,6 +48,13 @@ _kept: list[Any] = []  # never freed, because the driver keeps a pointer to it
 
 def is_pocl(platform: cl.Platform) -> bool:
     return "Portable Computing Language" in platform.name or "pocl" in platform.name.lower()
+
+
+def has_known_header(device: cl.Device) -> bool:
+    """Returns whether the declarations of `builtins.py` are those of the header that PoCL reads for this device."""
+    extensions = device.extensions.split()
+    is_known = re.match(r"OpenCL \S+ PoCL 3\.", device.platform.version) is not None
+    return is_known and "cl_khr_fp64" in extensions and "cl_khr_fp16" not in extensions
 
 
 @contextmanager
