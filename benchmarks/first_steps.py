@@ -16,8 +16,6 @@ import sys
 import time
 from typing import Any
 
-import numpy as np
-
 from benchmarks.first_programs import FIRST_PROGRAMS, GROWING, Parts
 from benchmarks.library_kernels import cold_cache
 from benchmarks.worker import load_system
@@ -132,10 +130,10 @@ def report_growth(only: str = "", patience: float = 240, plot: str = "") -> list
 
 
 def is_linear(points: list[tuple[int, float]]) -> bool:
-    """Whether the last points rise no faster than those before, `_BEND` and a tenth of a second allowed."""
-    nodes, seconds = np.array(points).T
-    slope, base = np.polyfit(nodes[:-1], seconds[:-1], 1)
-    return bool(seconds[-1] <= base + _BEND * max(slope, 0.0) * nodes[-1] + 0.1)
+    """Whether the seconds a node of the last rise are at most `_BEND` times those before; 0.1 s are let go."""
+    (first_nodes, first), (before_nodes, before), (last_nodes, last) = points[0], points[-2], points[-1]
+    slope = (before - first) / (before_nodes - first_nodes)
+    return last - before <= _BEND * max(slope, 0.0) * (last_nodes - before_nodes) + 0.1
 
 
 def _draw(curves: dict[str, list[tuple[int, float]]], path: str) -> None:
