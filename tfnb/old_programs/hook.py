@@ -185,7 +185,7 @@ def install(era: str | None = None) -> ModuleType:
 
     era: "0.6", "0.12" or "1.15", the version whose meanings, names and `tf.__version__` the program expects; without it
     the types of a call's arguments decide, and `tf.__version__` is that of 1.15. A real TensorFlow that was imported
-    before keeps working where a program holds it, and `uninstall` puts it back. Installing again changes the era of
+    before is usable within `real_tensorflow`, and `uninstall` puts it back. Installing again changes the era of
     what is imported from then on. Raises `InvalidArgumentError` for another era.
     """
     family = _Family(version_of(era), replacements(era))
@@ -243,9 +243,9 @@ def tensorflow_of(era: str | None = None) -> ModuleType:
 def real_tensorflow() -> Iterator[ModuleType]:
     """Gives the real TensorFlow while tfnb is installed in its place: `with tfnb.real_tensorflow() as real:`.
 
-    Within the block `import tensorflow` means the real one, in all threads. What was imported stays usable after the
-    block, and is there again in the next one. Raises `FailedPreconditionError` if TensorFlow is not installed on this
-    machine.
+    Within the block `import tensorflow` means the real one, in all threads, and the next block gives the same module
+    again. Use it within a block only: many functions of TensorFlow import other parts of it when they are called, and
+    would find tfnb outside. Raises `FailedPreconditionError` if TensorFlow is not installed on this machine.
     """
     with _finder.lock:
         ours, active = {}, installed()
