@@ -54,9 +54,10 @@ def register() -> None:
 
 
 def session_html(session: Session) -> str:
-    """Returns the HTML of a session: its devices, and the size of its graph."""
+    """Returns the HTML of a session: its devices, the size of its graph, and the counters of what it has compiled."""
     size = len(session.graph.get_operations())
-    return f"{devices_html(session.list_devices())}<p>graph: {size:,} operations</p>"
+    tables = devices_html(session.list_devices()), caches_html(session.list_caches())
+    return f"{tables[0]}<p>graph: {size:,} operations</p>{tables[1]}"
 
 
 def devices_html(devices: Iterable[DeviceDescription]) -> str:
@@ -78,8 +79,11 @@ def devices_html(devices: Iterable[DeviceDescription]) -> str:
 
 
 def caches_html(caches: Caches) -> str:
-    """Returns the HTML table of the caches of `tf.list_caches()`."""
-    rows = [[info.name, *(f"{n:,}" if n is not None else "" for n in info[1:])] for info in caches]
+    """Returns the HTML table of caches: those of `tf.list_caches()`, or of a session."""
+    rows = [
+        [info.name, *(f"{n:,}" for n in info[1:6]), f"{info.seconds:,.2f}" if info.seconds is not None else ""]
+        for info in caches
+    ]
     return _table(CacheInfo._fields, rows)
 
 

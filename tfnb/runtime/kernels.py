@@ -58,6 +58,7 @@ __all__ = [
 ]
 
 Done = Callable[["Sequence[Value] | None", "BaseException | None"], None]
+_MAX_SHAPES = 8  # inputs and variables of a cluster that the timeline names
 _MAX_PROGRAMS = 64  # programs of one cluster; when there are more, the oldest is dropped
 
 
@@ -212,9 +213,10 @@ class ClusterKernel:
             start = recorder.now_us() if recorder is not None else 0.0
             within(partial(self._specialise, key, inputs), f"{self.cluster.name} to be compiled for new shapes")
             if recorder is not None:
-                recorder.span(COMPILE, self.cluster.name, start, detail="specialised to new shapes")
+                recorder.span(COMPILE, self.cluster.name, start, detail=f"compiled for {self._shapes(inputs)}")
 
     def _launch(self, program: _Specialised, inputs: Sequence[Value], recorder: StepStats | None) -> Sequence[Value]:
+        self._programs.hits += 1
         if program.missing is not None:
             raise _uninitialised(program.missing)
         if program.checks:
@@ -248,8 +250,10 @@ class ClusterKernel:
         with HeldInterrupts(), self._lock:  # Ctrl-C is raised only after the compiled program was cached
             program = self._programs.get(key)
             if program is None:
-                program = self._build(key[1], inputs)
+                with self._programs.timed():
+                    program = self._build(key[1], inputs)
                 self._programs.put(key, program)
+                self._programs.hits -= 1  # because the launch that follows counts as a hit
         return program
 
     def _build(self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value]) -> _Specialised:
@@ -279,6 +283,25 @@ class ClusterKernel:
             None if missing is None else self._nodes[missing],
             program.checks,
         )
+
+    def _shapes(self, inputs: Sequence[Value]) -> str:
+        """The shapes that caused a compilation, as text: those of inputs, and of variables by their names.
+
+        An input whose value fixes shapes is followed by its value, as in "float32[6, 4], int32[2] = [3, 8], w[4]".
+        """
+        infos = [info_of(v) for v in inputs]
+        texts = [f"{info.dtype.name}{list(info.shape)}" for info in infos]
+        for _, i in self._shape_values:
+            texts[i] += f" = {np.array2string(to_host(inputs[i]), separator=', ', threshold=_MAX_SHAPES)}"
+        for cell in self._cells:
+            texts.append(f"{cell.name}{'' if cell.tensor is None else list(cell.tensor.shape)}")
+        more = f" and {len(texts) - _MAX_SHAPES} more" if len(texts) > _MAX_SHAPES else ""
+        return ", ".join(texts[:_MAX_SHAPES]) + more or "no inputs"
+
+    @property
+    def caches(self) -> tuple[Cache[Any, Any], ...]:
+        """The caches of this kernel, with their counters."""
+        return (self._programs,)
 
     def programs(self) -> list[Program]:
         """The programs that have been compiled so far, for inspection."""

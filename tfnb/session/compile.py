@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from tfnb.caches import Cache
 from tfnb.codegen.compile import compile_cluster
 from tfnb.devices.interface import Device
 from tfnb.errors import OpError
@@ -35,6 +36,7 @@ from tfnb.placement.place import Placement, Rules, check_devices, place
 from tfnb.placement.schedule import delay_recvs
 from tfnb.placement.simulate import simulate
 from tfnb.runtime.executor import PlanPart
+from tfnb.runtime.kernels import ClusterKernel
 from tfnb.runtime.resources import ResourceManager
 from tfnb.session.placing import Placing
 from tfnb.session.planning import Planner
@@ -77,6 +79,11 @@ class CompiledStep:
     placement: Placement
     elsewhere: tuple[Partition, ...] = ()
     grouping: Grouping | None = None
+
+    def caches(self) -> tuple[Cache[Any, Any], ...]:
+        """The caches of the programs of its clusters, with their counters."""
+        kernels = (kernel for part in self.parts for kernel in part.payloads)
+        return tuple(cache for kernel in kernels if isinstance(kernel, ClusterKernel) for cache in kernel.caches)
 
 
 @dataclass(eq=False)

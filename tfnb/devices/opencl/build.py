@@ -98,13 +98,18 @@ class ProgramLibrary:
     def get(self, module: Module, inline: bool = False) -> Built:
         """Returns the program of a module, for the unit's device or its inline companion. Raises `KernelBuildError`."""
         cache = self._library if module.file else self._generated
-        built = cache.get((module, inline))
+        built = cache.find((module, inline))
         if built is None:
             with self._lock:
-                built = cache.get((module, inline))
+                built = cache.find((module, inline))
                 if built is None:
-                    built = cache.put((module, inline), self._build(module, inline))
+                    with cache.timed():
+                        built = cache.put((module, inline), self._build(module, inline))
         return built
+
+    def caches(self) -> tuple[Cache[Any, Any], ...]:
+        """The caches of built programs. Their `seconds` include what PoCL compiles at first launches."""
+        return self._generated, self._library
 
     def is_compiled(self, built: Built, entry: str, local: tuple[int, ...]) -> bool:
         """Returns whether the first launch of this kernel compiles nothing."""
