@@ -21,8 +21,11 @@ from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
+from tfnb.notebook.outlet import in_kernel
+from tfnb.notebook.progress import WaitView
 from tfnb.notebook.tracebacks import install as install_tracebacks
 from tfnb.session.default import get_default_session
+from tfnb.system.progress import set_view
 
 if TYPE_CHECKING:  # sessions load OpenCL, which `import tfnb` does not
     from tfnb.session.config import RunMetadata
@@ -41,6 +44,8 @@ def register() -> None:
     if shell is None:
         return
     install_tracebacks(shell)
+    if in_kernel():
+        set_view(WaitView)
     html = shell.display_formatter.formatters["text/html"]
     html.for_type(GraphBuilder, lambda graph: notebook.show_graph(graph)._repr_html_())
     html.for_type_by_name("tfnb.session.session", "Session", session_html)

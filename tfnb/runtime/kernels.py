@@ -46,6 +46,7 @@ from tfnb.runtime.stats import COMPILE, LAUNCH, StepStats
 from tfnb.runtime.value_tools import ValueTools
 from tfnb.runtime.values import Value, await_inputs, info_of, nbytes_of, to_host
 from tfnb.system.interrupts import HeldInterrupts
+from tfnb.system.progress import compiling
 
 __all__ = [
     "AsyncKernel",
@@ -250,7 +251,8 @@ class ClusterKernel:
         with HeldInterrupts(), self._lock:  # Ctrl-C is raised only after the compiled program was cached
             program = self._programs.get(key)
             if program is None:
-                with self._programs.timed():
+                what = f"{self.cluster.name} of {len(self.cluster.nodes):,} nodes"
+                with self._programs.timed(), compiling(what, "cluster"):
                     program = self._build(key[1], inputs)
                 self._programs.put(key, program)
                 self._programs.hits -= 1  # because the launch that follows counts as a hit

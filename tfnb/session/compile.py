@@ -10,10 +10,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec
 
 from tfnb.caches import Cache
 from tfnb.codegen.compile import compile_cluster
+from tfnb.codegen.program import Program
 from tfnb.devices.interface import Device
 from tfnb.errors import OpError
 from tfnb.ir.builder import GraphBuilder
@@ -41,9 +42,12 @@ from tfnb.runtime.resources import ResourceManager
 from tfnb.session.placing import Placing
 from tfnb.session.planning import Planner
 from tfnb.settings import Settings
+from tfnb.system.interrupts import interruptible
+from tfnb.system.progress import compiling
 
 __all__ = ["STAGES", "CompiledStep", "Context", "Stage", "compile_step", "plan_part"]
 
+P = ParamSpec("P")
 Observe = Callable[[str, Any], None]
 
 
@@ -128,13 +132,16 @@ def compile_step(
     `rewrite` changes the pruned graph; partial runs use it. Raises `OpError`s that name the node that caused them.
     """
     work = _Work(request, context, rewrite, context.placing.rules(_user_graph(request)))
-    for stage in STAGES:
-        if context.optimize or not stage.optimizes:
-            for result in stage.run(work):
-                if context.settings.verify and isinstance(result, Graph):
-                    _verify(stage.name, result)
-                if observe is not None:
-                    observe(stage.name, result)
+    with compiling("a step") as progress:
+        for number, stage in enumerate(STAGES, 1):
+            if context.optimize or not stage.optimizes:
+                size = f" of {len(work.graph.nodes):,} nodes" if work.graph.nodes else ""
+                progress.text = f"a step{size}: {stage.name}, stage {number} of {len(STAGES)}"
+                for result in stage.run(work):
+                    if context.settings.verify and isinstance(result, Graph):
+                        _verify(stage.name, result)
+                    if observe is not None:
+                        observe(stage.name, result)
     assert work.placement is not None
     return CompiledStep(work.parts, work.graph, work.clustered, work.placement, work.elsewhere, work.grouping)
 
@@ -249,9 +256,15 @@ STAGES: tuple[Stage, ...] = (
 
 
 def _plan_part(part: Partition, clustered: Clustered, context: Context) -> PlanPart:
-    compiler = functools.partial(compile_cluster, settings=context.settings)
+    compiler = functools.partial(_interruptible, functools.partial(compile_cluster, settings=context.settings))
     plan, payloads = Planner(clustered, context.devices, context.resources, compiler).build()
     return PlanPart(plan, payloads, part.feeds, part.fetches, part.device)
+
+
+def _interruptible(compiler: Callable[P, Program], *args: P.args, **named: P.kwargs) -> Program:
+    """Compiles a cluster. Ctrl-C is raised at once, because code generation changes nothing but its own results."""
+    with interruptible():
+        return compiler(*args, **named)
 
 
 def _user_graph(request: Request) -> GraphBuilder | None:

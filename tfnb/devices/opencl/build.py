@@ -11,7 +11,6 @@ import hashlib
 import linecache
 import os
 import re
-import sys
 import threading
 import time
 import warnings
@@ -30,6 +29,8 @@ from tfnb.devices.opencl.platforms import Unit
 from tfnb.disk_cache import DiskCache, write_atomically
 from tfnb.errors import InternalError, KernelBuildError
 from tfnb.settings import Settings
+from tfnb.system import progress
+from tfnb.system.interrupts import raise_if_held
 
 __all__ = ["Built", "ProgramLibrary", "kernels_root"]
 
@@ -103,7 +104,8 @@ class ProgramLibrary:
             with self._lock:
                 built = cache.find((module, inline))
                 if built is None:
-                    with cache.timed():
+                    raise_if_held()  # what was built before stays in the cache
+                    with cache.timed(), progress.compiling(module.file or "generated kernels"):
                         built = cache.put((module, inline), self._build(module, inline))
         return built
 
@@ -122,16 +124,20 @@ class ProgramLibrary:
         return mark in self._compiled
 
     @contextmanager
-    def compiling(self, built: Built, entry: str, local: tuple[int, ...]) -> Iterator[None]:
-        """A context for the first launch of a library kernel.
+    def first_launch(self, built: Built, entry: str, local: tuple[int, ...]) -> Iterator[bool]:
+        """A context for the first launch of a kernel, in which PoCL compiles it; the value is that of `is_compiled`.
 
-        It announces the compilation, and afterwards marks the kernel as compiled on this machine.
+        The time counts as time of building the program. A library kernel is marked as compiled on this machine.
         """
-        with self._announced(f"{entry} of {built.title}"):
-            yield
-        mark = self._mark(built, entry, local)
-        self._compiled.add(mark)
-        self._cache.mark(mark)
+        is_compiled = self.is_compiled(built, entry, local)
+        start = time.perf_counter()
+        yield is_compiled
+        (self._library if built.title else self._generated).add_seconds(time.perf_counter() - start)
+        progress.advance("kernel")
+        if not is_compiled:
+            mark = self._mark(built, entry, local)
+            self._compiled.add(mark)
+            self._cache.mark(mark)
 
     def room(self) -> AbstractContextManager[None]:
         """A context for first launches, in which PoCL compiles. Raises `ResourceExhaustedError` if no disk has enough
@@ -157,20 +163,6 @@ class ProgramLibrary:
 
     def _mark(self, built: Built, entry: str, local: tuple[int, ...]) -> str:
         return hashlib.sha256(f"{built.key} {entry} {local}".encode()).hexdigest()
-
-    @contextmanager
-    def _announced(self, what: str) -> Iterator[None]:
-        if self._settings.quiet:
-            yield
-            return
-        start = time.perf_counter()
-        sys.stderr.write(f"tfnb: compiling {what} (once per machine) ...")
-        sys.stderr.flush()
-        try:
-            yield
-        finally:
-            sys.stderr.write(f" {time.perf_counter() - start:.1f} s\n")
-            sys.stderr.flush()
 
     # ---- building --------------------------------------------------------------------------
 
@@ -198,7 +190,7 @@ class ProgramLibrary:
             if program is not None:
                 return Built(program, key, module.file)
         if module.file:
-            with self._announced(module.file):
+            with progress.compiling(f"{module.file} (once per machine)"):
                 program = self._from_source(module, options, device, key)
         else:
             program = self._from_source(module, options, device, key)
