@@ -136,7 +136,8 @@ class LocalWorker:
             )
         finally:
             self._running.pop(key, None)  # first in the block, because Python handles no signal before the first call
-            progress.finish()
+            if progress.shown:
+                progress.finish()
             if trace is not None:
                 trace.keep(step.graph, self.context.placing.costs)
 

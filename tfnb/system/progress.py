@@ -21,12 +21,15 @@ from typing import NamedTuple, Protocol, TextIO
 
 from tfnb.settings import load_settings
 
-__all__ = ["TextLine", "View", "Wait", "advance", "compiling", "expect", "finish", "set_view"]
+__all__ = ["TextLine", "View", "Wait", "advance", "compiling", "expect", "finish", "set_view", "shown"]
 
 SECONDS_BEFORE = 2.0  # a shorter wait is not shown
 SECONDS_PER_DRAWING = 0.25
 SECONDS_PER_LINE = 5.0  # the least time between two lines in a log file or a pipe
 _PAUSE = 0.3  # seconds after which the next compilation is a wait of its own
+
+
+shown: list[View] = []  # the view of the wait while it is shown; `if shown:` is the fastest test before `finish`
 
 
 class TextLine:
@@ -141,14 +144,17 @@ class _Progress:
                 return
             if self.view is None:
                 self.view = self.make_view()
+                shown[:] = [self.view]
             self.view.show(self.wait())
         except Exception:
             self.view = None
+            shown.clear()
             self.begin = float("inf")
 
     def end(self, state: str, what: str = "") -> None:
         """Shows the end of the wait, if it was shown."""
         view, self.view = self.view, None
+        shown.clear()
         self.idle_since = float("-inf")  # the next compilation begins a new wait
         if view is not None:
             try:
@@ -177,6 +183,7 @@ _progress = _Progress()
 def _after_fork() -> None:
     global _progress
     make_view = _progress.make_view
+    shown.clear()
     _progress = _Progress()
     _progress.make_view = make_view
 
@@ -246,10 +253,8 @@ def advance(piece: str) -> None:
 
 
 def finish() -> None:
-    """Ends the wait of the calling thread, whose step has ended. Costs little if none is shown."""
+    """Ends the wait of the calling thread, whose step has ended."""
     p = _progress
-    if p.view is None:
-        return
     with p.lock:
         thread = threading.get_ident()  # an interrupt may have cut off the end of a `compiling` block of this thread
         p.running = [r for r in p.running if (item := r()) is not None and item.thread != thread]
