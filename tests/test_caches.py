@@ -25,8 +25,9 @@ def test_the_oldest_entry_goes_first():
     for k in "abc":
         cache.put(k, k.upper())
     assert dict(cache) == {"b": "B", "c": "C"}
-    assert info("of a test") == ("of a test", 1, 2, 2, 3, None)
+    assert info("of a test") == ("of a test", 1, 2, 2, 3, 0, 0.0)
     assert cache.renew("b") == "B" and cache.renew("a") is None
+    assert cache.find("c") == "C" and cache.find("a") is None and info("of a test").hits == 2
     cache.put("d", "D")
     assert list(cache) == ["b", "d"]
     cache.remove(lambda value: value == "B")
@@ -48,7 +49,7 @@ def test_a_function_is_remembered_until_the_caches_are_cleared():
         return x * x
 
     assert [square(x) for x in (1, 2, 2, 3, 1)] == [1, 4, 4, 9, 1]
-    assert calls == [1, 2, 3, 1] and info("squares of a test") == ("squares of a test", 1, 2, 2, 4, 1)
+    assert calls == [1, 2, 3, 1] and info("squares of a test") == ("squares of a test", 1, 2, 2, 4, 1, None)
     clear_caches()
     assert info("squares of a test").entries == 0
     assert square(1) == 1 and calls[-1] == 1 and len(calls) == 5
@@ -78,10 +79,15 @@ def test_caches_of_one_name_are_one_line_and_go_with_their_owners():
     a, b = Cache("of two", 3), Cache("of two", 3)
     a.put(1, 1)
     b.put(1, 2)
-    assert info("of two")[:4] == ("of two", 2, 2, 6)
+    assert b.find(1) == 2
+    with pytest.raises(ValueError), a.timed():
+        raise ValueError
+    a.add_seconds(2.0)
+    assert info("of two")[:6] == ("of two", 2, 2, 6, 2, 1)
+    assert 2.0 < info("of two").seconds < 3.0
     table = repr(list_caches()).splitlines()
-    assert table[0].split() == ["name", "caches", "entries", "limit", "misses", "hits"]
-    assert next(line.split()[2:] for line in table if line.startswith("of two ")) == ["2", "2", "6", "2"]
+    assert table[0].split() == ["name", "caches", "entries", "limit", "misses", "hits", "seconds"]
+    assert next(line.split()[2:] for line in table if line.startswith("of two ")) == ["2", "2", "6", "2", "1", "2.00"]
     del a, b
     gc.collect()
     assert "of two" not in {i.name for i in list_caches()}

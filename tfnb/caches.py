@@ -1,4 +1,4 @@
-"""Caches in memory, with a registry: every cache has a name and a bound, and one call empties them all.
+"""Caches in memory, with a registry: every cache has a name, a bound and counters, and one call empties them all.
 
 A `Cache` is a dictionary that drops its oldest entry when it is full; `remembered` keeps the results of a function. The
 registry refers to caches weakly, so a cache ends with its owner, for example a session. Invariant: an entry can be
@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 import threading
+import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar, cast
 
-__all__ = ["Cache", "CacheInfo", "Caches", "clear_caches", "forget_results", "list_caches", "remembered"]
+__all__ = ["Cache", "CacheInfo", "Caches", "clear_caches", "forget_results", "list_caches", "remembered", "summary_of"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -26,16 +28,19 @@ _functions: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()  #
 class Cache(dict[K, V]):
     """A dictionary of at most `limit` values, which drops the oldest entry first.
 
-    Values are read with the dictionary's own `get`, without a lock and without being counted, because some caches are
-    read in every step. `put`, `renew`, `remove` and `clear` may be called from any thread.
+    `hits` counts the lookups that found a value, and `seconds` is the time that was spent on computing values. A value
+    is read with `find`, or, where every step reads it, with the dictionary's own `get`; the caller then adds 1 to
+    `hits`. Neither takes a lock, so the count may be a little too low if several threads read at the same time. `put`,
+    `renew`, `remove`, `clear`, `timed` and `add_seconds` may be called from any thread.
     """
 
-    __slots__ = ("__weakref__", "_changing", "dropped", "limit", "name", "puts")
+    __slots__ = ("__weakref__", "_changing", "dropped", "hits", "limit", "name", "puts", "seconds")
 
     def __init__(self, name: str, limit: int) -> None:
         super().__init__()
         self.name, self.limit = name, limit
-        self.puts = self.dropped = 0
+        self.puts = self.dropped = self.hits = 0
+        self.seconds = 0.0
         self._changing = threading.RLock()
         with _lock:
             _caches.add(self)
@@ -45,6 +50,27 @@ class Cache(dict[K, V]):
 
     def __eq__(self, other: object) -> bool:
         return self is other
+
+    def find(self, key: K) -> V | None:
+        """Returns the value of the key and counts the hit; returns None if the key is absent."""
+        value = self.get(key)
+        if value is not None:
+            self.hits += 1
+        return value
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """A context in which a value is computed; its duration is added to `seconds`, also if the computation fails."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.add_seconds(time.perf_counter() - start)
+
+    def add_seconds(self, seconds: float) -> None:
+        """Adds time that was spent on a value, perhaps after it was stored."""
+        with self._changing:
+            self.seconds += seconds
 
     def put(self, key: K, value: V) -> V:
         """Stores the value unless another thread has stored one for this key; returns the stored value."""
@@ -60,10 +86,11 @@ class Cache(dict[K, V]):
         return stored
 
     def renew(self, key: K) -> V | None:
-        """Returns the value of the key and makes it the newest entry; returns None if the key is absent."""
+        """Returns the value of the key, counts the hit and makes the entry the newest; returns None if it is absent."""
         with self._changing:
             if key not in self:
                 return None
+            self.hits += 1
             value = self[key] = self.pop(key)
             return value
 
@@ -108,8 +135,8 @@ class CacheInfo(NamedTuple):
     """The sums over all caches of one name.
 
     `caches`: the number of caches. `entries`: the number of values in them. `limit`: the largest possible number.
-    `misses`: the number of values that were computed. `hits`: the number of values that were found in a cache; None if
-    they are not counted.
+    `misses`: the number of values that were computed. `hits`: the number of values that were found in a cache.
+    `seconds`: the time that computing the values took; None if it is not measured.
     """
 
     name: str
@@ -117,7 +144,8 @@ class CacheInfo(NamedTuple):
     entries: int
     limit: int
     misses: int
-    hits: int | None
+    hits: int
+    seconds: float | None
 
 
 class Caches(tuple[CacheInfo, ...]):
@@ -126,7 +154,10 @@ class Caches(tuple[CacheInfo, ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        rows = [CacheInfo._fields, *((*map(str, i[:-1]), "" if i.hits is None else str(i.hits)) for i in self)]
+        rows = [
+            CacheInfo._fields,
+            *((*map(str, i[:-1]), "" if i.seconds is None else f"{i.seconds:.2f}") for i in self),
+        ]
         widths = [max(len(row[c]) for row in rows) for c in range(len(CacheInfo._fields))]
         lines = ([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])] for row in rows)
         return "\n".join("  ".join(line).rstrip() for line in lines)
@@ -139,15 +170,29 @@ def list_caches() -> Caches:
     The compiled kernels on disk are not included; see `TFNB_CACHE_DIR`.
     """
     objects, functions = _registered()
-    infos = [CacheInfo(c.name, 1, len(c), c.limit, c.puts, None) for c in objects]
+    of_functions = []
     for function, name in functions:
         hits, misses, limit, size = function.cache_info()
-        infos.append(CacheInfo(name, 1, size, limit, misses, hits))
+        of_functions.append(CacheInfo(name, 1, size, limit, misses, hits, None))
+    by_name = {info.name: info for info in _sums([*map(_info, objects), *of_functions])}
+    return Caches(by_name[name] for name in sorted(by_name))
+
+
+def summary_of(caches: Iterable[Cache[Any, Any]]) -> Caches:
+    """Returns the sums over these caches by name, in the order of the first cache of each name."""
+    return Caches(_sums(map(_info, caches)))
+
+
+def _info(cache: Cache[Any, Any]) -> CacheInfo:
+    return CacheInfo(cache.name, 1, len(cache), cache.limit, cache.puts, cache.hits, cache.seconds)
+
+
+def _sums(infos: Iterable[CacheInfo]) -> Iterable[CacheInfo]:
     by_name: dict[str, CacheInfo] = {}
     for info in infos:
         previous = by_name.get(info.name)
         by_name[info.name] = info if previous is None else _sum(previous, info)
-    return Caches(by_name[name] for name in sorted(by_name))
+    return by_name.values()
 
 
 def clear_caches(name: str | None = None) -> None:
@@ -171,5 +216,6 @@ def _registered() -> tuple[list[Cache[Any, Any]], list[tuple[Any, str]]]:
 
 
 def _sum(a: CacheInfo, b: CacheInfo) -> CacheInfo:
-    hits = None if a.hits is None or b.hits is None else a.hits + b.hits
-    return CacheInfo(a.name, a.caches + b.caches, a.entries + b.entries, a.limit + b.limit, a.misses + b.misses, hits)
+    seconds = None if a.seconds is None or b.seconds is None else a.seconds + b.seconds
+    n_caches, entries, limit, misses, hits = (x + y for x, y in zip(a[1:6], b[1:6], strict=True))
+    return CacheInfo(a.name, n_caches, entries, limit, misses, hits, seconds)

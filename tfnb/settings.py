@@ -41,7 +41,7 @@ class Settings:
     )
     quiet: bool = field(
         default=False,
-        metadata={"env": "TFNB_QUIET", "help": "1: no progress lines while library kernels compile"},
+        metadata={"env": "TFNB_QUIET", "help": "1: no progress lines while something compiles"},
     )
     optimize: bool = field(
         default=True,

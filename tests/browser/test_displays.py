@@ -88,3 +88,46 @@ def test_views_are_answered_while_a_cell_runs(notebook):
     (notebook.lab.root / "heard").touch()
     notebook.wait_until_run()
     assert notebook.errors() == []
+
+
+NEW_KERNELS = """
+import random
+import numpy as np, tfnb as tf
+x = h = tf.placeholder(tf.float32, [None, 16])
+ends = []
+for _ in range(40):  # each Python function ends a cluster, and the new numbers make new kernels
+    h = tf.py_func(lambda a: a, [h], tf.float32)
+    h.set_shape([None, 16])
+    for _ in range(3):
+        h = tf.nn.softmax(tf.tanh(h * random.random()) + random.random())
+    ends.append(h)
+sess = tf.Session()
+"""
+
+
+def test_a_compilation_is_shown_and_interrupted_and_the_session_goes_on(notebook):
+    run = "print(sess.run(ends.pop(), {x: np.ones((3, 16), np.float32)}).shape)"
+    notebook.lab.write("compile.ipynb", [NEW_KERNELS, run])
+    notebook.open("compile.ipynb")
+    notebook.command("notebook:run-all-cells")
+    shown = notebook.page.locator(".tfnb-compiling")
+    shown.wait_for(timeout=60_000)
+    for theme in ("Light", "Dark"):
+        notebook.theme(f"JupyterLab {theme}")
+        notebook.shot(f"compiling-{theme.lower()}")
+    notebook.command("notebook:interrupt-kernel")
+    notebook.wait_until_run()
+    assert notebook.errors() == ["KeyboardInterrupt: "]
+    bar = notebook.page.locator(".tfnb-progress")
+    assert bar.text_content().startswith("stopped compiling") and " of 40 clusters" in bar.text_content()
+    assert shown.count() == 0
+    cell = "jupyterapp.shell.currentWidget.content.model.cells.get(0)"
+    notebook.page.evaluate(f"source => {cell}.sharedModel.setSource(source)", "ends = ends[:2]; display(sess)")
+    notebook.run_all()
+    assert "(3, 16)" in notebook.text()
+    counters = notebook.page.locator(".tfnb-table", has_text="programs of clusters").first
+    assert "generated programs" in counters.inner_text()
+    for theme in ("Light", "Dark"):
+        notebook.theme(f"JupyterLab {theme}")
+        notebook.page.wait_for_selector("#jupyterlab-splash", state="detached")
+        notebook.shot(f"session-{theme.lower()}")

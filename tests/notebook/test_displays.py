@@ -8,6 +8,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.notebook.displays import (
+    caches_html,
     devices_html,
     operation_html,
     session_html,
@@ -60,6 +61,7 @@ def test_session_and_devices():
         assert "device:CPU:0" in html
         assert "graph: 0 operations" in html
         assert devices_html(session.list_devices()) in html
+        assert caches_html(session.list_caches()) in html
 
 
 @pytest.mark.opencl

@@ -52,7 +52,7 @@ def test_html_escapes_texts():
     html = bar._html("", bar._text(""))
     assert "<script>" not in html
     assert "&lt;b&gt;" in html
-    assert 'value="4" max="4"' in html
+    assert 'value="1" max="1"' in html
 
 
 def test_no_length_and_no_items():

@@ -253,3 +253,32 @@ def test_timeline_as_in_tensorflow():
     assert len(of_message["traceEvents"]) == len(trace)
     with pytest.raises(tf.errors.InvalidArgumentError, match="step statistics"):
         timeline.Timeline([1, 2])
+
+
+@pytest.mark.one_process("it looks at clusters of this process")
+def test_a_compilation_names_its_shapes_and_is_counted():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, n = tf.placeholder(tf.float32, [None, 4]), tf.placeholder(tf.int32, [2])
+        w = tf.Variable(tf.ones([4, 2]), name="weights")
+        session.run(w.initializer)
+        y = tf.reshape(tf.matmul(x, w), n)
+
+        def counters():
+            return {c.name: (c.misses, c.hits) for c in session.list_caches()}
+
+        before = counters()
+        details = []
+        for rows in (3, 3, 5):
+            with tf.profile(session) as recording:
+                session.run(y, {x: np.ones([rows, 4], np.float32), n: [2, rows]})
+            details.append([t.detail for t in recording.steps[0].times if t.detail.startswith("compiled for")])
+        assert details[:2] == [["compiled for float32[3, 4], int32[2] = [2, 3], weights[4, 2]"], []]
+        assert all("float32[5, 4]" in text for text in details[2])
+        after = counters()
+        assert after["requests"] == (before["requests"][0] + 1, before["requests"][1] + 2)
+        assert after["compiled steps"] == (before["compiled steps"][0] + 1, before["compiled steps"][1])
+        runs = sum(after["programs of clusters"]) - sum(before["programs of clusters"])
+        assert runs == 3, "each run finds its program or compiles it"
+        seconds = {c.name: c.seconds for c in session.list_caches()}
+        assert seconds["programs of clusters"] > 0 and seconds["compiled steps"] > 0
+        assert {"generated programs", "library programs"} <= set(seconds)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tfnb.caches import Cache
 from tfnb.codegen.program import DeviceFacts, Program
 from tfnb.codegen.program_class import ProgramClass
 from tfnb.devices.buffers import Cell, DeviceTensor, MemoryStats, Ticket
@@ -104,6 +105,10 @@ class Device(Protocol):
         ...
 
     def memory_stats(self) -> MemoryStats: ...
+
+    def caches(self) -> tuple[Cache[Any, Any], ...]:
+        """The caches of built programs, with their counters. Devices of several sessions may share them."""
+        ...
 
     def describe(self) -> dict[str, Any]:
         """Properties of the device for users: platform, driver, compute units, memory in bytes."""

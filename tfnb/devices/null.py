@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.caches import Cache
 from tfnb.codegen.program import DeviceFacts, Program
 from tfnb.devices.buffers import Cell, DeviceTensor, MemoryStats, Ticket
 from tfnb.devices.interface import Recorder
@@ -49,6 +50,9 @@ class NullDevice:
 
     def memory_stats(self) -> MemoryStats:
         return MemoryStats(0, 0, 0, 0)
+
+    def caches(self) -> tuple[Cache[Any, Any], ...]:
+        return ()
 
     def describe(self) -> dict[str, Any]:
         return {"name": self.name, "platform": "null", "device": "null", "units": self.facts.units}

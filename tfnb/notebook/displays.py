@@ -21,8 +21,11 @@ from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
+from tfnb.notebook.outlet import in_kernel
+from tfnb.notebook.progress import WaitView
 from tfnb.notebook.tracebacks import install as install_tracebacks
 from tfnb.session.default import get_default_session
+from tfnb.system.progress import set_view
 
 if TYPE_CHECKING:  # sessions load OpenCL, which `import tfnb` does not
     from tfnb.session.config import RunMetadata
@@ -41,6 +44,8 @@ def register() -> None:
     if shell is None:
         return
     install_tracebacks(shell)
+    if in_kernel():
+        set_view(WaitView)
     html = shell.display_formatter.formatters["text/html"]
     html.for_type(GraphBuilder, lambda graph: notebook.show_graph(graph)._repr_html_())
     html.for_type_by_name("tfnb.session.session", "Session", session_html)
@@ -54,9 +59,10 @@ def register() -> None:
 
 
 def session_html(session: Session) -> str:
-    """Returns the HTML of a session: its devices, and the size of its graph."""
+    """Returns the HTML of a session: its devices, the size of its graph, and the counters of what it has compiled."""
     size = len(session.graph.get_operations())
-    return f"{devices_html(session.list_devices())}<p>graph: {size:,} operations</p>"
+    tables = devices_html(session.list_devices()), caches_html(session.list_caches())
+    return f"{tables[0]}<p>graph: {size:,} operations</p>{tables[1]}"
 
 
 def devices_html(devices: Iterable[DeviceDescription]) -> str:
@@ -78,8 +84,11 @@ def devices_html(devices: Iterable[DeviceDescription]) -> str:
 
 
 def caches_html(caches: Caches) -> str:
-    """Returns the HTML table of the caches of `tf.list_caches()`."""
-    rows = [[info.name, *(f"{n:,}" if n is not None else "" for n in info[1:])] for info in caches]
+    """Returns the HTML table of caches: those of `tf.list_caches()`, or of a session."""
+    rows = [
+        [info.name, *(f"{n:,}" for n in info[1:6]), f"{info.seconds:,.2f}" if info.seconds is not None else ""]
+        for info in caches
+    ]
     return _table(CacheInfo._fields, rows)
 
 

@@ -1,6 +1,6 @@
-"""A progress bar for training loops: HTML in a notebook, a line of text in a terminal.
+"""A progress bar for training loops and for long compilations: HTML in a notebook, a line of text in a terminal.
 
-Invariant: it costs well under a microsecond per iteration, and is drawn at most ten times a second.
+Invariant: for a loop it costs well under a microsecond per iteration, and is drawn at most ten times a second.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Generic, TextIO, TypeVar
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.outlet import Outlet
+from tfnb.system.progress import Wait
 
-__all__ = ["Progress", "progress"]
+__all__ = ["Progress", "WaitView", "progress"]
 
 T = TypeVar("T")
 SECONDS_PER_DRAWING = 0.1
@@ -88,18 +89,38 @@ class Progress(Generic[T]):
         return f"{self.label} {bar}{self._numbers(state)}".strip()
 
     def _html(self, state: str, text: str) -> str:
-        value = f' value="{self.done}" max="{self.total}"' if self.total else ""
-        if state and not self.total:
-            value = ' value="1" max="1"'
-        colour = "#c0392b" if state == "stopped" else "var(--jp-brand-color1, #4a8fd9)"
-        return (
-            '<div class="tfnb-progress" style="display:flex;align-items:center;gap:.8em">'
-            f"<span>{escape(self.label)}</span>"
-            f'<progress{value} aria-label="{escape(text)}" '
-            f'style="width:16em;accent-color:{colour}"></progress>'
-            f'<span style="font-variant-numeric:tabular-nums">{escape(self._numbers(state))}</span>'
-            "</div>"
-        )
+        share = self.done / self.total if self.total else 1.0 if state else None
+        return _bar(share, self.label, self._numbers(state), text, state == "stopped")
+
+
+class WaitView:
+    """Shows in the output of the current cell what a long compilation is doing; see `tfnb/system/progress.py`."""
+
+    def __init__(self) -> None:
+        self._outlet = Outlet("compiling")
+
+    def show(self, wait: Wait) -> None:
+        """Replaces what is shown."""
+        text, words = wait.text(), {"": "compiling", "done": "compiled", "stopped": "stopped compiling"}
+        html = _bar(wait.share, words[wait.state], wait.numbers(), text, wait.state == "stopped")
+        if not wait.state:
+            style = "opacity:.75;overflow-wrap:anywhere;font-size:smaller"
+            html += f'<div class="tfnb-compiling" style="{style}">{escape(wait.what)}</div>'
+        self._outlet.show({"text/html": html, "text/plain": text}, bool(wait.state))
+
+
+def _bar(share: float | None, label: str, numbers: str, text: str, is_stopped: bool) -> str:
+    """Returns the HTML of a bar between a label and numbers. `share` is from 0 to 1; None: it is not known."""
+    value = "" if share is None else f' value="{share:.4g}" max="1"'
+    colour = "#c0392b" if is_stopped else "var(--jp-brand-color1, #4a8fd9)"
+    return (
+        '<div class="tfnb-progress" style="display:flex;align-items:center;gap:.8em">'
+        f"<span>{escape(label)}</span>"
+        f'<progress{value} aria-label="{escape(text)}" '
+        f'style="width:16em;accent-color:{colour}"></progress>'
+        f'<span style="font-variant-numeric:tabular-nums">{escape(numbers)}</span>'
+        "</div>"
+    )
 
 
 def progress(

@@ -85,4 +85,5 @@ def _cache(info: CacheInfo) -> CacheUse:
         "limit": info.limit,
         "hits": info.hits,
         "misses": info.misses,
+        "seconds": info.seconds,
     }

@@ -37,9 +37,11 @@ from tfnb.runtime.stats import COMPILE, LAUNCH, StepStats
 from tfnb.runtime.values import Value, info_of, to_host
 from tfnb.sizes import SizeTrace
 from tfnb.system.interrupts import HeldInterrupts
+from tfnb.system.progress import compiling
 
 __all__ = ["ClusterKernel", "Compiler"]
 
+_MAX_SHAPES = 8  # inputs and variables of a cluster that the timeline names
 _MAX_PROGRAMS = 64  # programs of one cluster; when there are more, the oldest is dropped
 _MAX_CLASSES = 64  # classes of shapes of one cluster
 _MAX_SIZES = 32  # elements of the largest value whose numbers are sizes like dimensions
@@ -129,9 +131,10 @@ class ClusterKernel:
             start = recorder.now_us() if recorder is not None else 0.0
             within(partial(self._specialise, key, inputs), f"{self.cluster.name} to be compiled for new shapes")
             if recorder is not None:
-                recorder.span(COMPILE, self.cluster.name, start, detail="specialised to new shapes")
+                recorder.span(COMPILE, self.cluster.name, start, detail=f"compiled for {self._shapes(inputs)}")
 
     def _launch(self, program: _Specialised, inputs: Sequence[Value], recorder: StepStats | None) -> Sequence[Value]:
+        self._programs.hits += 1
         if program.missing is not None:
             raise uninitialised(program.missing)
         if program.checks:
@@ -165,8 +168,10 @@ class ClusterKernel:
         with HeldInterrupts(), self._lock:  # Ctrl-C is raised only after the compiled program was cached
             program = self._programs.get(key)
             if program is None:
-                program = self._build(key[1], inputs)
+                with self._programs.timed():
+                    program = self._build(key[1], inputs)
                 self._programs.put(key, program)
+                self._programs.hits -= 1  # because the launch that follows counts as a hit
         return program
 
     def _build(self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value]) -> _Specialised:
@@ -200,17 +205,20 @@ class ClusterKernel:
         for program_class in classes or ():
             program = program_class.program(symbols)
             if program is not None:
+                self._classes.hits += 1
                 return program
         trace = SizeTrace()
         names = [trace.symbol(n) for n in symbols]
         dims: list[Any] = [None if part is None else with_symbols(part, names) for part in shapes]
         n, m = len(infos), len(infos) + len(values)
-        new_class = self._compile_class(
-            [TensorInfo(i.dtype, d) for i, d in zip(infos, dims, strict=False)],
-            [_with_sizes(v, d) if _are_sizes(v) else v for v, d in zip(values, dims[n:], strict=False)],
-            dims[m:],
-            trace,
-        )
+        what = f"{self.cluster.name} of {len(self.cluster.nodes):,} nodes"
+        with self._classes.timed(), compiling(what, "cluster"):
+            new_class = self._compile_class(
+                [TensorInfo(i.dtype, d) for i, d in zip(infos, dims, strict=False)],
+                [_with_sizes(v, d) if _are_sizes(v) else v for v, d in zip(values, dims[n:], strict=False)],
+                dims[m:],
+                trace,
+            )
         if classes is None:
             classes = self._classes.put(key, [])
         classes.append(new_class)
@@ -237,6 +245,25 @@ class ClusterKernel:
         except FailedPreconditionError as e:
             without_value = [self._nodes[i] for i in ids if variables[i] is None]
             raise (uninitialised(without_value[0]) if without_value else e) from None
+
+    def _shapes(self, inputs: Sequence[Value]) -> str:
+        """The shapes that caused a compilation, as text: those of inputs, and of variables by their names.
+
+        An input whose value fixes shapes is followed by its value, as in "float32[6, 4], int32[2] = [3, 8], w[4]".
+        """
+        infos = [info_of(v) for v in inputs]
+        texts = [f"{info.dtype.name}{list(info.shape)}" for info in infos]
+        for _, i in self._shape_values:
+            texts[i] += f" = {np.array2string(to_host(inputs[i]), separator=', ', threshold=_MAX_SHAPES)}"
+        for cell in self._cells:
+            texts.append(f"{cell.name}{'' if cell.tensor is None else list(cell.tensor.shape)}")
+        more = f" and {len(texts) - _MAX_SHAPES} more" if len(texts) > _MAX_SHAPES else ""
+        return ", ".join(texts[:_MAX_SHAPES]) + more or "no inputs"
+
+    @property
+    def caches(self) -> tuple[Cache[Any, Any], ...]:
+        """The caches of this kernel, with their counters."""
+        return self._programs, self._classes
 
     def programs(self) -> list[Program]:
         """The programs that have been compiled so far, for inspection."""

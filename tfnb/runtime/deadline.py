@@ -16,10 +16,12 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from tfnb.errors import DeadlineExceededError
+from tfnb.system.interrupts import raise_if_held
 
 __all__ = ["Deadline", "bounded", "current", "within"]
 
 T = TypeVar("T")
+_POLL = 0.2  # seconds between two checks whether Ctrl-C is held back
 _HEAD = re.compile(r"^the step was not done within \S+ s: ")
 
 
@@ -84,7 +86,9 @@ def within(work: Callable[[], T], waits_for: str | Callable[[], str], may_last: 
 
     context = contextvars.copy_context()
     threading.Thread(target=context.run, args=(run,), name="tfnb-within-deadline", daemon=may_last).start()
-    if not done.wait(deadline.left()):
+    while not done.wait(min(deadline.left(), _POLL)) and deadline.left():
+        raise_if_held()  # a wait for a lock does not end by a signal that is held back
+    if not done.is_set():
         raise deadline.exceeded(f"it waited for {waits_for if isinstance(waits_for, str) else waits_for()}")
     if errors:
         raise errors[0]

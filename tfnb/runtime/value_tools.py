@@ -89,11 +89,12 @@ class ValueTools:
         device with these compute units and of this kind. With a cell, the calls also read its old tensor.
         """
         infos = tuple(info_of(v) for v in inputs)
-        program = self._programs.get((recipe, infos))
+        program = self._programs.find((recipe, infos))
         if program is None:
             facts = self._device.facts
-            site, calls = recipe(infos, facts.units, facts.kind)
-            program = self._device.load(update_program(site, calls, cell is not None))
+            with self._programs.timed():
+                site, calls = recipe(infos, facts.units, facts.kind)
+                program = self._device.load(update_program(site, calls, cell is not None))
             self._programs.put((recipe, infos), program)
         if cell is None:
             cell = Cell("sum")

@@ -10,10 +10,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec
 
+from tfnb.caches import Cache
 from tfnb.codegen.compile import compile_cluster
 from tfnb.codegen.modules import KernelTable
+from tfnb.codegen.program_class import ProgramClass
 from tfnb.devices.interface import Device
 from tfnb.errors import OpError
 from tfnb.ir.builder import GraphBuilder
@@ -35,14 +37,18 @@ from tfnb.placement.partition import Partition, localize, partition
 from tfnb.placement.place import Placement, Rules, check_devices, place
 from tfnb.placement.schedule import delay_recvs
 from tfnb.placement.simulate import simulate
+from tfnb.runtime.cluster_kernel import ClusterKernel
 from tfnb.runtime.executor import PlanPart
 from tfnb.runtime.resources import ResourceManager
 from tfnb.session.placing import Placing
 from tfnb.session.planning import Planner
 from tfnb.settings import Settings
+from tfnb.system.interrupts import interruptible
+from tfnb.system.progress import compiling
 
 __all__ = ["STAGES", "CompiledStep", "Context", "Stage", "compile_step", "plan_part"]
 
+P = ParamSpec("P")
 Observe = Callable[[str, Any], None]
 
 
@@ -79,6 +85,11 @@ class CompiledStep:
     placement: Placement
     elsewhere: tuple[Partition, ...] = ()
     grouping: Grouping | None = None
+
+    def caches(self) -> tuple[Cache[Any, Any], ...]:
+        """The caches of the programs of its clusters, with their counters."""
+        kernels = (kernel for part in self.parts for kernel in part.payloads)
+        return tuple(cache for kernel in kernels if isinstance(kernel, ClusterKernel) for cache in kernel.caches)
 
 
 @dataclass(eq=False)
@@ -123,13 +134,16 @@ def compile_step(
     `rewrite` changes the pruned graph; partial runs use it. Raises `OpError`s that name the node that caused them.
     """
     work = _Work(request, context, rewrite, context.placing.rules(_user_graph(request)))
-    for stage in STAGES:
-        if context.optimize or not stage.optimizes:
-            for result in stage.run(work):
-                if context.settings.verify and isinstance(result, Graph):
-                    _verify(stage.name, result)
-                if observe is not None:
-                    observe(stage.name, result)
+    with compiling("a step") as progress:
+        for number, stage in enumerate(STAGES, 1):
+            if context.optimize or not stage.optimizes:
+                size = f" of {len(work.graph.nodes):,} nodes" if work.graph.nodes else ""
+                progress.text = f"a step{size}: {stage.name}, stage {number} of {len(STAGES)}"
+                for result in stage.run(work):
+                    if context.settings.verify and isinstance(result, Graph):
+                        _verify(stage.name, result)
+                    if observe is not None:
+                        observe(stage.name, result)
     assert work.placement is not None
     return CompiledStep(work.parts, work.graph, work.clustered, work.placement, work.elsewhere, work.grouping)
 
@@ -244,9 +258,16 @@ STAGES: tuple[Stage, ...] = (
 
 
 def _plan_part(part: Partition, clustered: Clustered, context: Context) -> PlanPart:
-    compiler = functools.partial(compile_cluster, settings=context.settings, kernels=context.kernels)
+    compile_program = functools.partial(compile_cluster, settings=context.settings, kernels=context.kernels)
+    compiler = functools.partial(_interruptible, compile_program)
     plan, payloads = Planner(clustered, context.devices, context.resources, compiler).build()
     return PlanPart(plan, payloads, part.feeds, part.fetches, part.device)
+
+
+def _interruptible(compiler: Callable[P, ProgramClass], *args: P.args, **named: P.kwargs) -> ProgramClass:
+    """Compiles a cluster. Ctrl-C is raised at once, because code generation changes nothing but its own results."""
+    with interruptible():
+        return compiler(*args, **named)
 
 
 def _user_graph(request: Request) -> GraphBuilder | None:

@@ -38,7 +38,8 @@ class Functions:
         key = tuple(fetches), tuple(feeds)
         executor = self._known.renew(key)
         if executor is None:
-            step = compile_step(Request(key[0], (), key[1]), self._context)
+            with self._known.timed():
+                step = compile_step(Request(key[0], (), key[1]), self._context)
             new_executor = Executor.of_parts(step.parts, self._threads, self._context.settings.fast_loops)
             executor = self._known.put(key, new_executor)
         run = executor.run

@@ -21,6 +21,7 @@ from tfnb.devices.interface import Device
 from tfnb.devices.null import NullDevice
 from tfnb.errors import CancelledError, ClosedSessionError, InvalidArgumentError
 from tfnb.runtime.cancel import Cancellation
+from tfnb.runtime.cluster_kernel import ClusterKernel
 from tfnb.runtime.deadline import current as current_deadline
 from tfnb.runtime.executor import Executor
 from tfnb.runtime.host_threads import HostThreads
@@ -31,6 +32,7 @@ from tfnb.session.functions import Functions
 from tfnb.session.placing import Placing
 from tfnb.session.recording import Recording, traced
 from tfnb.settings import Settings, load_settings
+from tfnb.system import progress
 from tfnb.system.interrupts import HeldInterrupts
 
 __all__ = ["DeviceDescription", "LocalWorker"]
@@ -116,6 +118,7 @@ class LocalWorker:
         executor = self._executors.get(step)
         if executor is None:
             executor = self._executors.setdefault(step, self._executor(step))
+            progress.expect("cluster", sum(isinstance(kernel, ClusterKernel) for kernel in executor.payloads))
         deadline = current_deadline()
         trace = traced(options, metadata, self.recording)
         recorder = None if trace is None else trace.recorder
@@ -133,6 +136,8 @@ class LocalWorker:
             )
         finally:
             self._running.pop(key, None)  # first in the block, because Python handles no signal before the first call
+            if progress.shown:
+                progress.finish()
             if trace is not None:
                 trace.keep(step.graph, self.context.placing.costs)
 

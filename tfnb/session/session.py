@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from tfnb.caches import Cache
+from tfnb.caches import Cache, Caches, summary_of
 from tfnb.errors import (
     ClosedSessionError,
     DTypeError,
@@ -254,6 +254,18 @@ class Session:
         """The descriptions of the session's devices."""
         return self._worker.describe_devices()
 
+    def list_caches(self) -> Caches:
+        """The counters of the session's caches: requests, compiled steps, and the programs of their clusters.
+
+        The built OpenCL programs that follow are shared with other sessions of this process that have the same
+        settings; their seconds are those of the OpenCL compiler. Programs that other tasks have built are not included.
+        """
+        caches: list[Cache[Any, Any]] = [self._plans, self._steps]
+        for step in list(self._steps.values()):
+            caches.extend(step.caches())
+        shared = {id(cache): cache for device in self._worker.context.devices.values() for cache in device.caches()}
+        return summary_of([*caches, *shared.values()])
+
     def cluster_status(self) -> HealthMonitor:
         """A monitor of the tasks of the session's cluster, which `tf.show_cluster` displays.
 
@@ -362,6 +374,7 @@ class Session:
         except TypeError:  # the structure contains dicts or lists, which cannot be hashed
             key, request = None, None
         if request is not None:
+            self._plans.hits += 1
             return request
         tensors = tuple(feed_key(self._graph, k) for k in feeds)
         plan = plan_fetches(self._graph, fetches)
@@ -378,11 +391,12 @@ class Session:
         with self._lock:
             if self._closed:  # another thread may have closed it after `run` has checked
                 raise self._refusal()
-            step = self._steps.get(key)
+            step = self._steps.find(key)
             if step is None:
                 request = Request(plan.tensors, plan.operations, feeds)
                 observe = None if metadata is None else lambda stage, g: metadata.passes.append((stage, g))
-                step = compile_step(request, self._worker.context, observe)
+                with self._steps.timed():
+                    step = compile_step(request, self._worker.context, observe)
                 self._log_placement(step)
                 self._steps.put(key, step)
             return step

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from signal import SIGINT
 from types import FrameType, TracebackType
 
-__all__ = ["HeldInterrupts", "interruptible", "raise_if_overdue"]
+__all__ = ["HeldInterrupts", "interruptible", "raise_if_held", "raise_if_overdue"]
 
 _set_handler = _signal.signal  # `signal.signal` is a wrapper around it that costs ten times as much
 _get_ident = threading.get_ident
@@ -85,6 +85,11 @@ class HeldInterrupts:
         if interrupt is not None and interrupt is not error and not isinstance(error, type(interrupt)):
             raise interrupt
 
+    @property
+    def is_holding(self) -> bool:
+        """Whether a Ctrl-C would come here: not in threads other than the main one."""
+        return self._handler is not None
+
     def check(self) -> None:
         """Raises the interrupt that was held back, if there is one."""
         if self.error is not None:
@@ -128,6 +133,13 @@ class interruptible:
     ) -> None:
         if self._held is not None:
             self._held.allowed = False
+
+
+def raise_if_held() -> None:
+    """Raises an interrupt that is held back. Long work calls this where nothing is half done."""
+    held = _innermost
+    if held is not None and held.error is not None and _get_ident() == _main_thread:
+        raise held.error
 
 
 def raise_if_overdue() -> None:

@@ -25,10 +25,12 @@ export interface CacheUse {
   readonly entries: number;
   /** The largest number of entries; a cache that is full drops its oldest entry. */
   readonly limit: number;
-  /** Lookups that found an entry; None where they are not counted. */
-  readonly hits: number | null;
+  /** Lookups that found an entry. */
+  readonly hits: number;
   /** Entries that had to be computed. */
   readonly misses: number;
+  /** How long computing them took; None where it is not measured. */
+  readonly seconds: number | null;
 }
 
 export interface Report {

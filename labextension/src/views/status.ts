@@ -73,12 +73,9 @@ function cacheItem(cache: CacheUse, clear: (name: string | null) => void): HTMLE
   const one = button("Clear", `clear ${cache.name}`, () => clear(cache.name));
   const entries = `${cache.entries.toLocaleString("en")} of ${counted(cache.limit, "entry", "entries")}`;
   const within = cache.caches > 1 ? ` in ${counted(cache.caches, "cache", "caches")}` : "";
-  const hits = cache.hits === null ? "hits not counted" : counted(cache.hits, "hit", "hits");
-  const row = item(
-    cache.name,
-    entries + within,
-    `${hits}, ${counted(cache.misses, "miss", "misses")}`,
-  );
+  const counts = [counted(cache.hits, "hit", "hits"), counted(cache.misses, "miss", "misses")];
+  if (cache.seconds !== null) counts.push(`${cache.seconds.toFixed(2)} s`);
+  const row = item(cache.name, entries + within, counts.join(", "));
   row.prepend(one);
   return row;
 }

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyopencl as cl
+from pyopencl import invoker
 
+from tfnb.caches import Cache
 from tfnb.codegen.program import Copy, Launch, Module, Program, Slot
 from tfnb.devices.buffers import DeviceTensor
 from tfnb.devices.host import capacity_of
@@ -19,6 +21,7 @@ from tfnb.devices.opencl.build import Built
 from tfnb.devices.opencl.program_device import ProgramDevice
 from tfnb.errors import KernelBuildError
 from tfnb.ir.kernelcall import F32, I32, TensorInfo
+from tfnb.system.progress import expect
 
 __all__ = ["Binding", "BoundLaunch", "Use"]
 
@@ -42,6 +45,20 @@ __kernel void copy(__global const uchar *from, __global uchar *to, ulong n, ulon
 """
 )
 
+# pyopencl makes functions for the arguments of each new kernel object, which takes it half a millisecond with its cache
+# on disk. They depend on the arguments of the call alone, so equal kernels share them.
+_invokers: Cache[tuple[object, ...], Any] = Cache("functions that launch kernels", 4096)
+_generate: Callable[..., Any] = invoker.generate_enqueue_and_set_args
+
+
+def _generated_once(*arguments: Any, **named: Any) -> Any:
+    key = tuple(tuple(a) if isinstance(a, list) else a for a in (*arguments, *named.values()))
+    functions = _invokers.get(key)
+    return _invokers.put(key, _generate(*arguments, **named)) if functions is None else functions
+
+
+invoker.generate_enqueue_and_set_args = _generated_once
+
 Use = tuple[Callable[[int, Any], None], int]  # `set_arg` of a kernel, and the index of the argument
 
 
@@ -54,6 +71,7 @@ class BoundLaunch(NamedTuple):
     label: str
     nodes: tuple[int, ...]
     nbytes: int
+    writes: bool  # whether it writes a variable
 
 
 class _Uses:
@@ -95,6 +113,7 @@ class Binding:
         self.cell_uses = [self._uses.get(("variable", i)) for i in range(len(program.variables))]
 
     def _bind(self) -> None:
+        expect("kernel", sum(isinstance(s, Copy) or 0 not in s.groups for s in self._program.steps))
         for step in self._program.steps:
             if isinstance(step, Copy):
                 self._bind_copy(step)
@@ -117,7 +136,9 @@ class Binding:
                 kernel.set_arg(place, kind(arg.value))
         sizes = tuple(g * n for g, n in zip(step.groups, step.local, strict=True))
         width = max((i + 1 for i in range(3) if sizes[i] != 1), default=1)
-        self._add(kernel, built, step.entry, sizes[:width], step.local[:width], step.label, step.nodes, nbytes)
+        writes = any(self._writes(arg) for arg in step.args)
+        launch = built, step.entry, sizes[:width], step.local[:width], step.label, step.nodes, nbytes
+        self._add(kernel, *launch, writes=writes)
 
     def _bind_copy(self, step: Copy) -> None:
         if not step.nbytes:
@@ -129,7 +150,8 @@ class Binding:
         kernel.set_arg(2, np.uint64(step.nbytes // 16))
         kernel.set_arg(3, np.uint64(step.nbytes % 16))
         groups = min(-(-step.nbytes // _COPY_CHUNK), 8 * self._device.facts.units)
-        self._add(kernel, built, "copy", (groups,), (1,), "copy", step.nodes, 2 * step.nbytes)
+        launch = built, "copy", (groups,), (1,), "copy", step.nodes, 2 * step.nbytes
+        self._add(kernel, *launch, writes=self._writes(step.target))
 
     def _add(
         self,
@@ -141,9 +163,14 @@ class Binding:
         label: str,
         nodes: tuple[int, ...],
         nbytes: int,
+        writes: bool,
     ) -> None:
         call = (self._queue, kernel, sizes, local)
-        self.launches.append(BoundLaunch(call, built, entry, label or entry, nodes, nbytes))
+        self.launches.append(BoundLaunch(call, built, entry, label or entry, nodes, nbytes, writes))
+
+    def _writes(self, arg: object) -> bool:
+        """Returns whether the argument is a variable that the program writes."""
+        return isinstance(arg, Slot) and arg.kind == "variable" and self._program.variables[arg.index].writes
 
     def _bind_slot(self, use: Use, slot: Slot) -> int:
         """Sets an argument that points to a constant, lists any other one, and returns the bytes of the slot."""

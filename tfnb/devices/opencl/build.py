@@ -11,7 +11,6 @@ import hashlib
 import linecache
 import os
 import re
-import sys
 import threading
 import time
 import warnings
@@ -30,6 +29,8 @@ from tfnb.devices.opencl.platforms import Unit
 from tfnb.disk_cache import DiskCache, write_atomically
 from tfnb.errors import InternalError, KernelBuildError
 from tfnb.settings import Settings
+from tfnb.system import progress
+from tfnb.system.interrupts import raise_if_held
 
 __all__ = ["Built", "ProgramLibrary", "kernels_root"]
 
@@ -42,6 +43,7 @@ _MESSAGE = re.compile(
     re.MULTILINE,
 )
 
+_NARROW = 1 << 16
 _MAX_LIBRARY = 4096
 _MAX_GENERATED = 256  # a program takes several megabytes in the compiler
 _MAX_NOTED = 1024  # launches of one program that are noted as compiled
@@ -99,13 +101,19 @@ class ProgramLibrary:
     def get(self, module: Module, inline: bool = False) -> Built:
         """Returns the program of a module, for the unit's device or its inline companion. Raises `KernelBuildError`."""
         cache = self._library if module.file else self._generated
-        built = cache.get((module, inline))
+        built = cache.find((module, inline))
         if built is None:
             with self._lock:
-                built = cache.get((module, inline))
+                built = cache.find((module, inline))
                 if built is None:
-                    built = cache.put((module, inline), self._build(module, inline))
+                    raise_if_held()  # what was built before stays in the cache
+                    with cache.timed(), progress.compiling(module.file or "generated kernels"):
+                        built = cache.put((module, inline), self._build(module, inline))
         return built
+
+    def caches(self) -> tuple[Cache[Any, Any], ...]:
+        """The caches of built programs. Their `seconds` include what PoCL compiles at first launches."""
+        return self._generated, self._library
 
     def is_compiled(self, built: Built, entry: str, local: tuple[int, ...]) -> bool:
         """Returns whether the first launch of this kernel compiles nothing."""
@@ -118,55 +126,52 @@ class ProgramLibrary:
         return mark in self._compiled
 
     @contextmanager
-    def compiling(self, built: Built, entry: str, local: tuple[int, ...]) -> Iterator[None]:
-        """A context for the first launch of a library kernel.
+    def first_launch(self, built: Built, entry: str, local: tuple[int, ...]) -> Iterator[bool]:
+        """A context for the first launch of a kernel, in which PoCL compiles it; the value is that of `is_compiled`.
 
-        It announces the compilation, and afterwards marks the kernel as compiled on this machine.
+        The time counts as time of building the program. A library kernel is marked as compiled on this machine.
         """
-        with self._announced(f"{entry} of {built.title}"):
-            yield
-        mark = self._mark(built, entry, local)
-        self._compiled.add(mark)
-        self._cache.mark(mark)
+        is_compiled = self.is_compiled(built, entry, local)
+        start = time.perf_counter()
+        yield is_compiled
+        (self._library if built.title else self._generated).add_seconds(time.perf_counter() - start)
+        progress.advance("kernel")
+        if not is_compiled:
+            mark = self._mark(built, entry, local)
+            self._compiled.add(mark)
+            self._cache.mark(mark)
 
     def room(self) -> AbstractContextManager[None]:
         """A context for first launches, in which PoCL compiles. Raises `ResourceExhaustedError` if no disk has enough
         space."""
         return nullcontext() if self._folder is None else self._folder.compiling()
 
+    def has_launched(self, built: Built, entry: str, sizes: tuple[int, ...], local: tuple[int, ...]) -> bool:
+        """Returns whether a launch of these global and local sizes compiles nothing, because one like it has run.
+
+        PoCL compiles an entry again for other local sizes, and once for wide grids.
+        """
+        return built.is_noted((entry, _is_narrow(sizes), local))
+
     def launched(self, launches: Iterable[tuple[Built, str, tuple[int, ...], tuple[int, ...]]]) -> None:
         """Notes launches that have run for the first time; see `pocl.Pins`.
 
         Each launch consists of a program, an entry, the global sizes and the local sizes. For launches that are noted,
-        PoCL's folder is not read again, because PoCL compiles an entry again only for other sizes.
+        PoCL's folder is not read again.
         """
-        if self._folder is None:
-            return
-        new_launches = [launch for launch in launches if not launch[0].is_noted(launch[1:])]
+        new_launches = [launch for launch in launches if not self.has_launched(*launch)]
         if not new_launches:
+            return
+        for built, entry, sizes, local in new_launches:
+            built.note((entry, _is_narrow(sizes), local))
+        if self._folder is None:
             return
         for key in dict.fromkeys(built.key for built, *_ in new_launches):
             self._folder.seal(key)
         _pins.launched(tuple((built.key, entry, local) for built, entry, _, local in new_launches), self._folder)
-        for built, *launch in new_launches:
-            built.note(tuple(launch))
 
     def _mark(self, built: Built, entry: str, local: tuple[int, ...]) -> str:
         return hashlib.sha256(f"{built.key} {entry} {local}".encode()).hexdigest()
-
-    @contextmanager
-    def _announced(self, what: str) -> Iterator[None]:
-        if self._settings.quiet:
-            yield
-            return
-        start = time.perf_counter()
-        sys.stderr.write(f"tfnb: compiling {what} (once per machine) ...")
-        sys.stderr.flush()
-        try:
-            yield
-        finally:
-            sys.stderr.write(f" {time.perf_counter() - start:.1f} s\n")
-            sys.stderr.flush()
 
     # ---- building --------------------------------------------------------------------------
 
@@ -194,7 +199,7 @@ class ProgramLibrary:
             if program is not None:
                 return Built(program, key, module.file)
         if module.file:
-            with self._announced(module.file):
+            with progress.compiling(f"{module.file} (once per machine)"):
                 program = self._from_source(module, options, device, key)
         else:
             program = self._from_source(module, options, device, key)
@@ -319,6 +324,11 @@ class ProgramLibrary:
 def _compile(program: cl._cl._Program, options: tuple[str, ...], device: cl.Device) -> None:
     # `pyopencl.Program.build` would warn of every remark in the compiler's log, and cache programs by pickle.
     program._build(options=" ".join(options).encode(), devices=[device])
+
+
+def _is_narrow(sizes: tuple[int, ...]) -> bool:
+    """Returns whether PoCL compiles the kernel of a launch for grids whose indices have 16 bits."""
+    return max(sizes) < _NARROW
 
 
 def _named(file: str, kept: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 import pyopencl as cl
 
+from tfnb.caches import Cache
 from tfnb.codegen.program import Program
 from tfnb.devices.buffers import DeviceTensor, MemoryStats
 from tfnb.devices.host import capacity_of
@@ -134,6 +135,9 @@ class OpenCLDevice:
     def memory_stats(self) -> MemoryStats:
         with self.lock:
             return self.memory.stats()
+
+    def caches(self) -> tuple[Cache[Any, Any], ...]:
+        return self.library.caches()
 
     def describe(self) -> dict[str, Any]:
         return {"name": self.name, **self.unit.describe(), "in_use": self.memory_stats().in_use}

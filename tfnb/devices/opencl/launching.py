@@ -1,7 +1,7 @@
 """The launches of a program: one call into C for all of them, except in the first run and in traced runs.
 
-The first run launches kernels one by one, because the driver compiles them; a traced run uses a queue that measures
-times. Invariant: either all launches and changes of cells of a run happen or none, even if Ctrl-C arrives meanwhile.
+`first_run.py` has the first run; a traced run uses a queue that measures times. Invariant: either all launches and
+changes of cells of a run happen or none, even if Ctrl-C arrives meanwhile.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from typing import Any
 
 import pyopencl as cl
 
+from tfnb.codegen.program import VariableUse
+from tfnb.devices.buffers import Cell
 from tfnb.devices.interface import Recorder
 from tfnb.devices.opencl.binding import BoundLaunch
 from tfnb.devices.opencl.clock import RunEvent, SeenEvent
+from tfnb.devices.opencl.first_run import first_run
 from tfnb.devices.opencl.program_device import ProgramDevice
 
 __all__ = ["Launcher"]
-
-_WATCH = 64  # launches of a first run between two checks of the kernels that PoCL has loaded
 
 _enqueue = cl.enqueue_nd_range_kernel
 _QUEUED, _START, _END = (getattr(cl.profiling_info, n) for n in ("QUEUED", "START", "END"))
@@ -30,25 +31,35 @@ _QUEUED, _START, _END = (getattr(cl.profiling_info, n) for n in ("QUEUED", "STAR
 class Launcher:
     """Launches the kernels of one program on `device`; the caller holds the device's lock.
 
-    `changes` are the arguments of the `setattr` calls that set the new memory of cells.
+    `variables` are those of the program. `changes` are the arguments of the `setattr` calls that set the new memory of
+    cells.
     """
 
-    def __init__(self, device: ProgramDevice, launches: Sequence[BoundLaunch], inline: bool) -> None:
+    def __init__(
+        self,
+        device: ProgramDevice,
+        launches: Sequence[BoundLaunch],
+        variables: Sequence[VariableUse],
+        inline: bool,
+    ) -> None:
         self._device = device
         self._launches = launches
+        self._variables = variables
         self._inline = inline
         self._calls = [b.call for b in launches]
         self._traced_calls: list[Any] | None = None
-        self._has_run = False
+        library = device.library
+        self._has_run = all(library.has_launched(b.built, b.entry, b.call[2], b.call[3]) for b in launches)
 
-    def run(self, changes: list[Any], recorder: Recorder | None) -> tuple[RunEvent | None, BaseException | None]:
-        """Launches all kernels. Returns the event of the last launch (None if there is none), and an interrupt that
-        came meanwhile."""
+    def run(
+        self, cells: Sequence[Cell], changes: list[Any], recorder: Recorder | None
+    ) -> tuple[RunEvent | None, BaseException | None]:
+        """Launches all kernels, which use the variables in `cells`. Returns the event of the last launch (None if there
+        is none), and an interrupt that came meanwhile."""
         if recorder is not None:
-            return self._traced(changes, recorder)
+            return self._traced(cells, changes, recorder)
         if not self._has_run:
-            with self._device.library.room():
-                events, interrupt = self._early(self._calls, changes)
+            events, interrupt = self._first(self._calls, cells, changes, None)
             return events[-1] if events else None, interrupt
         calls: Iterable[Any] = starmap(_enqueue, self._calls)
         if changes:
@@ -56,38 +67,17 @@ class Launcher:
         results, interrupt = _all_of(calls, len(changes))
         return results[0] if self._calls else None, interrupt
 
-    def _is_compiled(self, b: BoundLaunch) -> bool:
-        return bool(self._device.library.is_compiled(b.built, b.entry, b.call[3]))
-
-    def _early(
-        self, calls: Sequence[Any], changes: list[Any], recorder: Recorder | None = None
+    def _first(
+        self, calls: Sequence[Any], cells: Sequence[Cell], changes: list[Any], recorder: Recorder | None
     ) -> tuple[list[Any], BaseException | None]:
-        """Launches the kernels of a first run one by one, and announces those that this machine has not compiled
-        yet."""
-        library, interrupt = self._device.library, None
-        events_of_run: list[Any] = []
-        for i, (b, call) in enumerate(zip(self._launches, calls, strict=True)):
-            if self._is_compiled(b):
-                events, new_interrupt = _all_of(starmap(_enqueue, [call]))
-            else:
-                start = recorder.now_us() if recorder is not None else 0.0
-                with library.compiling(b.built, b.entry, b.call[3]):
-                    events, new_interrupt = _all_of(starmap(_enqueue, [call]))
-                    call[0].finish()
-                if recorder is not None:
-                    recorder.span("compile", b.label, start, detail=f"the device compiles {b.entry}")
-            events_of_run.append(events[0])
-            interrupt = interrupt or new_interrupt
-            if i % _WATCH == _WATCH - 1 or i == len(self._launches) - 1:
-                call[0].finish()
-                library.launched(
-                    (x.built, x.entry, x.call[2], x.call[3]) for x in self._launches[i - i % _WATCH : i + 1]
-                )
-        _, new_interrupt = _all_of(starmap(setattr, changes))
+        written = [cell for cell, use in zip(cells, self._variables, strict=True) if use.writes]
+        results = first_run(self._device, self._launches, calls, written, changes, recorder)
         self._has_run = True
-        return events_of_run, interrupt or new_interrupt
+        return results
 
-    def _traced(self, changes: list[Any], recorder: Recorder) -> tuple[RunEvent | None, BaseException | None]:
+    def _traced(
+        self, cells: Sequence[Cell], changes: list[Any], recorder: Recorder
+    ) -> tuple[RunEvent | None, BaseException | None]:
         """Launches on a queue that measures times, which the recorder reads later."""
         if self._traced_calls is None:
             queue = self._device.profiling_queue(self._inline)
@@ -100,8 +90,7 @@ class Launcher:
             results, interrupt = _all_of(operations, len(calls) + len(changes))
             events = list(islice(results, len(calls)))
         else:
-            with self._device.library.room():
-                events, interrupt = self._early(calls, changes, recorder)
+            events, interrupt = self._first(calls, cells, changes, recorder)
         if not events:
             return None, interrupt
         run_event = SeenEvent(events[-1])

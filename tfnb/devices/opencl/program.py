@@ -56,7 +56,7 @@ class OpenCLProgram:
             self._binding = Binding(device, program, self._consts, self._queue, self.inline)
         except cl.Error as e:
             raise error_of(e, device.name) from None
-        self._launcher = Launcher(device, self._binding.launches, self.inline)
+        self._launcher = Launcher(device, self._binding.launches, program.variables, self.inline)
         self._inputs = self._binding.inputs
         self._outputs = self._binding.outputs
         self._rows = self._binding.rows
@@ -227,7 +227,7 @@ class OpenCLProgram:
         device = self._device
         keep.append([c.tensor for c in cells])
         device.in_flight = keep  # it is kept alive even if an interrupt ends this function
-        event, interrupt = self._launcher.run(changes, recorder)
+        event, interrupt = self._launcher.run(cells, changes, recorder)
         if event is None or self.inline:
             device.in_flight = None
         else:

@@ -29,10 +29,12 @@ class CacheUse(TypedDict):
     entries: int
     limit: int
     """The largest number of entries; a cache that is full drops its oldest entry."""
-    hits: int | None
-    """Lookups that found an entry; None where they are not counted."""
+    hits: int
+    """Lookups that found an entry."""
     misses: int
     """Entries that had to be computed."""
+    seconds: float | None
+    """How long computing them took; None where it is not measured."""
 
 
 class Report(TypedDict):

@@ -1,0 +1,98 @@
+"""The line of a long compilation: when it appears, what it counts, how it ends, and that it leaves no thread."""
+
+import io
+import re
+import threading
+import time
+
+import pytest
+
+from tfnb.system import progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """A terminal on which waits appear after 50 ms."""
+    monkeypatch.setattr(progress, "SECONDS_BEFORE", 0.05)
+    monkeypatch.setattr(progress, "SECONDS_PER_DRAWING", 0.01)
+    monkeypatch.delenv("TFNB_QUIET", raising=False)
+    stream = Terminal()
+    monkeypatch.setattr(progress._progress, "make_view", lambda: progress._Line(stream))
+    time.sleep(progress._PAUSE)  # so that no compilation of an earlier test belongs to the wait
+    yield stream
+    progress.finish()
+
+
+def threads():
+    return [t for t in threading.enumerate() if t.name == "tfnb-progress"]
+
+
+def until_shown(terminal, text):
+    end = time.monotonic() + 10
+    while text not in terminal.getvalue():
+        assert time.monotonic() < end, terminal.getvalue()
+        time.sleep(0.005)
+
+
+def test_a_short_compilation_shows_nothing_and_leaves_no_thread(terminal, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS_BEFORE", 2.0)
+    with progress.compiling("a step"), progress.compiling("kernels"):
+        assert len(threads()) == 1
+        time.sleep(0.1)
+    assert terminal.getvalue() == "" and not threads()
+
+
+def test_the_line_says_what_is_compiled_how_much_is_done_and_for_how_long(terminal):
+    progress.expect("cluster", 2)
+    with progress.compiling("first", "cluster") as outer:
+        progress.expect("kernel", 3)
+        with progress.compiling("inner"):
+            until_shown(terminal, "tfnb: compiling first: inner · 0 of 2 clusters · 0 of 3 kernels · ")
+        progress.advance("kernel")
+        outer.text = "renamed"
+        until_shown(terminal, "tfnb: compiling renamed · 0 of 2 clusters · 1 of 3 kernels · ")
+    with progress.compiling("second", "cluster"):  # soon after the first: it belongs to the same wait
+        until_shown(terminal, "tfnb: compiling second · 1 of 2 clusters · 1 of 3 kernels · ")
+    assert "\n" not in terminal.getvalue()
+    progress.finish()
+    last = terminal.getvalue().split("\r")[-1]
+    assert re.fullmatch(r"tfnb: compiled · 2 of 2 clusters · 1 of 3 kernels · [\d.]+ s *\n", last)
+    with progress.compiling("another"):
+        pass
+    assert terminal.getvalue().endswith(last)
+
+
+def test_a_wait_ends_by_itself_and_by_an_interrupt(terminal):
+    with progress.compiling("one"):
+        until_shown(terminal, "compiling one")
+    until_shown(terminal, "tfnb: compiled · ")
+    with pytest.raises(KeyboardInterrupt), progress.compiling("other"):
+        until_shown(terminal, "compiling other")
+        raise KeyboardInterrupt
+    assert re.search(r"\rtfnb: stopped compiling other · [\d.]+ s *\n$", terminal.getvalue())
+
+
+def test_an_end_that_was_cut_off_leaves_nothing_behind(terminal):
+    progress.compiling("lost").__enter__()  # as after an interrupt before the end of the block
+    with progress.compiling("next"):
+        until_shown(terminal, "compiling next")
+    progress.finish()
+    assert terminal.getvalue().count("\n") == 1
+
+
+def test_quiet(terminal, monkeypatch):
+    monkeypatch.setenv("TFNB_QUIET", "1")
+    with progress.compiling("a step"):
+        time.sleep(0.2)
+    assert terminal.getvalue() == ""
+
+
+def test_a_closed_stream_stops_nothing(terminal):
+    terminal.close()
+    with progress.compiling("a step"):
+        time.sleep(0.2)

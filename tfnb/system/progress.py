@@ -1,0 +1,271 @@
+"""What a long compilation is doing: nothing is shown for two seconds, then a line that is rewritten until the end.
+
+Code that may take long surrounds itself with `compiling`, which may be nested; `expect` and `advance` count the pieces
+of work. A thread draws, because compilers do not return for seconds. Compilations that follow each other closely, as
+those of the clusters of one step, count as one wait. Invariant: an interrupt at any place leaves no wait behind,
+because the list of running compilations has only weak references to them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextvars
+import os
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from types import TracebackType
+from typing import NamedTuple, Protocol, TextIO
+
+from tfnb.settings import load_settings
+
+__all__ = ["TextLine", "View", "Wait", "advance", "compiling", "expect", "finish", "set_view", "shown"]
+
+SECONDS_BEFORE = 2.0  # a shorter wait is not shown
+SECONDS_PER_DRAWING = 0.25
+SECONDS_PER_LINE = 5.0  # the least time between two lines in a log file or a pipe
+_PAUSE = 0.3  # seconds after which the next compilation is a wait of its own
+
+
+shown: list[View] = []  # the view of the wait while it is shown; `if shown:` is the fastest test before `finish`
+
+
+class TextLine:
+    """A line of text that is replaced: rewritten in a terminal, and written again, but rarely, into a file or pipe."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._last_line = float("-inf")
+        self._width = 0
+
+    def write(self, text: str, last: bool) -> None:
+        """Replaces the line. The `last` text is always written."""
+        if self._stream.isatty():
+            self._stream.write("\r" + text.ljust(self._width) + ("\n" if last else ""))
+            self._width = 0 if last else len(text)
+        else:
+            now = time.monotonic()
+            if not last and now - self._last_line < SECONDS_PER_LINE:
+                return
+            self._last_line = now
+            self._stream.write(text + "\n")
+        self._stream.flush()
+
+
+class Wait(NamedTuple):
+    """The state of a wait: what is being compiled, how many pieces of each kind are done, and for how long.
+
+    `counts` maps "cluster" and "kernel" to the number that is done and the number that is known. `state` is "" while
+    the wait lasts, and "done" or "stopped" afterwards.
+    """
+
+    what: str
+    counts: dict[str, tuple[int, int]]
+    seconds: float
+    state: str = ""
+
+    @property
+    def share(self) -> float | None:
+        """The part of the work that is done, from 0 to 1; None if no number of pieces is known."""
+        if self.state == "done":
+            return 1.0
+        shares = [done / known for done, known in self.counts.values() if known]
+        return sum(shares) / len(shares) if shares else None
+
+    def numbers(self) -> str:
+        """How much is done, and for how long, as text."""
+        parts = [f"{min(done, n):,} of {n:,} {kind}{'s' * (n != 1)}" for kind, (done, n) in self.counts.items() if n]
+        return " · ".join([*parts, f"{self.seconds:.1f} s"])
+
+    def text(self) -> str:
+        """The line of a terminal."""
+        words = {"": f"compiling {self.what}", "done": "compiled", "stopped": f"stopped compiling {self.what}"}
+        return f"tfnb: {words[self.state]} · {self.numbers()}"
+
+
+class View(Protocol):
+    """Shows a wait. `show` replaces what it has shown before."""
+
+    def show(self, wait: Wait) -> None: ...
+
+
+class _Line:
+    """The view outside of notebooks."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._line = TextLine(stream)
+
+    def show(self, wait: Wait) -> None:
+        self._line.write(wait.text(), bool(wait.state))
+
+
+class _Progress:
+    """The wait of this process. All methods may be called from any thread."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.running: list[weakref.ref[compiling]] = []  # from the outermost to the innermost, of all threads
+        self.counts: dict[str, list[int]] = {}  # of each kind of piece the number that is done, and that is known
+        self.begin = self.idle_since = float("-inf")
+        self.view: View | None = None  # while the wait is shown
+        self.make_view: Callable[[], View] = _Line
+        self.thread: threading.Thread | None = None
+        self.changed = threading.Event()
+
+    def items(self) -> list[compiling]:
+        """The running compilations."""
+        self.running = [reference for reference in self.running if reference() is not None]
+        return [item for reference in self.running if (item := reference()) is not None]
+
+    def touch(self) -> None:
+        """Continues the wait, or begins a new one if nothing was compiled for a while."""
+        now = time.monotonic()
+        if not self.items() and now - self.idle_since > _PAUSE:
+            self.end("done")
+            self.begin, self.counts = now, {}
+        self.idle_since = now
+
+    def wait(self, state: str = "") -> Wait:
+        """The present state."""
+        items = self.items()
+        thread = items[-1].thread if items else 0
+        what = ": ".join(item.text for item in items if item.thread == thread) or "…"
+        counts = {kind: (done, max(done, known)) for kind, (done, known) in self.counts.items()}
+        return Wait(what, counts, time.monotonic() - self.begin, state)
+
+    def draw(self) -> None:
+        """Shows the wait if it is long enough. A view that fails, as when its stream is closed, is not used again."""
+        if time.monotonic() - self.begin < SECONDS_BEFORE:
+            return
+        try:
+            if load_settings().quiet:
+                return
+            if self.view is None:
+                self.view = self.make_view()
+                shown[:] = [self.view]
+            self.view.show(self.wait())
+        except Exception:
+            self.view = None
+            shown.clear()
+            self.begin = float("inf")
+
+    def end(self, state: str, what: str = "") -> None:
+        """Shows the end of the wait, if it was shown."""
+        view, self.view = self.view, None
+        shown.clear()
+        self.idle_since = float("-inf")  # the next compilation begins a new wait
+        if view is not None:
+            try:
+                wait = self.wait(state)
+                view.show(wait._replace(what=what or wait.what))
+            except Exception:
+                return
+
+    def watch(self) -> None:
+        """Draws until the wait is over. This is the work of the thread."""
+        while True:
+            self.changed.wait(SECONDS_PER_DRAWING)
+            with self.lock:
+                self.changed.clear()
+                if self.items():
+                    self.draw()
+                elif self.view is None or time.monotonic() - self.idle_since > _PAUSE:
+                    self.end("done")
+                    self.thread = None
+                    return
+
+
+_progress = _Progress()
+
+
+def _after_fork() -> None:
+    global _progress
+    make_view = _progress.make_view
+    shown.clear()
+    _progress = _Progress()
+    _progress.make_view = make_view
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+class compiling:
+    """A context manager around work that may take long; `text` says what is compiled and may be changed meanwhile.
+
+    With `piece`, the work is one piece of this kind, "cluster" or "kernel", that is done at the end of the block.
+    """
+
+    __slots__ = ("__weakref__", "_piece", "text", "thread")
+
+    def __init__(self, text: str, piece: str = "") -> None:
+        self.text = text
+        self.thread = threading.get_ident()
+        self._piece = piece
+
+    def __enter__(self) -> compiling:
+        p = _progress
+        with p.lock:
+            p.touch()
+            p.running.append(weakref.ref(self))
+            if p.thread is None:
+                # In a notebook the context tells to which cell an output belongs.
+                run = contextvars.copy_context().run
+                p.thread = threading.Thread(target=run, args=(p.watch,), name="tfnb-progress", daemon=True)
+                p.thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        p = _progress
+        with p.lock:
+            if kind is None and self._piece:
+                p.counts.setdefault(self._piece, [0, 0])[0] += 1
+            what = p.wait().what
+            p.running = [reference for reference in p.running if reference() is not self]
+            if p.items():
+                return
+            p.idle_since = time.monotonic()
+            if kind is not None and issubclass(kind, KeyboardInterrupt):
+                p.end("stopped", what)
+            thread = p.thread if p.view is None else None
+            p.changed.set()
+        if thread is not None:
+            thread.join(1.0)  # it ends at once; so a short compilation leaves no thread
+
+
+def expect(piece: str, n: int) -> None:
+    """Notes that `n` more pieces of work of this kind will have to be done."""
+    p = _progress
+    with p.lock:
+        p.touch()
+        p.counts.setdefault(piece, [0, 0])[1] += n
+
+
+def advance(piece: str) -> None:
+    """Notes that a piece of work of this kind is done."""
+    p = _progress
+    with p.lock:
+        p.counts.setdefault(piece, [0, 0])[0] += 1
+
+
+def finish() -> None:
+    """Ends the wait of the calling thread, whose step has ended."""
+    p = _progress
+    with p.lock:
+        thread = threading.get_ident()  # an interrupt may have cut off the end of a `compiling` block of this thread
+        p.running = [r for r in p.running if (item := r()) is not None and item.thread != thread]
+        if not p.items():
+            p.end("done")
+            p.changed.set()
+
+
+def set_view(make_view: Callable[[], View]) -> None:
+    """Lets every later wait be shown by the object that `make_view` returns; a notebook calls this."""
+    _progress.make_view = make_view
+
+
+atexit.register(finish)
