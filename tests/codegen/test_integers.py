@@ -89,6 +89,26 @@ def test_fused_integers_wrap(data):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda x: tf.floormod(tf.where(x > 3, x, x - x), x),
+        lambda x: tf.floormod(tf.maximum(x, 3), x),
+        lambda x: tf.bitwise.left_shift(x, x - x + 1),
+    ],
+    ids=["where", "maximum", "shift"],
+)
+def test_a_small_type_beside_a_larger_one(made):
+    """Both types have overloads of the same functions in one program."""
+    results = []
+    for dtypes in ([np.int8, np.int32], [np.int8], [np.int32]):
+        with tf.Graph().as_default(), tf.Session() as s:
+            feeds = {tf.placeholder(dtype, [1]): np.array([127], dtype) for dtype in dtypes}
+            results.append(s.run([[made(x), tf.reduce_sum(made(x))] for x in feeds], feeds))
+    both, small, large = results
+    assert both == small + large
+
+
 NUMBERS = np.array([2**31 - 1, -(2**31), 65535, -65536, 46341, 3, 0], np.int32)
 
 
