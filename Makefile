@@ -6,8 +6,9 @@ READY := $(VENV)/.ready
 ORACLE_VENV := .venv-oracle
 ORACLE_PY := $(ORACLE_VENV)/bin/python
 ORACLE_READY := $(ORACLE_VENV)/.ready
-# Most of a test's time is compiling, which uses one core.
-TEST_WORKERS ?= 2
+# For two cores. Most of a test's time is compiling, which uses one core; the tests of Dask and of the browser wait for half
+# of their time, in which a third process runs others.
+TEST_WORKERS ?= 3
 export PYTHONUNBUFFERED := 1
 # Hundreds of processes of the tests import tfnb, which takes 1.3 s without its bytecode and 0.5 s with it.
 unexport PYTHONDONTWRITEBYTECODE

@@ -19,7 +19,7 @@ _AHEAD = 2
 
 
 class ByFolder:
-    """xdist's `Scheduling` for a list of folders whose tests stay together."""
+    """xdist's `Scheduling` for a list of folders and files whose tests stay together."""
 
     def __init__(self, config: pytest.Config, folders: Sequence[str]) -> None:
         self._folders = folders

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tfnb as tf
@@ -73,20 +73,51 @@ def evaluated(e, values, side):
     return {**UNARY, **BINARY}[name][side](*(evaluated(o, values, side) for o in operands))
 
 
-@given(data=st.data())
-def test_fused_integers_wrap(data):
-    dtype, n = data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from((1, 3)))
-    e = data.draw(expressions(dtype))
-    x, y = (np.array([data.draw(ends(dtype)) for _ in range(n)], dtype) for _ in range(2))
-    with np.errstate(all="ignore"):
-        wanted = evaluated(e, {"x": x, "y": y, "range": np.arange(n).astype(dtype)}, 1)
-        wanted = [wanted, wanted.sum(dtype=dtype)]
+@st.composite
+def programs(draw):
+    """An expression and the arrays of its names "x" and "y"."""
+    dtype, n = draw(st.sampled_from(TYPES)), draw(st.sampled_from((1, 3)))
+    e = draw(expressions(dtype))
+    return e, *(np.array([draw(ends(dtype)) for _ in range(n)], dtype) for _ in range(2))
+
+
+@settings(max_examples=13)
+@given(st.lists(programs(), min_size=8, max_size=8))  # in one step, since each step has to be compiled
+def test_fused_integers_wrap(several):
+    wanted, made, feeds = [], [], {}
     with tf.Graph().as_default(), tf.Session() as s:
-        feeds = tf.placeholder(dtype, [n]), tf.placeholder(dtype, [n])
-        made = evaluated(e, {"x": feeds[0], "y": feeds[1], "range": tf.cast(tf.range(n), dtype)}, 0)
-        found = s.run([made, tf.reduce_sum(made)], dict(zip(feeds, (x, y), strict=True)))
+        for e, x, y in several:
+            numbers = np.arange(len(x)).astype(x.dtype)
+            with np.errstate(all="ignore"):
+                value = evaluated(e, {"x": x, "y": y, "range": numbers}, 1)
+                wanted += [value, value.sum(dtype=x.dtype)]
+            fed = tf.placeholder(x.dtype, x.shape), tf.placeholder(x.dtype, x.shape)
+            feeds.update(zip(fed, (x, y), strict=True))
+            out = evaluated(e, {"x": fed[0], "y": fed[1], "range": tf.cast(tf.range(len(x)), x.dtype)}, 0)
+            made += [out, tf.reduce_sum(out)]
+        found = s.run(made, feeds)
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda x: tf.floormod(tf.where(x > 3, x, x - x), x),
+        lambda x: tf.floormod(tf.maximum(x, 3), x),
+        lambda x: tf.bitwise.left_shift(x, x - x + 1),
+    ],
+    ids=["where", "maximum", "shift"],
+)
+def test_a_small_type_beside_a_larger_one(made):
+    """Both types have overloads of the same functions in one program."""
+    results = []
+    for dtypes in ([np.int8, np.int32], [np.int8], [np.int32]):
+        with tf.Graph().as_default(), tf.Session() as s:
+            feeds = {tf.placeholder(dtype, [1]): np.array([127], dtype) for dtype in dtypes}
+            results.append(s.run([[made(x), tf.reduce_sum(made(x))] for x in feeds], feeds))
+    both, small, large = results
+    assert both == small + large
 
 
 NUMBERS = np.array([2**31 - 1, -(2**31), 65535, -65536, 46341, 3, 0], np.int32)

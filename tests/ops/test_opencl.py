@@ -1,11 +1,17 @@
-"""OpenCL equals the host: all cases of an op in one graph, fed and run through a session."""
+"""OpenCL equals the host: all cases of several ops in one graph, fed and run through a session.
+
+The compiler takes 0.2 s for a program, however small it is, and little more for another kernel in it. So ops share one.
+"""
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import numpy as np
 import pytest
-from building import CATALOG, build_in
-from cases import op_cases
+from building import CATALOG, Built, build_in
+from cases import Case, op_cases
 from evaluate import evaluate
 
 import tfnb as tf
@@ -20,16 +26,30 @@ def _runs(name: str) -> bool:
     return op.kind in (Kind.COMPUTE, Kind.CONST) and not op.stateful and not op.writes
 
 
-@pytest.mark.parametrize("name", sorted(n for n, cases in BY_OP.items() if cases and _runs(n)))
-def test_equals_the_host(name):
+NAMES = sorted(name for name, cases in BY_OP.items() if cases and _runs(name))
+TOGETHER = 8  # ops of one graph
+
+
+@functools.cache
+def _results(batch: int) -> dict[str, list[tuple[Case, Built, Any]]]:
+    """For each op of a batch: its cases, as they were built, with the values that a session gave."""
     graph = tf.Graph()
-    cases = [c for case in BY_OP[name] for c in case.both_floats()]
+    names = NAMES[batch * TOGETHER :][:TOGETHER]
+    cases = [c for name in names for case in BY_OP[name] for c in case.both_floats()]
     built = [build_in(graph, c) for c in cases]
     placeholders = {t: x for b in built for t, x in b.feeds().items() if t.op.type == "Placeholder"}
     with tf.Session(graph=graph) as session:
-        found = session.run([b.outputs for b in built], placeholders)
-    for case, b, ours in zip(cases, built, found, strict=True):
-        for k, (got, expected) in enumerate(zip(ours, evaluate(b.outputs, b.feeds()), strict=True)):
+        values = session.run([b.outputs for b in built], placeholders)
+    results: dict[str, list[tuple[Case, Built, Any]]] = {name: [] for name in names}
+    for result in zip(cases, built, values, strict=True):
+        results[result[0].op].append(result)
+    return results
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_equals_the_host(name):
+    for case, b, values in _results(NAMES.index(name) // TOGETHER)[name]:
+        for k, (got, expected) in enumerate(zip(values, evaluate(b.outputs, b.feeds()), strict=True)):
             _compare(case, k, np.asarray(got), np.asarray(expected))
 
 

@@ -159,7 +159,12 @@ class Printer:
         takes_scalar = primitive.infix and not a.dtype.is_bool and any(self.vector(x) for x in e.args)
         if is_mixed and not (takes_scalar and (a.op != "const" or a.dtype in (float32, float64))):
             return self.broadcast(a, level)
-        return self.term(a, level)
+        text = self.term(a, level)
+        # In C, constants and the results of "?" are ints at least, for which overloads of smaller types are ambiguous.
+        is_wider_in_c = a.op in ("const", "where") and a.dtype.is_integer and a.dtype.size < 4
+        return (
+            f"({self.typename(a.dtype, False)}){text}" if is_wider_in_c and not vector and not primitive.infix else text
+        )
 
     def _where(self, e: Expr, level: int, vector: bool) -> str:
         condition, a, b = e.args
