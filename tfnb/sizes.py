@@ -11,14 +11,19 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import ceil
 from typing import Any, SupportsIndex, cast
+
+import numpy as np
 
 __all__ = [
     "AnySize",
     "Size",
     "SizeTrace",
     "derived",
+    "integer",
     "largest",
     "plain",
     "same",
@@ -215,6 +220,13 @@ def typical(n: AnySize) -> int:
     For decisions that must be equal for all shapes of a class and for which a rough size is enough. Notes nothing.
     """
     return n.trace.typical(n) if isinstance(n, Size) else n
+
+
+def integer(n: Any) -> AnySize:
+    """Returns `int(n)`, or a size as it is."""
+    while isinstance(n, np.ndarray) and n.dtype == object:
+        n = n.item()
+    return n if isinstance(n, Size) else int(n)  # type: ignore[return-value]
 
 
 def smallest(first: AnySize, *others: AnySize) -> AnySize:
@@ -537,13 +549,14 @@ def _lower(n: AnySize) -> int | None:
 
 
 def _constant_of_shifted(terms: Terms) -> int | None:
-    shifted: Terms = {}
-    for atoms, factor in terms.items():
-        products: Terms = {(): factor}
+    bounded = _without_quotients(terms)
+    shifted: dict[tuple[Atom, ...], Any] = {}
+    for atoms, factor in bounded.items():
+        products: dict[tuple[Atom, ...], Any] = {(): factor}
         for atom in atoms:
             if atom.lower is None:
                 return None
-            raised: Terms = {}
+            raised: dict[tuple[Atom, ...], Any] = {}
             for product, coefficient in products.items():
                 raised[(*product, atom)] = raised.get((*product, atom), 0) + coefficient
                 if atom.lower:
@@ -552,10 +565,33 @@ def _constant_of_shifted(terms: Terms) -> int | None:
         for product, coefficient in products.items():
             shifted[product] = shifted.get(product, 0) + coefficient
     constant = shifted.pop((), 0)
-    return constant if all(c >= 0 for c in shifted.values()) else None
+    return ceil(constant) if all(c >= 0 for c in shifted.values()) else None
 
 
-def _lower_of(kind: str, operands: Iterable[AnySize]) -> int | None:
+def _without_quotients(terms: Terms) -> dict[tuple[Atom, ...], Fraction | int]:
+    """Returns a polynomial that is nowhere larger: a quotient that is subtracted is replaced by x / c, which is larger.
+
+    The other atoms of its product must not be negative.
+    """
+    bounded: dict[tuple[Atom, ...], Fraction | int] = {}
+    pending: list[tuple[tuple[Atom, ...], Fraction | int]] = list(terms.items())
+    while pending:
+        atoms, factor = pending.pop()
+        quotient = next((a for a in atoms if a.kind == "//" and isinstance(a.operands[1], int)), None)
+        if factor > 0 or quotient is None or any(a.lower is None or a.lower < 0 for a in atoms):
+            bounded[atoms] = bounded.get(atoms, 0) + factor
+            continue
+        rest = list(atoms)
+        rest.remove(quotient)
+        numerator, divisor = quotient.operands
+        pending += [
+            (tuple(sorted((*rest, *more), key=_number)), Fraction(factor) * k / divisor)
+            for more, k in _terms(numerator).items()
+        ]
+    return bounded
+
+
+def _lower_of(kind: str, operands: Sequence[AnySize]) -> int | None:
     """Returns the lower bound of an atom of sizes."""
     bounds = [_lower(n) for n in operands]
     if kind == "max":
@@ -566,7 +602,10 @@ def _lower_of(kind: str, operands: Iterable[AnySize]) -> int | None:
         return None
     if kind == "min":
         return min(a, b)
-    return 0 if a >= 0 and b > 0 else None
+    if a < 0 or b <= 0:
+        return None
+    divisor = operands[1]
+    return a // divisor if isinstance(divisor, int) else 0
 
 
 def _text(n: Size, name: Callable[[Atom], str]) -> str:

@@ -33,7 +33,7 @@ from tfnb.codegen.whynot import WhyNot
 from tfnb.errors import InternalError
 from tfnb.ir.kernelcall import Epilogue
 from tfnb.ir.scalar import Expr, arg, substitute
-from tfnb.sizes import same, same_dims, typical
+from tfnb.sizes import largest, same, same_dims, typical
 
 __all__ = ["Cyclic", "Group", "Member", "group", "is_large", "row_splits"]
 
@@ -232,7 +232,7 @@ class _Grouping:
                 candidates[self.home[p]] = None
         # In order of their numbers, not of hashes, so that the kernels are the same in every process.
         for v in sorted(m.reads, key=lambda v: v.number):
-            if v.info.size > 1:
+            if typical(v.info.size) > 1:
                 candidates.update(dict.fromkeys(reversed(self.readers.get(v, [])[-8:])))
         if not m.domain:  # for scalars a launch costs more than the work
             latest = reversed(self.scalars[-MAX_SCALARS:])
@@ -325,10 +325,10 @@ def _unfit(product: Member, m: Member) -> str | None:
         return "what follows the product is no update of variables"
     if {v.index for v in m.values} & {v.index for v in product.reads if v.kind == "variable"}:
         return "the product reads a variable that is updated"
-    largest = max(v.info.size for v in (*m.values, *m.reads))
-    if not same(m.values[0].info.size, result.info.size) or len(make_nest(m.domain, (), m.bodies, largest).loops) != 1:
+    limit = largest(*(v.info.size for v in (*m.values, *m.reads)))
+    if not same(m.values[0].info.size, result.info.size) or len(make_nest(m.domain, (), m.bodies, limit).loops) != 1:
         return "it needs rows and columns"
-    return "there are too many elements" if largest >= LONG_FROM else None
+    return "there are too many elements" if limit >= LONG_FROM else None
 
 
 def is_large(g: Group) -> bool:

@@ -53,7 +53,7 @@ def biggest(group: Group) -> int:
     size = 1
     for n in group.domain:
         size *= n
-    return max([size, *(v.info.size for v in values)])
+    return largest(size, *(v.info.size for v in values))
 
 
 def nest_of(region: Region) -> tuple[Nest, list[Stored]]:

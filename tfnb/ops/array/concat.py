@@ -25,6 +25,7 @@ from tfnb.ops.array.identity import ShapeAttrs
 from tfnb.ops.array.pack import PACK, UNPACK
 from tfnb.ops.array.parts_recipes import join_calls, split_calls
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, IDENTITY, SHAPE
+from tfnb.sizes import integer
 from tfnb.types import ALL, INDEX, Shape, int32, unknown_shape
 
 __all__ = ["API", "CONCAT", "CONCAT_V2", "OPS", "SPLIT", "SPLIT_V", "concat", "stack"]
@@ -223,13 +224,13 @@ def _sizes(total: int | None, sizes: np.ndarray) -> list[int | None]:
     """The sizes of the pieces. One of `sizes` may be -1 and becomes the part of `total` that the others leave."""
     if (sizes < -1).any():
         raise InvalidArgumentError(f"SplitV: a size of {sizes.tolist()} is negative")
-    rest = [int(n) for n in sizes if n >= 0]
+    rest = [integer(n) for n in sizes if n >= 0]
     if len(rest) < len(sizes) - 1:
         raise InvalidArgumentError(f"SplitV: more than one of the sizes {sizes.tolist()} is -1")
     left = None if total is None else total - sum(rest)
     if left is not None and (left < 0 or (left > 0 and len(rest) == len(sizes))):
         raise ShapeError(f"SplitV: the sizes {sizes.tolist()} do not add up to {total}")
-    return [left if n < 0 else int(n) for n in sizes]
+    return [left if n < 0 else integer(n) for n in sizes]
 
 
 def _splitv_shapes(c: Infer) -> tuple[Shape, ...]:

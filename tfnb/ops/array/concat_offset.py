@@ -12,6 +12,7 @@ from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
+from tfnb.sizes import integer
 from tfnb.types import INDEX, Shape
 
 __all__ = ["OPS"]
@@ -37,7 +38,7 @@ def _host(call: HostCall, concat_dim: np.ndarray, *shapes: np.ndarray) -> tuple[
             )
         offset = np.zeros(rank, part.dtype)
         offset[axis] = start
-        start += int(part[axis])
+        start += integer(part[axis])
         offsets.append(offset)
     return tuple(offsets)
 

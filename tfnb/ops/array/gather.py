@@ -33,6 +33,7 @@ from tfnb.ops.math.binary import MAXIMUM
 from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.compare import GREATER_EQUAL, LESS, SELECT
 from tfnb.ops.math.reduce_sum import BROADCAST_TO
+from tfnb.sizes import integer
 from tfnb.types import ANY, INDEX, REALS, Shape, int32, unknown_shape
 
 __all__ = [
@@ -206,7 +207,7 @@ GATHER_V2 = OpDef(
 def segmented_shape(c: Infer) -> Shape:
     """Returns the static output shape of an unsorted segment reduction."""
     data, ids, count = c.shapes[0], c.shapes[1], c.value(2)
-    n = None if count is None else int(count.reshape(()))
+    n = None if count is None else integer(count.reshape(()))
     if n is not None and n < 0:
         raise InvalidArgumentError(f"{c.op_name}: num_segments must be >= 0, got {n}")
     if data.dims is None or ids.dims is None:
@@ -243,7 +244,7 @@ def _segment_calls(site: KernelSite) -> tuple[KernelCall, ...]:
 
 def segment_bounds(c: Infer) -> list[Bound]:
     """Returns the bounds of the ids of an unsorted segment reduction; rows with a negative id are dropped."""
-    return [Bound(1, int(c.value(2).reshape(())), None, "segment id")]
+    return [Bound(1, integer(c.value(2).reshape(())), None, "segment id")]
 
 
 def segment_groups(site: KernelSite) -> int:

@@ -18,6 +18,7 @@ from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
 from tfnb.ir.tensor import is_tensor_like
 from tfnb.ops.array.parts_recipes import join_calls, split_calls
+from tfnb.sizes import integer
 from tfnb.types import ALL, ANY, DType, Shape, unknown_shape
 
 __all__ = ["OPS", "PACK", "UNPACK", "pack_nested"]
@@ -56,7 +57,7 @@ def _packed_values(c: Infer) -> Shape | None:
     if not c.dtypes[0].is_integer or any(x.ndims != 0 for x in c.shapes):
         return None
     values = [c.value(i) for i in range(len(c.shapes))]
-    return Shape(tuple(None if v is None or v < 0 else int(v) for v in values))
+    return Shape(tuple(None if v is None or v < 0 else integer(v) for v in values))
 
 
 def _host_pack(call: HostCall, *parts: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ elements.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, scalar_shape, unchanged, with_rank
 from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.sizes import integer
 from tfnb.types import (
     ALL,
     ANY,
@@ -63,7 +65,7 @@ def constant_lookup(values: Sequence[int], i: Expr, dtype: DType) -> Expr:
 
 
 def _element_count(shape: Sequence[int]) -> int:
-    return int(np.prod(np.asarray(shape, np.int64), dtype=np.int64))
+    return prod(map(integer, shape))
 
 
 def _output_dtype(call: HostCall) -> Any:
@@ -221,7 +223,7 @@ EXPAND_DIMS = OpDef(
     grad=lambda op, dy: (reshape_like(dy, op.x), None),
     alias=0,
     shape_inputs=(1,),
-    partial=lambda c: Shape((int(c.value(0)),)) if _small_count(c) else None,
+    partial=lambda c: Shape((integer(c.value(0)),)) if _small_count(c) else None,
 )
 
 

@@ -23,6 +23,7 @@ from tfnb.ir.tensor import Tensor, is_tensor_like
 from tfnb.ops.array.gather import GATHER_V2
 from tfnb.ops.array.shape_ops import SHAPE
 from tfnb.ops.math.compare import SELECT
+from tfnb.sizes import integer
 from tfnb.types import ALL, INDEX, Dimension, Shape, int32, unknown_shape
 
 __all__ = [
@@ -137,7 +138,7 @@ def _numbers(c: Infer, i: int) -> Numbers | None:
     """The entries of input i, each None if unknown; None instead of a list when even their number is unknown."""
     value = c.value(i)
     if value is not None:
-        return [int(v) for v in value]
+        return [integer(v) for v in value]
     return c.as_shape(i).dims
 
 

@@ -25,6 +25,7 @@ from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import RANK, RESHAPE, SHAPE, shape_of
 from tfnb.ops.array.transpose_pad_tile import PAD, PAD_DOC, PAD_V2, SLICE, margin_pairs, padded
 from tfnb.ops.math.reduce_sum import SUM
+from tfnb.sizes import integer
 from tfnb.types import ALL, INDEX, DType, Shape, int32, unknown_shape
 
 __all__ = ["API", "MIRROR_PAD", "OPS", "REVERSE", "REVERSE_V2", "TILE"]
@@ -142,7 +143,7 @@ def _tiled(c: Infer) -> Shape:
         return Shape((None,) * len(x.dims))
     if value.shape != (len(x.dims),) or (value < 0).any():
         raise ShapeError(f"Tile: needs a number >= 0 for each axis of shape {x}, got {value.tolist()}")
-    return Shape(tuple(None if d is None else d * int(m) for d, m in zip(x.dims, value, strict=True)))
+    return Shape(tuple(None if d is None else d * integer(m) for d, m in zip(x.dims, value, strict=True)))
 
 
 def _lower_tile(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:

@@ -24,6 +24,7 @@ from tfnb.ops.array.constants import RANGE
 from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import RANK, RESHAPE, SHAPE, SIZE, shape_of
 from tfnb.ops.math.complex_numbers import conj
+from tfnb.sizes import integer
 from tfnb.types import ALL, INDEX, Shape, unknown_shape
 
 __all__ = [
@@ -127,7 +128,7 @@ def _sliced(c: Infer) -> Shape:
         raise ShapeError(f"Slice: begin and size need one number per axis of shape {x}, got {size.tolist()}")
     dims: list[int | None] = []
     for i, (d, n) in enumerate(zip(x.dims, size.tolist(), strict=True)):
-        b = None if begin is None else int(begin[i])
+        b = None if begin is None else integer(begin[i])
         if n == -1:
             n = None if d is None or b is None else d - b
         if (b is not None and b < 0) or (n is not None and (n < 0 or (d is not None and (b or 0) + n > d))):
@@ -152,7 +153,7 @@ def _host_slice(call: HostCall, x: np.ndarray, begin: np.ndarray, size: np.ndarr
 def _lower_slice(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     begin, dims, out = site.value(1), site.inputs[0].shape, site.outputs[0].shape
     if begin is not None:
-        return site.load(0, tuple(s.add(i, int(b)) for i, b in zip(idx, begin, strict=True)))
+        return site.load(0, tuple(s.add(i, integer(b)) for i, b in zip(idx, begin, strict=True)))
     starts = [s.position(site.load(1, (k,)), d) for k, d in enumerate(dims)]  # known only when the step runs
     begins = (s.minimum(s.maximum(b, 0), d - n) for b, d, n in zip(starts, dims, out, strict=True))
     return site.load(0, tuple(s.add(i, b) for i, b in zip(idx, begins, strict=True)))
@@ -161,7 +162,7 @@ def _lower_slice(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
 def _slice_bounds(c: Infer) -> list[Bound]:
     if c.value(1) is not None:
         return []  # the shape function has checked it
-    size = (int(n) for n in c.value(2))
+    size = (integer(n) for n in c.value(2))
     return [Bound(1, tuple(d - n + 1 for d, n in zip(c.shapes[0].known(), size, strict=True)), what="begin")]
 
 
@@ -218,7 +219,7 @@ def margin_pairs(value: np.ndarray, rank: int) -> list[tuple[int, int]]:
     """
     if value.shape != (rank, 2) or (value < 0).any():
         raise InvalidArgumentError(f"Pad: needs a pair of numbers >= 0 for each of {rank} axes, got {value.tolist()}")
-    return [(int(b), int(a)) for b, a in value]
+    return [(integer(b), integer(a)) for b, a in value]
 
 
 def padded(c: Infer) -> Shape:

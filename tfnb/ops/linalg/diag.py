@@ -22,6 +22,7 @@ from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import SHAPE
 from tfnb.ops.array.transpose_pad_tile import PAD
+from tfnb.sizes import integer
 from tfnb.types import (
     ALL,
     FIXED_SIZE,
@@ -201,7 +202,7 @@ def _one_hot_shape(c: Infer) -> Shape:
     if x.dims is None:
         return unknown_shape
     a = _one_hot_axis(c.attrs.axis, len(x.dims) + 1)
-    n = None if depth is None else int(depth.reshape(()))
+    n = None if depth is None else integer(depth.reshape(()))
     if n is not None and n < 0:
         raise InvalidArgumentError(f"OneHot: depth must be >= 0, got {n}")
     return Shape((*x.dims[:a], n, *x.dims[a:]))

@@ -7,6 +7,7 @@ shapes show that an op would change nothing, the op is not added.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,7 @@ def reduced_count(op: Any) -> int | None:
     if axes is None:
         return None
     dims = [op.inputs[0].shape.dims[a] for a in axes]
-    return None if None in dims else int(np.prod(dims, dtype=np.int64))
+    return None if None in dims else prod(dims)
 
 
 def all_axes(x: Tensor) -> Any:
