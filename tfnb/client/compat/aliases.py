@@ -19,6 +19,7 @@ contrib.nn <- nn : conv1d_transpose
 contrib.quantization <- tf : dequantize
 contrib.quantization <- raw_ops : RequantizationRange Requantize
 contrib.slim <- contrib.layers : OPTIMIZER_SUMMARIES optimize_loss recompute_grad safe_embedding_lookup_sparse
+version <- tf : VERSION
 debugging <- tf : assert_all_finite=verify_tensor_all_finite is_finite is_inf is_nan
 distribute <- train : Server
 dtypes <- tf : complex
