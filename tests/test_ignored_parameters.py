@@ -57,7 +57,17 @@ FIELDS = {
     **dict.fromkeys(
         ("Classified", "FileStatistics", "Difference", "Datasets", "UniqueWithCounts", "ListDiff"), _RESULT
     ),
-    **dict.fromkeys(("Unique", "DistortedBox", "SessionRunValues", "KernelBuildError", "LSTMStateTuple.h"), _RESULT),
+    **dict.fromkeys(
+        (
+            "Unique",
+            "Distribution.reparameterization_type",
+            "DistortedBox",
+            "SessionRunValues",
+            "KernelBuildError",
+            "LSTMStateTuple.h",
+        ),
+        _RESULT,
+    ),
     "TakeAttrs.wait_for_incomplete": "TensorFlow's kernel does not read it either",
     "TensorSummaryAttrs.display_name": "TensorFlow's kernel does not read it either",
     "StackAttrs.stack_name": "a node's stack has a name of its own in each step",

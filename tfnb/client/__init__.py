@@ -52,7 +52,7 @@ from tfnb.client.platform import flags, gfile, resource_loader, tf_logging
 from tfnb.client.rnn import cell_wrappers, dynamic_rnn, seq2seq, static_rnn
 from tfnb.client.rnn import cells as rnn_cells
 from tfnb.client.sync import accumulators, barriers, queues
-from tfnb.client.variables import embedding, initializers, partitioned, partitioners, regularizers
+from tfnb.client.variables import embedding, initializers, partitioned, partitioners, regularizers, replication
 from tfnb.client.variables import scope as variable_scope
 from tfnb.client.variables import variable as variables
 
@@ -65,6 +65,7 @@ MODULES = (
     graph_util,
     meta_graph,
     variables,
+    replication,
     partitioned,
     variable_scope,
     partitioners,

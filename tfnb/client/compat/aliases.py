@@ -19,6 +19,7 @@ contrib.nn <- nn : conv1d_transpose
 contrib.quantization <- tf : dequantize
 contrib.quantization <- raw_ops : RequantizationRange Requantize
 contrib.slim <- contrib.layers : OPTIMIZER_SUMMARIES optimize_loss recompute_grad safe_embedding_lookup_sparse
+version <- tf : VERSION
 debugging <- tf : assert_all_finite=verify_tensor_all_finite is_finite is_inf is_nan
 distribute <- train : Server
 dtypes <- tf : complex
@@ -37,6 +38,8 @@ keras.backend <- tf : name_scope
 random <- tf : get_seed
 random <- nn : all_candidate_sampler fixed_unigram_candidate_sampler learned_unigram_candidate_sampler
 random <- nn : log_uniform_candidate_sampler uniform_candidate_sampler
+saved_model <- saved_model.constants : ASSETS_DIRECTORY SAVED_MODEL_FILENAME_PB SAVED_MODEL_FILENAME_PBTXT
+saved_model <- saved_model.constants : VARIABLES_DIRECTORY VARIABLES_FILENAME
 sparse <- tf : SparseConditionalAccumulator SparseTensor
 keras.initializers <- tf : Constant=constant_initializer Ones=ones_initializer Orthogonal=orthogonal_initializer
 keras.initializers <- tf : VarianceScaling=variance_scaling_initializer Zeros=zeros_initializer

@@ -23,14 +23,17 @@ distributions contrib.distributions : tfnb.client.distributions.distribution : R
 distributions contrib.distributions : tfnb.client.distributions.continuous : Beta Exponential Gamma Laplace Normal
 distributions contrib.distributions : tfnb.client.distributions.continuous : StudentT
 distributions contrib.distributions : tfnb.client.distributions.continuous : Uniform
-distributions contrib.distributions : tfnb.client.distributions.discrete : Bernoulli Categorical Dirichlet
-distributions contrib.distributions : tfnb.client.distributions.discrete : DirichletMultinomial Multinomial
-contrib.distributions : tfnb.client.distributions.discrete : MultivariateNormalDiag OneHotCategorical Poisson
+distributions contrib.distributions : tfnb.client.distributions.discrete : Bernoulli Categorical
+distributions contrib.distributions : tfnb.client.distributions.vectors : Dirichlet DirichletMultinomial Multinomial
+contrib.distributions : tfnb.client.distributions.discrete : OneHotCategorical Poisson
+contrib.distributions : tfnb.client.distributions.vectors : MultivariateNormalDiag
 contrib.losses contrib.slim.losses : tfnb.client.contrib.losses : absolute_difference compute_weighted_loss
 contrib.losses contrib.slim.losses : tfnb.client.contrib.losses : cosine_distance hinge_loss log_loss
 contrib.losses contrib.slim.losses : tfnb.client.contrib.losses : mean_pairwise_squared_error mean_squared_error
 contrib.losses contrib.slim.losses : tfnb.client.contrib.losses : sigmoid_cross_entropy softmax_cross_entropy
 contrib.losses contrib.slim.losses : tfnb.client.contrib.losses : sparse_softmax_cross_entropy
+io.gfile : tfnb.client.platform.late_gfile : copy exists glob isdir listdir makedirs mkdir remove
+io.gfile : tfnb.client.platform.late_gfile : rename rmtree stat walk
 contrib.training : tfnb.client.contrib.hparams : HParams parse_values
 """
 API: dict[str, Any] = dict(lazy_names(_TABLE))

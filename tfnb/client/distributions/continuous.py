@@ -14,6 +14,7 @@ from tfnb.client.distributions.distribution import (
     FULLY_REPARAMETERIZED,
     NOT_REPARAMETERIZED,
     Distribution,
+    Draw,
     RegisterKL,
     tensors_of,
     where_defined,
@@ -78,8 +79,8 @@ class Normal(Distribution):
             name,
         )
 
-    def _sample(self, shape: Tensor, full: Tensor, seed: int | None) -> Any:
-        return self.loc + self.scale * random_normal(full, dtype=self.dtype, seed=seed)
+    def _sample(self, draw: Draw) -> Any:
+        return self.loc + self.scale * random_normal(draw.full, dtype=self.dtype, seed=draw.seed)
 
     def _z(self, x: Tensor) -> Any:
         return (x - self.loc) / self.scale
@@ -142,8 +143,8 @@ class Uniform(Distribution):
         """Returns `high` - `low`."""
         return self._call("range", name, lambda: self.high - self.low)
 
-    def _sample(self, shape: Tensor, full: Tensor, seed: int | None) -> Any:
-        return self.low + (self.high - self.low) * random_uniform(full, dtype=self.dtype, seed=seed)
+    def _sample(self, draw: Draw) -> Any:
+        return self.low + (self.high - self.low) * random_uniform(draw.full, dtype=self.dtype, seed=draw.seed)
 
     def _prob(self, x: Tensor) -> Any:
         y = x + zeros_like(self.low + self.high)
@@ -181,9 +182,9 @@ class Gamma(Distribution):
         kind = FULLY_REPARAMETERIZED if isinstance(self, Exponential) else NOT_REPARAMETERIZED
         super().__init__(self.rate.dtype, kind, validate_args, allow_nan_stats, parameters, parents, name)
 
-    def _sample(self, shape: Tensor, full: Tensor, seed: int | None) -> Any:
+    def _sample(self, draw: Draw) -> Any:
         ones = ones_like(self.concentration + self.rate)
-        return random_gamma(shape, self.concentration * ones, self.rate * ones, self.dtype, seed)
+        return random_gamma(draw.shape, self.concentration * ones, self.rate * ones, self.dtype, draw.seed)
 
     def _log_prob(self, x: Tensor) -> Any:
         a, b = self.concentration, self.rate
@@ -227,10 +228,10 @@ class Exponential(Gamma):
             "name": name,
         }
 
-    def _sample(self, shape: Tensor, full: Tensor, seed: int | None) -> Any:
+    def _sample(self, draw: Draw) -> Any:
         # above 0, so that no draw is infinite
         tiny = float(np.finfo(self.dtype.np).tiny)
-        return -LOG(random_uniform(full, tiny, 1.0, self.dtype, seed)) / self.rate
+        return -LOG(random_uniform(draw.full, tiny, 1.0, self.dtype, draw.seed)) / self.rate
 
     def _cdf(self, x: Tensor) -> Any:
         return -EXPM1(-self.rate * x)
@@ -259,11 +260,11 @@ class Beta(Distribution):
         parents = [self.concentration1, self.concentration0]
         super().__init__(a.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, parameters, parents, name)
 
-    def _sample(self, shape: Tensor, full: Tensor, seed: int | None) -> Any:
+    def _sample(self, draw: Draw) -> Any:
         ones = ones_like(self.total_concentration)
-        x = random_gamma(shape, self.concentration1 * ones, dtype=self.dtype, seed=seed)
-        second = None if seed is None else seed + 1
-        y = random_gamma(shape, self.concentration0 * ones, dtype=self.dtype, seed=second)
+        x = random_gamma(draw.shape, self.concentration1 * ones, dtype=self.dtype, seed=draw.seed)
+        second = None if draw.seed is None else draw.seed + 1
+        y = random_gamma(draw.shape, self.concentration0 * ones, dtype=self.dtype, seed=second)
         return x / (x + y)
 
     def _log_normalization(self) -> Any:
@@ -318,10 +319,10 @@ class Laplace(Distribution):
             name,
         )
 
-    def _sample(self, shape: Tensor, full: Tensor, seed: int | None) -> Any:
+    def _sample(self, draw: Draw) -> Any:
         # the next number above -1, so that no draw is infinite
         low = float(np.nextafter(np.asarray(-1, self.dtype.np), np.asarray(0, self.dtype.np)))
-        u = random_uniform(full, low, 1.0, self.dtype, seed)
+        u = random_uniform(draw.full, low, 1.0, self.dtype, draw.seed)
         return self.loc - self.scale * SIGN(u) * LOG1P(-absolute(u))
 
     def _z(self, x: Tensor) -> Any:
@@ -366,11 +367,11 @@ class StudentT(Distribution):
             self.loc.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, parameters, parents, name
         )
 
-    def _sample(self, shape: Tensor, full: Tensor, seed: int | None) -> Any:
-        second = None if seed is None else seed + 1
+    def _sample(self, draw: Draw) -> Any:
+        second = None if draw.seed is None else draw.seed + 1
         df = self.df * ones_like(self._batch())
-        chi2 = random_gamma(shape, 0.5 * df, 0.5 * ones_like(df), self.dtype, second)
-        return self.loc + self.scale * random_normal(full, dtype=self.dtype, seed=seed) * RSQRT(chi2 / df)
+        chi2 = random_gamma(draw.shape, 0.5 * df, 0.5 * ones_like(df), self.dtype, second)
+        return self.loc + self.scale * random_normal(draw.full, dtype=self.dtype, seed=draw.seed) * RSQRT(chi2 / df)
 
     def _log_prob(self, x: Tensor) -> Any:
         z = (x - self.loc) / self.scale
@@ -405,14 +406,12 @@ class StudentT(Distribution):
         return self.loc * ones_like(self.df * self.scale)
 
 
-@RegisterKL(Normal, Normal)
 def _normals(a: Normal, b: Normal, name: str | None = None) -> Any:
     with name_scope(name or "kl_normal_normal"):
         ratio = SQUARE(a.scale / b.scale)
         return SQUARE(a.loc - b.loc) / (2.0 * SQUARE(b.scale)) + 0.5 * (ratio - 1.0 - LOG(ratio))
 
 
-@RegisterKL(Gamma, Gamma)
 def _gammas(a: Gamma, b: Gamma, name: str | None = None) -> Any:
     with name_scope(name or "kl_gamma_gamma"):
         shapes = (a.concentration - b.concentration) * DIGAMMA(a.concentration)
@@ -421,7 +420,6 @@ def _gammas(a: Gamma, b: Gamma, name: str | None = None) -> Any:
         return shapes + normalisers + rates
 
 
-@RegisterKL(Beta, Beta)
 def _betas(a: Beta, b: Beta, name: str | None = None) -> Any:
     with name_scope(name or "kl_beta_beta"):
 
@@ -430,3 +428,8 @@ def _betas(a: Beta, b: Beta, name: str | None = None) -> Any:
 
         each = part(a.concentration1, b.concentration1) + part(a.concentration0, b.concentration0)
         return each - part(a.total_concentration, b.total_concentration)
+
+
+RegisterKL(Normal, Normal)(_normals)
+RegisterKL(Gamma, Gamma)(_gammas)
+RegisterKL(Beta, Beta)(_betas)

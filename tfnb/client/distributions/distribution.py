@@ -7,7 +7,7 @@ them names in the graph. Invariant: a sample has the shape `sample_shape + batch
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,9 +33,9 @@ __all__ = [
     "FULLY_REPARAMETERIZED",
     "NOT_REPARAMETERIZED",
     "Distribution",
+    "Draw",
     "RegisterKL",
     "ReparameterizationType",
-    "broadcast_shape",
     "kl_divergence",
     "tensors_of",
     "where_defined",
@@ -56,6 +56,14 @@ FULLY_REPARAMETERIZED = ReparameterizationType("FULLY_REPARAMETERIZED")
 NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
 
 
+class Draw(NamedTuple):
+    """What is to be drawn: the shape of the sample, that shape with batch and event behind, and the seed."""
+
+    shape: Tensor
+    full: Tensor
+    seed: int | None
+
+
 def tensors_of(name: str, dtype: DType | None, **parameters: Any) -> list[Any]:
     """Returns the parameters that are not None as tensors of one floating dtype: `dtype`, or that of the first tensor,
     or float32. None stays None."""
@@ -74,15 +82,6 @@ def tensors_of(name: str, dtype: DType | None, **parameters: Any) -> list[Any]:
             else cast(p, dtype)
             for n, p in parameters.items()
         ]
-
-
-def broadcast_shape(*tensors: Tensor) -> Any:
-    """Returns the shape of the elementwise combination of `tensors`, as a tensor or an array of int32."""
-    total = tensors[0]
-    for t in tensors[1:]:
-        total = total + t
-    static = total.shape
-    return np.asarray(static.as_list(), np.int32) if static.is_fully_defined() else shape_op(total)
 
 
 def where_defined(distribution: Distribution, defined: Tensor, value: Tensor, message: str) -> Any:
@@ -177,7 +176,7 @@ class Distribution:
         def draw() -> Any:
             shape = RESHAPE(cast(sample_shape, int32), [-1])
             full = concat([shape, shape_op(self._batch()), self._event()], 0)
-            drawn = self._known("sample")(shape, full, seed)
+            drawn = self._known("sample")(Draw(shape, full, seed))
             known = constant_value(shape)
             if known is not None:
                 static = Shape(tuple(int(size) for size in known))

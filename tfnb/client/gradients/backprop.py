@@ -17,6 +17,7 @@ from tfnb.client.gradients.backward_loop import differentiate, has_gradient
 from tfnb.client.gradients.paths import open_paths, operations_between
 from tfnb.client.gradients.recompute import RECOMPUTE, RecomputeScope
 from tfnb.client.platform import tf_logging as logging
+from tfnb.client.variables.replication import UnconnectedGradients
 from tfnb.errors import (
     AlreadyExistsError,
     DTypeError,
@@ -114,11 +115,13 @@ def gradients(
     gate_gradients: bool = False,
     aggregation_method: int | None = None,
     stop_gradients: TensorLike | None = None,
+    unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
 ) -> list[Grad]:
     """Returns, for each x in `xs`, the sum over `ys` of dy/dx.
 
     `grad_ys` are the initial gradients, of the shapes of `ys` (ones by default). No gradient passes through
-    `stop_gradients`. `gate_gradients` and `aggregation_method` have no effect.
+    `stop_gradients`. `gate_gradients` and `aggregation_method` have no effect. With `unconnected_gradients="zero"`
+    the result is zeros for an x that no y depends on, instead of None.
 
     Each result is a Tensor of the shape of x, an `IndexedSlices` (for rows gathered from x), or None (no y depends on
     x). Integer ys add nothing. Raises `NotFoundError` for an op without a gradient, and `DTypeError` for complex ys
@@ -150,7 +153,10 @@ def gradients(
         for y, seed in pairs:
             walk.add(y, seed)
         walk.run()
-        return [walk.gradient(x) for x in x_list]
+        grads = [walk.gradient(x) for x in x_list]
+        if UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO:
+            return [zeros_like(x) if grad is None else grad for x, grad in zip(x_list, grads, strict=True)]
+        return grads
 
 
 @contextmanager

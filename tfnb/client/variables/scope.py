@@ -21,6 +21,7 @@ from tfnb.client.argument_types import (
     Regularizer,
 )
 from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.variables.replication import VariableAggregation, VariableSynchronization, is_trainable
 from tfnb.client.variables.variable_store import AUTO_REUSE, Reuse, ScopeDefaults, compose_getters, create_or_share
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
@@ -307,7 +308,7 @@ def get_variable(
     dtype: DTypeLike | None = None,
     initializer: InitializerLike | None = None,
     regularizer: Regularizer | None = None,
-    trainable: bool = True,
+    trainable: bool | None = None,
     collections: CollectionNames | None = None,
     caching_device: DeviceLike | None = None,
     partitioner: Partitioner | None = None,
@@ -315,6 +316,8 @@ def get_variable(
     use_resource: bool | None = None,
     custom_getter: Callable[..., Any] | None = None,
     constraint: Constraint | None = None,
+    synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+    aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> Any:
     """Returns the variable `name` of the current scope, which is created, or shared where the scope says `reuse`.
 
@@ -330,7 +333,7 @@ def get_variable(
         "dtype": dtype,
         "initializer": initializer,
         "regularizer": regularizer,
-        "trainable": trainable,
+        "trainable": is_trainable(trainable, synchronization, aggregation),
         "collections": collections,
         "validate_shape": validate_shape,
         "constraint": constraint,

@@ -17,6 +17,7 @@ from tfnb.client.control_flow.control_context import root_variable
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.nest import flatten
 from tfnb.client.variables.reads import implicit_read, read_here
+from tfnb.client.variables.replication import VariableAggregation, VariableSynchronization, is_trainable
 from tfnb.client.variables.save_slices import SaveSliceInfo
 from tfnb.client.variables.variable_reference import VariableReference
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
@@ -46,10 +47,11 @@ class Variable(VariableReference):
 
     `initial_value` is a tensor, a Python or NumPy value, or a callable that returns one. `trainable` adds the variable
     to the trainable variables; `collections` are the names of its collections (by default GLOBAL_VARIABLES).
-    `validate_shape=False` allows an initial value of unknown shape; `expected_shape` is checked. `caching_device` is a
-    device to which the value is read once in a step, for the tensors that use it. `variable_def`, alone, names the
-    nodes of a variable that is in the graph already. Raises `InvalidArgumentError` without an initial value, and
-    `ShapeError` when its shape is not known.
+    `validate_shape=False` allows an initial value of unknown shape; `expected_shape` is checked, and `shape`, which may
+    be less definite than the initial value's, becomes the variable's. `trainable` is True by default, and False with
+    `VariableSynchronization.ON_READ`. `caching_device` is a device to which the value is read once in a step, for
+    the tensors that use it. `variable_def`, alone, names the nodes of a variable that is in the graph already.
+    Raises `InvalidArgumentError` without an initial value, and `ShapeError` when its shape is not known.
     """
 
     SaveSliceInfo = SaveSliceInfo
@@ -57,7 +59,7 @@ class Variable(VariableReference):
     def __init__(
         self,
         initial_value: TensorLike | Callable[[], Any] | None = None,
-        trainable: bool = True,
+        trainable: bool | None = None,
         collections: Iterable[str] | None = None,
         validate_shape: bool = True,
         caching_device: DeviceLike | None = None,
@@ -67,6 +69,10 @@ class Variable(VariableReference):
         expected_shape: ShapeLike = None,
         import_scope: str | None = None,
         constraint: Callable[[Any], Any] | None = None,
+        use_resource: bool | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+        shape: ShapeLike = None,
     ) -> None:
         if variable_def is not None:
             if initial_value is not None:
@@ -75,6 +81,7 @@ class Variable(VariableReference):
             return
         if initial_value is None:
             raise InvalidArgumentError("tf.Variable needs an initial value")
+        trainable = is_trainable(trainable, synchronization, aggregation)
         graph = _graph_for(initial_value)
         keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
         if trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
@@ -91,16 +98,19 @@ class Variable(VariableReference):
                     with graph.name_scope("Initializer"):
                         value = value()
                 self._initial = _initial_tensor(graph, value, requested_dtype)
-                shape = self._initial.shape if validate_shape else unknown_shape
-                if validate_shape and not shape.is_fully_defined():
+                static = self._initial.shape if validate_shape else unknown_shape
+                if validate_shape and not static.is_fully_defined():
                     raise ShapeError(
-                        f"the initial value of the variable {scope[:-1]!r} must have a fully known shape, got {shape}; "
-                        "pass validate_shape=False if that is meant",
+                        f"the initial value of the variable {scope[:-1]!r} must have a fully known shape, got "
+                        f"{static}; pass validate_shape=False if that is meant",
                         self._initial.op,
                     )
                 if expected_shape is not None:
-                    shape = shape.merge_with(as_shape(expected_shape))
-                self._ref = VARIABLE_V2(shape=shape, dtype=self._initial.dtype, name=scope, graph=graph)
+                    static = static.merge_with(as_shape(expected_shape))
+                if shape is not None:
+                    static.merge_with(as_shape(shape))
+                    static = as_shape(shape)
+                self._ref = VARIABLE_V2(shape=static, dtype=self._initial.dtype, name=scope, graph=graph)
             with graph.name_scope(scope), graph.colocate_with(self._ref.op):
                 self._initializer: Operation = ASSIGN(
                     self._ref, self._initial, validate_shape=validate_shape, name="Assign"

@@ -246,14 +246,19 @@ def _laid_out(array: np.ndarray, dims: tuple[int, ...], verify: bool) -> np.ndar
 
 
 def convert_to_tensor(
-    value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, preferred_dtype: DTypeLike | None = None
+    value: TensorLike,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    preferred_dtype: DTypeLike | None = None,
+    dtype_hint: DTypeLike | None = None,
 ) -> Any:
     """Converts `value` to a tensor: a tensor is returned unchanged, a variable is read, else a constant is created.
 
-    dtype: the required dtype. preferred_dtype: the dtype to use if the value can be converted to it. Raises an error
-    when the value has another dtype than the required one.
+    dtype: the required dtype. preferred_dtype, or dtype_hint: the dtype to use if the value can be converted to it.
+    Raises an error when the value has another dtype than the required one.
     """
     target_dtype = None if dtype is None else as_dtype(dtype)
+    preferred_dtype = dtype_hint if preferred_dtype is None else preferred_dtype
     if target_dtype is None and preferred_dtype is not None and not is_tensor_like(value):
         try:
             return convert_to_tensor(value, preferred_dtype, name)
