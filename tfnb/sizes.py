@@ -359,6 +359,8 @@ class SizeTrace:
         lower = self.known_sign(rest)
         if lower is not None and lower >= 0 and self.known_sign(b - rest) == 1:
             return exact  # 0 <= rest < b
+        if lower == -1 and self.known_sign(b + rest) in (0, 1):
+            return exact - 1  # -b <= rest < 0
         return exact + self.atom("//", (rest, b))
 
     def _divided(self, a: AnySize, b: AnySize) -> tuple[AnySize, AnySize]:

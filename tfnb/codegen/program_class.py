@@ -133,7 +133,7 @@ class _Instance:
 
     def program(self, p: Program, steps: Sequence[ClassStep], blocks: Sequence[Block]) -> Program:
         self.modules = {m: k for k, m in enumerate(p.modules)}
-        self.blocks = [replace(b, nbytes=self.number(b.nbytes)) for b in blocks]
+        self.blocks = [Block(b.key, self.number(b.nbytes), b.first, b.last, b.reuse) for b in blocks]
         placed = [step for k, s in enumerate(steps) for step in self._steps(k, s)]
         offsets, total = plan_arena(self.blocks)
         at = [offsets[b.key] for b in self.blocks]
@@ -224,7 +224,9 @@ class _Instance:
         return temps[a.key] if isinstance(a, Temp) else a
 
     def _slot(self, slot: Slot) -> Slot:
-        return replace(slot, nbytes=self.numbers[slot.nbytes]) if isinstance(slot.nbytes, Size) else slot
+        if isinstance(slot.nbytes, Size):
+            return Slot(slot.kind, slot.index, slot.offset, self.numbers[slot.nbytes])
+        return slot
 
     def _info(self, info: TensorInfo) -> TensorInfo:
         if any(isinstance(n, Size) for n in info.shape):
@@ -246,10 +248,11 @@ def _addressed(step: Step, offsets: Sequence[int]) -> Step:
     """Returns the step with offsets in the arena instead of numbers of blocks."""
     if isinstance(step, Copy):
         return replace(step, source=_address(step.source, offsets), target=_address(step.target, offsets))
-    return replace(step, args=tuple(_address(a, offsets) if isinstance(a, Slot) else a for a in step.args))
+    args = tuple([_address(a, offsets) if isinstance(a, Slot) else a for a in step.args])
+    return Launch(step.module, step.entry, args, step.groups, step.local, step.nodes, step.label)
 
 
 def _address(slot: Slot, offsets: Sequence[int]) -> Slot:
     if slot.kind != "arena":
         return slot
-    return replace(slot, index=0, offset=0 if slot.index == NO_BLOCK else offsets[slot.index])
+    return Slot("arena", 0, 0 if slot.index == NO_BLOCK else offsets[slot.index], slot.nbytes)

@@ -33,11 +33,11 @@ _PRIMITIVES: dict[str, Callable[..., AnySize]] = {
     "max": largest,
     "min": smallest,
 }
-# Kernels that only move elements, so that they move formulas too.
+# Kernels that only move or compare elements, so that they take formulas too.
 _MOVING = frozenset(
     (
-        "ConcatV2 Concat ExpandDims Fill Gather GatherV2 Identity Pack Reshape ReverseV2 Slice Snapshot Split SplitV "
-        "Squeeze StopGradient StridedSlice Tile Unpack"
+        "BroadcastGradientArgs ConcatV2 Concat ExpandDims Fill Gather GatherV2 Identity Pack Reshape ReverseV2 Slice "
+        "Snapshot Split SplitV Squeeze StopGradient StridedSlice Tile Unpack"
     ).split()
 )
 

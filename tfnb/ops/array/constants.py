@@ -25,6 +25,7 @@ from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.shape_ops import RESHAPE, shape_of
 from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.reduce_sum import SUM, all_axes
+from tfnb.sizes import largest
 from tfnb.types import (
     ALL,
     INDEX,
@@ -123,14 +124,14 @@ def range_size(start: TensorLike, limit: TensorLike, delta: TensorLike) -> int:
     Raises `InvalidArgumentError` when delta is 0 or leads away from limit, or when a number is not finite.
     """
     first, last, step = (v.item() for v in map(np.asarray, (start, limit, delta)))
-    if not all(map(math.isfinite, (first, last, step))):
+    if any(isinstance(v, float) and not math.isfinite(v) for v in (first, last, step)):
         raise InvalidArgumentError(f"Range: from {first} to {last} by {step} is no finite range")
     if step == 0:
         raise InvalidArgumentError("Range: delta must not be 0")
     if (step > 0) != (last > first) and last != first:
         raise InvalidArgumentError(f"Range: start {first} and limit {last} do not fit the step {step}")
     if not isinstance(step, float):
-        return max(0, -((first - last) // step))
+        return largest(0, -((first - last) // step))
     count = (last - first) / step
     if not math.isfinite(count):
         raise InvalidArgumentError(f"Range: from {first} to {last} by {step} are more numbers than can be counted")

@@ -23,7 +23,7 @@ from tfnb.ir.tensor import Tensor, is_tensor_like
 from tfnb.ops.array.gather import GATHER_V2
 from tfnb.ops.array.shape_ops import SHAPE
 from tfnb.ops.math.compare import SELECT
-from tfnb.sizes import integer
+from tfnb.sizes import integer, largest, smallest
 from tfnb.types import ALL, INDEX, Dimension, Shape, int32, unknown_shape
 
 __all__ = [
@@ -129,9 +129,20 @@ def _entry(
         if open_begin and open_end and stride in (1, -1):
             return _Entry(axis, None, stride, dim)
         return _Entry(axis, None, stride, None)
-    first, _, step = slice(None if open_begin else begin, None if open_end else end, stride).indices(dim)
-    length = len(range(*slice(None if open_begin else begin, None if open_end else end, stride).indices(dim)))
+    step = int(stride)
+    first = _limit(begin, dim, step, 0 if step > 0 else dim - 1) if not open_begin else (0 if step > 0 else dim - 1)
+    last = _limit(end, dim, step, dim if step > 0 else -1) if not open_end else (dim if step > 0 else -1)
+    length = largest(0, -((first - last) // step))
     return _Entry(axis, first, step, length)
+
+
+def _limit(n: int | None, dim: int, step: int, unknown: int) -> int:
+    """Returns a bound of a slice as Python's `slice.indices` does: counted from the end if negative, and clamped."""
+    if n is None:
+        return unknown
+    counted = n + dim if n < 0 else n
+    low, high = (0, dim) if step > 0 else (-1, dim - 1)
+    return largest(low, smallest(counted, high))
 
 
 def _numbers(c: Infer, i: int) -> Numbers | None:
