@@ -62,7 +62,6 @@ _LAZY = {
     "TensorProto": "tfnb.ir.messages",
     "test": "tfnb.train.testing",
     "Model": "tfnb.train.estimators.model",
-    "estimator": "tfnb.train.estimators.api",
     "notebook": "tfnb.notebook",
     "view": "tfnb.notebook.viewer",
     "datasets": "tfnb.datasets",
@@ -126,7 +125,16 @@ def _shipped(name: str) -> _Lazy:
     return _Lazy(lambda: getattr(_import_module("tfnb.datasets.mnist"), name))
 
 
+def _of_estimators(name: str) -> _Lazy:
+    return _Lazy(lambda: getattr(_import_module("tfnb.train.estimators.api"), name))
+
+
+_ESTIMATORS = (
+    "DNNClassifier DNNRegressor Estimator EstimatorSpec LinearClassifier LinearRegressor ModeKeys RunConfig "
+    "export inputs"
+).split()
 _REST = {
+    **{f"estimator.{name}": _of_estimators(name) for name in _ESTIMATORS},
     **{
         f"contrib.learn.preprocessing.{name}": _preprocessing(name)
         for name in ("VocabularyProcessor", "CategoricalVocabulary", "ByteProcessor", "tokenizer")

@@ -36,7 +36,6 @@ keys = tf.GraphKeys.NO_SUCH_KEY
 tf.app.flags.FLAGS.batch_size
 """)
     assert report.missing == [
-        "5: tf.contrib.tpu (there are no TPUs; use tf.estimator.Estimator and the optimizer itself)",
         "6: tf.contrib.nothing",
         "8: tf.nn.reluu (similar: tf.nn.relu, tf.nn.relu6, tf.nn.crelu)",
         "9, 10: tf.contrib.slim.no_such_layer",
@@ -61,7 +60,7 @@ finally:
     pass
 """)
     assert [text.partition(" (")[0] for text in report.guarded] == [
-        "4: tf.contrib.tpu",
+        "4: tf.contrib.tpu.one",
         "8: tf.no_such",
         "9: tf.no_such_thing",
     ]

@@ -110,13 +110,11 @@ def test_missing_names_say_so(installed):
         AttributeError, match=r"'tensorflow\.nn' has no attribute 'relu99': this program runs under tfnb"
     ):
         _ = tf.nn.relu99
-    with pytest.raises(ImportError, match=r"'tensorflow\.contrib\.tpu'.*tfnb.*use tf\.estimator\.Estimator"):
-        import tensorflow.contrib.tpu
-    with pytest.raises(ImportError, match=r"use tf\.estimator\.Estimator"):
-        from tensorflow.contrib import tpu  # noqa: F401
-    with pytest.raises(tf.errors.NotFoundError, match="there are no TPUs"):
-        _ = tf.contrib.tpu
-    assert not hasattr(tf, "no_such_name") and getattr(tf.contrib, "tpu", None) is None
+    from tensorflow.contrib import tpu  # a program may import it and never use it
+
+    with pytest.raises(AttributeError, match="there are no TPUs; use tf.estimator.Estimator"):
+        _ = tpu.CrossShardOptimizer
+    assert not hasattr(tf, "no_such_name") and getattr(tf.contrib.tpu, "TPUEstimator", None) is None
 
 
 def test_only_the_modules_of_tensorflow_change():

@@ -76,7 +76,9 @@ class Wait(NamedTuple):
 
     def numbers(self) -> str:
         """How much is done, and for how long, as text."""
-        parts = [f"{min(done, n):,} of {n:,} {kind}{'s' * (n != 1)}" for kind, (done, n) in self.counts.items() if n]
+        parts = [
+            f"{min(done, n):,} of {n:,} {kind}{'s' * (n != 1)}" for kind, (done, n) in sorted(self.counts.items()) if n
+        ]
         return " · ".join([*parts, f"{self.seconds:.1f} s"])
 
     def text(self) -> str:

@@ -1,11 +1,9 @@
-"""The public names of `tf.estimator`.
+"""The public names of `tf.estimator` for which tfnb has code of its own.
 
 Invariant: the module is imported on first use, since it imports sessions.
 """
 
 from __future__ import annotations
-
-import sys
 
 from tfnb.train.estimators import export, inputs
 from tfnb.train.estimators.canned import (
@@ -26,8 +24,6 @@ __all__ = [
     "LinearRegressor",
     "ModeKeys",
     "RunConfig",
-    "estimator",
     "export",
     "inputs",
 ]
-estimator = sys.modules[__name__]  # the module is the value of `tf.estimator`
