@@ -108,6 +108,9 @@ class Size:
     def __divmod__(self, other: AnySize) -> tuple[AnySize, AnySize]:
         return self // other, self % other
 
+    def __rdivmod__(self, other: AnySize) -> tuple[AnySize, AnySize]:
+        return other // self, other % self
+
     def __pow__(self, exponent: int) -> AnySize:
         power: AnySize = 1
         for _ in range(exponent):
@@ -126,7 +129,7 @@ class Size:
             return False
         if isinstance(other, (Size, int)) or hasattr(other, "__index__"):
             return self.trace.is_zero(self - cast("AnySize", other))
-        return NotImplemented
+        return float(self) == other if isinstance(other, float) else NotImplemented
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -255,7 +258,7 @@ def _extreme(kind: str, a: AnySize, b: AnySize) -> AnySize:
         return min(a, b) if kind == "min" else max(a, b)  # type: ignore[type-var]
     is_larger = trace.known_sign(a - b)
     if is_larger is not None:
-        return a if (is_larger > 0) == (kind == "max") else b
+        return a if (is_larger >= 0) == (kind == "max") else b
     return trace.atom(kind, (a, b))
 
 
