@@ -40,6 +40,7 @@ INTERNAL = {
     "no_outputs(c)": "a shape function; all have one form",
     "_sparse(structure)": "one of the functions that put composites together; all have one form",
     "_RoundRobin.__call__(op)": "a placement strategy's form; round robin does not look at the operation",
+    "Size.__deepcopy__(memo)": "Python's protocol; equal formulas are one object, so there is no copy to remember",
     "Channel.post(endpoint)": "Dask's form of a handler",
     "RpcService.hello(name, peer)": "the form of all messages to a task",
     "Initializer.make_part(whole)": "for subclasses that make parts of a whole, as Identity",

@@ -36,7 +36,7 @@ from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.stats import COMPILE, LAUNCH, StepStats
 from tfnb.runtime.values import Value, info_of, to_host
 from tfnb.sizes import SizeTrace
-from tfnb.system.interrupts import HeldInterrupts
+from tfnb.system.interrupts import HeldInterrupts, interruptible
 from tfnb.system.progress import compiling
 
 __all__ = ["ClusterKernel", "Compiler"]
@@ -241,7 +241,8 @@ class ClusterKernel:
         }
         shape_values = {e: v for (e, _), v in zip(self._shape_values, values, strict=True)}
         try:
-            return self._compile(self.cluster, infos, shape_values, variables, self.device.facts, trace=trace)
+            with interruptible():  # code generation changes nothing but its own results
+                return self._compile(self.cluster, infos, shape_values, variables, self.device.facts, trace=trace)
         except FailedPreconditionError as e:
             without_value = [self._nodes[i] for i in ids if variables[i] is None]
             raise (uninitialised(without_value[0]) if without_value else e) from None

@@ -10,12 +10,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, ParamSpec
+from typing import Any, NamedTuple
 
 from tfnb.caches import Cache
 from tfnb.codegen.compile import compile_cluster
 from tfnb.codegen.modules import KernelTable
-from tfnb.codegen.program_class import ProgramClass
 from tfnb.devices.interface import Device
 from tfnb.errors import OpError
 from tfnb.ir.builder import GraphBuilder
@@ -43,12 +42,10 @@ from tfnb.runtime.resources import ResourceManager
 from tfnb.session.placing import Placing
 from tfnb.session.planning import Planner
 from tfnb.settings import Settings
-from tfnb.system.interrupts import interruptible
 from tfnb.system.progress import compiling
 
 __all__ = ["STAGES", "CompiledStep", "Context", "Stage", "compile_step", "plan_part"]
 
-P = ParamSpec("P")
 Observe = Callable[[str, Any], None]
 
 
@@ -259,15 +256,8 @@ STAGES: tuple[Stage, ...] = (
 
 def _plan_part(part: Partition, clustered: Clustered, context: Context) -> PlanPart:
     compile_program = functools.partial(compile_cluster, settings=context.settings, kernels=context.kernels)
-    compiler = functools.partial(_interruptible, compile_program)
-    plan, payloads = Planner(clustered, context.devices, context.resources, compiler).build()
+    plan, payloads = Planner(clustered, context.devices, context.resources, compile_program).build()
     return PlanPart(plan, payloads, part.feeds, part.fetches, part.device)
-
-
-def _interruptible(compiler: Callable[P, ProgramClass], *args: P.args, **named: P.kwargs) -> ProgramClass:
-    """Compiles a cluster. Ctrl-C is raised at once, because code generation changes nothing but its own results."""
-    with interruptible():
-        return compiler(*args, **named)
 
 
 def _user_graph(request: Request) -> GraphBuilder | None:

@@ -121,7 +121,7 @@ class _Progress:
         self.running = [reference for reference in self.running if reference() is not None]
         return [item for reference in self.running if (item := reference()) is not None]
 
-    def touch(self) -> None:
+    def begin_or_continue(self) -> None:
         """Continues the wait, or begins a new one if nothing was compiled for a while."""
         now = time.monotonic()
         if not self.items() and now - self.idle_since > _PAUSE:
@@ -210,7 +210,7 @@ class compiling:
     def __enter__(self) -> compiling:
         p = _progress
         with p.lock:
-            p.touch()
+            p.begin_or_continue()
             p.running.append(weakref.ref(self))
             if p.thread is None:
                 # In a notebook the context tells to which cell an output belongs.
@@ -243,7 +243,7 @@ def expect(piece: str, n: int) -> None:
     """Notes that `n` more pieces of work of this kind will have to be done."""
     p = _progress
     with p.lock:
-        p.touch()
+        p.begin_or_continue()
         p.counts.setdefault(piece, [0, 0])[1] += n
 
 

@@ -51,7 +51,7 @@ _invokers: Cache[tuple[object, ...], Any] = Cache("functions that launch kernels
 _generate: Callable[..., Any] = invoker.generate_enqueue_and_set_args
 
 
-def _generated_once(*arguments: Any, **named: Any) -> Any:
+def _generated_once(*arguments: object, **named: object) -> Any:
     key = tuple(tuple(a) if isinstance(a, list) else a for a in (*arguments, *named.values()))
     functions = _invokers.get(key)
     return _invokers.put(key, _generate(*arguments, **named)) if functions is None else functions
