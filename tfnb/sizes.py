@@ -625,6 +625,6 @@ def _atom_text(atom: Atom, number: Callable[[AnySize], str]) -> str:
     if atom.kind == "symbol":
         return f"n{atom.number}"
     if atom.kind == "call":
-        return f"{atom.operands[0].__name__}({', '.join(map(str, atom.operands[1:]))})"
+        return f"{atom.operands[0].__name__}({', '.join(number(n) for n in atom.operands[1:])})"
     a, b = (number(n) for n in atom.operands)
     return f"({a}) // ({b})" if atom.kind == "//" else f"{atom.kind}({a}, {b})"

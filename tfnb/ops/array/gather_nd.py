@@ -26,6 +26,7 @@ from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SIZE, shape_of
 from tfnb.ops.math.compare import GREATER, GREATER_EQUAL, LESS, LOGICAL_AND, SELECT
 from tfnb.ops.math.reduce_sum import BROADCAST_TO, SUM, all_axes
+from tfnb.sizes import integer
 from tfnb.types import ALL, INDEX, NUMBERS, REALS, Shape, int32, unknown_shape
 
 __all__ = [
@@ -189,7 +190,7 @@ def _host_rows(call: HostCall, indices: np.ndarray, updates: np.ndarray, shape: 
 
 
 def _row_bounds(c: Infer) -> list[Bound]:
-    depth, shape = c.shapes[0].known()[-1], tuple(int(d) for d in c.value(2))
+    depth, shape = c.shapes[0].known()[-1], tuple(integer(d) for d in c.value(2))
     return [Bound(0, shape[:depth])] if depth else []
 
 

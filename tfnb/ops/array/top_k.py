@@ -27,6 +27,7 @@ from tfnb.ops.math.compare import EQUAL, GREATER, LESS, LOGICAL_AND, SELECT
 from tfnb.ops.math.reduce import ALL_OF, ANY_OF
 from tfnb.ops.math.reduce_sum import SUM
 from tfnb.ops.math.unary import IS_FINITE
+from tfnb.sizes import integer
 from tfnb.types import INDEX, REALS, Shape, int32, unknown_shape
 
 __all__ = ["API", "OPS", "TOP_K_V2", "top_k"]
@@ -104,7 +105,7 @@ TOP_K_V2 = OpDef(
     types={"T": REALS},
     attrs=TopKV2Attrs,
     doc=_TOP_DOC.format(k="k: an int32 scalar."),
-    infer=lambda c: _top_shapes(c, None if c.value(1) is None else int(c.value(1).reshape(()))),
+    infer=lambda c: _top_shapes(c, None if c.value(1) is None else integer(c.value(1).reshape(()))),
     host=lambda call, x, k: _host_top(x, int(k.reshape(()))),
     opencl=_top_calls,
     grad=_grad_top,

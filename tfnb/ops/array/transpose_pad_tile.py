@@ -24,7 +24,7 @@ from tfnb.ops.array.constants import RANGE
 from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import RANK, RESHAPE, SHAPE, SIZE, shape_of
 from tfnb.ops.math.complex_numbers import conj
-from tfnb.sizes import integer
+from tfnb.sizes import integer, same
 from tfnb.types import ALL, INDEX, Shape, unknown_shape
 
 __all__ = [
@@ -131,7 +131,8 @@ def _sliced(c: Infer) -> Shape:
         b = None if begin is None else integer(begin[i])
         if n == -1:
             n = None if d is None or b is None else d - b
-        if (b is not None and b < 0) or (n is not None and (n < 0 or (d is not None and (b or 0) + n > d))):
+        start = 0 if b is None else b
+        if start < 0 or (n is not None and (n < 0 or (d is not None and start + n > d))):
             raise ShapeError(f"Slice: {n} elements from {b} on do not lie inside axis {i} of shape {x}")
         dims.append(n)
     return Shape(tuple(dims))
@@ -251,9 +252,9 @@ def _lower_pad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     for i, d, (before, after) in zip(idx, dims, margins, strict=True):
         at = s.sub(i, before)
         for padding, test in ((before, s.ge(at, 0)), (after, s.lt(at, d))):
-            if padding:
+            if not same(padding, 0):
                 inside = test if inside is None else s.and_(inside, test)
-        source.append(s.minimum(s.maximum(at, 0), d - 1) if before or after else at)
+        source.append(s.minimum(s.maximum(at, 0), d - 1) if not (same(before, 0) and same(after, 0)) else at)
     element = site.load(0, source)
     return element if inside is None else s.where(inside, element, fill)
 

@@ -290,11 +290,11 @@ def _lower_crops(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
 
     def position(i: Expr, k: int, count: int, limit: int) -> tuple[Expr, Expr]:
         low, high = (site.load(1, (box, s.const(j, int32))) for j in (k, k + 2))
-        last = s.const(float(limit - 1), float32)
+        last = s.const(limit - 1, float32)
         if count == 1:
             at = (low + high) * 0.5 * last
         else:
-            at = low * last + s.cast(i, float32) * ((high - low) * last / float(count - 1))
+            at = low * last + s.cast(i, float32) * ((high - low) * last / s.const(count - 1, float32))
         ok = s.and_(at >= 0.0, at <= last)  # false for NaN, which must not become an index
         return ok, s.where(ok, at, 0.0)
 

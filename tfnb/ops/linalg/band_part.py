@@ -25,6 +25,7 @@ from tfnb.ops.array.shape_ops import RANK
 from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
 from tfnb.ops.linalg.diag import MATRIX_DIAG_PART
 from tfnb.ops.math.complex_numbers import conj
+from tfnb.sizes import smallest
 from tfnb.types import FIXED_SIZE, INDEX, REALS, Shape, int32
 
 __all__ = ["API", "MATRIX_BAND_PART", "MATRIX_SET_DIAG", "OPS", "matrix_transpose"]
@@ -80,7 +81,7 @@ def _set_shape(c: Infer) -> Shape:
     if x.dims is None or d.dims is None:
         return x
     m, n = x.dims[-2:]
-    expected = Shape((*x.dims[:-2], None if m is None or n is None else min(m, n)))
+    expected = Shape((*x.dims[:-2], None if m is None or n is None else smallest(m, n)))
     if not expected.is_compatible_with(d):
         raise ShapeError(f"MatrixSetDiag: input of shape {x} needs diagonals of shape {expected}, got {d}")
     return x

@@ -22,7 +22,7 @@ from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import SHAPE
 from tfnb.ops.array.transpose_pad_tile import PAD
-from tfnb.sizes import integer
+from tfnb.sizes import integer, smallest
 from tfnb.types import (
     ALL,
     FIXED_SIZE,
@@ -156,7 +156,7 @@ def _matrix_part_shape(c: Infer) -> Shape:
     if len(x.dims) < 2:
         raise ShapeError(f"MatrixDiagPart: needs matrices, got shape {x}")
     m, n = x.dims[-2:]
-    return Shape((*x.dims[:-2], None if m is None or n is None else min(m, n)))
+    return Shape((*x.dims[:-2], None if m is None or n is None else smallest(m, n)))
 
 
 def _grad_matrix_part(op: Operation, dy: Tensor) -> Any:
