@@ -439,7 +439,7 @@ def test_more_kernels_than_pocl_keeps_loaded(make_device, monkeypatch):
     pins = pocl.Pins()
     monkeypatch.setattr(pocl.Pins, "_MANY", 10)
     monkeypatch.setattr(build, "_pins", pins)
-    monkeypatch.setattr("tfnb.devices.opencl.launching._WATCH", 5)
+    monkeypatch.setattr("tfnb.devices.opencl.first_run._WATCH", 5)
     text = "__kernel void k{0}(__global const float *a, __global float *b) {{ b[0] = a[0] + {0}; }}"
     module = Module("".join(text.format(i) for i in range(20)))
     at = Slot("input"), Slot("output")
