@@ -1,10 +1,10 @@
 """Sizes: integers that stand for all values of the same class, so that one compilation serves many shapes.
 
-A `Size` is a formula over symbols, which are the dimensions of tensors that a step learns only when it runs. It also
-has a value, that of the example for which the compilation runs. Arithmetic of sizes gives sizes. Where a computation
-branches on a size, or needs it as a plain number, the `SizeTrace` notes the outcome as a condition. Another example for
-which all conditions hold would take the same branches, so the formulas give its results too, without the computation.
-Invariant: no operation gives out the value of a size without a note in the trace.
+A `Size` is a formula over symbols, which are dimensions of tensors that are known only when a step runs. It also has a
+value, which it takes for the shapes that caused the compilation, called the example. Arithmetic of sizes gives sizes.
+Where a computation branches on a size, or needs it as a plain number, the `SizeTrace` notes the outcome as a condition.
+Another example for which all conditions hold would take the same branches, so the formulas give its results too,
+without the computation. Invariant: no operation but `value_of` and `repr` gives out the value of a size without a note.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from fractions import Fraction
-from math import ceil
 from typing import Any, SupportsIndex, cast
 
 import numpy as np
+
+from tfnb.size_terms import LEAST, Atom, Terms, atom_text, evaluator, lower_bound, number_of, terms_of, terms_text
 
 __all__ = [
     "AnySize",
@@ -33,27 +33,9 @@ __all__ = [
     "value_of",
 ]
 
-LEAST = 2  # the smallest value of a symbol: 0 and 1 are so often special that they are numbers and never symbols
-
 TYPICAL = 64  # the value of each symbol where one decision is made for all examples
 
 _COMPUTE: dict[str, Callable[..., int]] = {"//": operator.floordiv, "min": min, "max": max}
-
-Terms = dict[tuple["Atom", ...], int]
-"""A polynomial: the coefficient of each product of atoms; the product of no atoms is 1."""
-
-
-class Atom:
-    """What sizes are made of: a symbol, or a quotient, minimum or maximum of sizes.
-
-    `kind` is "symbol", "//", "min", "max" or "call"; `operands` are sizes or integers, after the function of a call.
-    `lower` is a number that the atom is never below, or None.
-    """
-
-    __slots__ = ("kind", "lower", "number", "operands", "value")
-
-    def __init__(self, number: int, kind: str, operands: tuple[Any, ...], value: int, lower: int | None) -> None:
-        self.number, self.kind, self.operands, self.value, self.lower = number, kind, operands, value, lower
 
 
 class Size:
@@ -183,7 +165,7 @@ class Size:
     @property
     def formula(self) -> str:
         """The formula as text in Python, for messages and tests."""
-        return _text(self, lambda atom: _atom_text(atom, lambda s: s.formula if isinstance(s, Size) else str(s)))
+        return terms_text(self.terms, lambda a: atom_text(a, lambda n: n.formula if isinstance(n, Size) else str(n)))
 
 
 AnySize = int
@@ -208,7 +190,7 @@ def plain(n: AnySize) -> bool:
 
 
 def same(a: AnySize, b: AnySize) -> bool:
-    """Returns whether two sizes are equal in all examples, and notes nothing; False says nothing about this example."""
+    """Returns whether two sizes are equal in all examples; others may be equal in some. Notes nothing."""
     return a is b or not (isinstance(a, Size) or isinstance(b, Size)) and a == b
 
 
@@ -316,8 +298,8 @@ class SizeTrace:
         key = ("+", a, b, sign)
         result = self._results.get(key)
         if result is None:
-            terms = dict(_terms(a))
-            for atoms, factor in _terms(b).items():
+            terms = dict(terms_of(a))
+            for atoms, factor in terms_of(b).items():
                 total = terms.get(atoms, 0) + sign * factor
                 if total:
                     terms[atoms] = total
@@ -332,9 +314,9 @@ class SizeTrace:
         result = self._results.get(key)
         if result is None:
             terms: Terms = {}
-            for atoms, factor in _terms(a).items():
-                for more, other_factor in _terms(b).items():
-                    both = tuple(sorted((*atoms, *more), key=_number))
+            for atoms, factor in terms_of(a).items():
+                for more, other_factor in terms_of(b).items():
+                    both = tuple(sorted((*atoms, *more), key=number_of))
                     total = terms.get(both, 0) + factor * other_factor
                     if total:
                         terms[both] = total
@@ -368,13 +350,13 @@ class SizeTrace:
 
     def _divided(self, a: AnySize, b: AnySize) -> tuple[AnySize, AnySize]:
         """Returns two sizes with a = first * b + second, by dividing each term of `a` if `b` is a single term."""
-        divisor = _terms(b)
+        divisor = terms_of(b)
         if len(divisor) != 1:
             return 0, a
         ((atoms, factor),) = divisor.items()
         exact: Terms = {}
         rest: Terms = {}
-        for product, coefficient in _terms(a).items():
+        for product, coefficient in terms_of(a).items():
             remaining = list(product)
             for atom in atoms:
                 if atom not in remaining:
@@ -414,9 +396,9 @@ class SizeTrace:
     # outcomes
 
     def known_sign(self, n: AnySize) -> int | None:
-        """Returns 1, 0 or -1 if `n` is positive, zero or negative for all values of the symbols; 0 also for n >= 0.
+        """Returns 1 if `n` is positive for all values of the symbols, 0 if it is never negative, -1 if it is negative.
 
-        Returns None if the sign depends on the symbols.
+        Returns None if the bounds of the symbols do not decide it.
         """
         if isinstance(n, int):
             return (n > 0) - (n < 0)
@@ -484,41 +466,7 @@ class SizeTrace:
 
         For values for which a condition of this trace does not hold, the function returns None.
         """
-        lines = ["def evaluate(values):"]
-        names: dict[Atom, str] = {}
-        for k, symbol in enumerate(self.symbols):
-            ((atom,),) = symbol.terms
-            names[atom] = f"s{k}"
-        if self.symbols:
-            lines.append(f"    {', '.join(names.values())}, = values")
-
-        scope: dict[str, Any] = {}
-
-        def name(atom: Atom) -> str:
-            if atom not in names and atom.kind == "call":
-                scope[f"f{atom.number}"] = atom.operands[0]
-                texts = [number(n) if isinstance(n, (int, Size)) else repr(n) for n in atom.operands[1:]]
-                names[atom] = f"a{atom.number}"
-                lines.append(f"    {names[atom]} = f{atom.number}({', '.join(texts)})")
-            if atom not in names:
-                text = _atom_text(atom, number)
-                names[atom] = f"a{atom.number}"
-                lines.append(f"    {names[atom]} = {text}")
-            return names[atom]
-
-        def number(n: AnySize) -> str:
-            return f"({_text(n, name)})" if isinstance(n, Size) else str(n)
-
-        if self.symbols:
-            symbols = ", ".join(names.values())
-            lines.append(f"    if min(({symbols},)) < {LEAST} or len({{{symbols}}}) < {len(names)}: return None")
-        for comparison, n in list(self.conditions):
-            text = number(n)
-            lines.append(f"    if not {text} {comparison} 0: return None")
-        texts = [number(n) for n in sizes]
-        lines.append(f"    return ({', '.join(texts)}{',' if texts else ''})")
-        exec(compile("\n".join(lines), "<sizes>", "exec"), scope)
-        return cast("Callable[[Sequence[int]], tuple[int, ...] | None]", scope["evaluate"])
+        return evaluator(self.symbols, list(self.conditions), sizes)
 
 
 def _is_difference_of_symbols(n: Size) -> bool:
@@ -530,70 +478,13 @@ def _is_difference_of_symbols(n: Size) -> bool:
     )
 
 
-def _number(atom: Atom) -> int:
-    return atom.number
-
-
-def _terms(n: AnySize) -> Terms:
-    if isinstance(n, Size):
-        return n.terms
-    return {(): int(n)} if n else {}
-
-
 def _lower(n: AnySize) -> int | None:
-    """Returns a number below which `n` never is, or None if none is known.
-
-    Each atom is its lower bound plus a number that is not negative. If the polynomial of these numbers has no negative
-    coefficient, its constant is the bound.
-    """
+    """Returns a number below which `n` never is, or None if none is known."""
     if isinstance(n, int):
         return n
     if n not in n.trace.bounds:
-        n.trace.bounds[n] = _constant_of_shifted(n.terms)
+        n.trace.bounds[n] = lower_bound(n.terms)
     return n.trace.bounds[n]
-
-
-def _constant_of_shifted(terms: Terms) -> int | None:
-    bounded = _without_quotients(terms)
-    shifted: dict[tuple[Atom, ...], Any] = {}
-    for atoms, factor in bounded.items():
-        products: dict[tuple[Atom, ...], Any] = {(): factor}
-        for atom in atoms:
-            if atom.lower is None:
-                return None
-            raised: dict[tuple[Atom, ...], Any] = {}
-            for product, coefficient in products.items():
-                raised[(*product, atom)] = raised.get((*product, atom), 0) + coefficient
-                if atom.lower:
-                    raised[product] = raised.get(product, 0) + coefficient * atom.lower
-            products = raised
-        for product, coefficient in products.items():
-            shifted[product] = shifted.get(product, 0) + coefficient
-    constant = shifted.pop((), 0)
-    return ceil(constant) if all(c >= 0 for c in shifted.values()) else None
-
-
-def _without_quotients(terms: Terms) -> dict[tuple[Atom, ...], Fraction | int]:
-    """Returns a polynomial that is nowhere larger: a quotient that is subtracted is replaced by x / c, which is larger.
-
-    The other atoms of its product must not be negative.
-    """
-    bounded: dict[tuple[Atom, ...], Fraction | int] = {}
-    pending: list[tuple[tuple[Atom, ...], Fraction | int]] = list(terms.items())
-    while pending:
-        atoms, factor = pending.pop()
-        quotient = next((a for a in atoms if a.kind == "//" and isinstance(a.operands[1], int)), None)
-        if factor > 0 or quotient is None or any(a.lower is None or a.lower < 0 for a in atoms):
-            bounded[atoms] = bounded.get(atoms, 0) + factor
-            continue
-        rest = list(atoms)
-        rest.remove(quotient)
-        numerator, divisor = quotient.operands
-        pending += [
-            (tuple(sorted((*rest, *more), key=_number)), Fraction(factor) * k / divisor)
-            for more, k in _terms(numerator).items()
-        ]
-    return bounded
 
 
 def _lower_of(kind: str, operands: Sequence[AnySize]) -> int | None:
@@ -611,20 +502,3 @@ def _lower_of(kind: str, operands: Sequence[AnySize]) -> int | None:
         return None
     divisor = operands[1]
     return a // divisor if isinstance(divisor, int) else 0
-
-
-def _text(n: Size, name: Callable[[Atom], str]) -> str:
-    parts = []
-    for atoms, factor in n.terms.items():
-        names = [name(a) for a in atoms]
-        parts.append("*".join(names if factor == 1 and names else [str(factor), *names]))
-    return " + ".join(parts)
-
-
-def _atom_text(atom: Atom, number: Callable[[AnySize], str]) -> str:
-    if atom.kind == "symbol":
-        return f"n{atom.number}"
-    if atom.kind == "call":
-        return f"{atom.operands[0].__name__}({', '.join(number(n) for n in atom.operands[1:])})"
-    a, b = (number(n) for n in atom.operands)
-    return f"({a}) // ({b})" if atom.kind == "//" else f"{atom.kind}({a}, {b})"

@@ -305,7 +305,7 @@ class Assembler:
 
 
 def _either(when: AnySize, one: list[_Step], several: list[_Step]) -> _Step:
-    """Returns a step of a single kernel, instead of which other steps run if the size `when` is 0."""
+    """Returns a step that runs the single kernel of `one`, or the steps `several` if the size `when` is 0."""
     (step,) = one
     reads = tuple(dict.fromkeys(v for s in (step, *several) for v in s.reads))
     others = () if plain(when) else tuple(several)

@@ -1,6 +1,7 @@
 """compile_cluster: the way from a cluster to a program, stage by stage (white paper, sections 3.1 and 5).
 
-Invariant: the program does what its nodes do in their order; equal clusters and shapes give equal programs.
+Sizes may be formulas throughout, see `tfnb/sizes.py`. Invariant: the program does what its nodes do in their order;
+equal clusters and shapes give equal programs.
 """
 
 from __future__ import annotations

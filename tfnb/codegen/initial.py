@@ -35,8 +35,11 @@ _NO_SHIFT = -0.0  # x + -0.0 is x, also where x is -0.0
 
 
 class _Value(NamedTuple):
-    """The kernel that computes a first value: `source` is a constant, or the id of a random node; `numbers` are the
-    last arguments, and `nodes` the ids of all nodes that the kernel stands for."""
+    """The kernel that computes a first value.
+
+    `source` is a constant, or the id of a random node. `numbers` are the last arguments of the kernel, and `nodes` the
+    ids of the nodes whose work it does.
+    """
 
     module: Module
     entry: str

@@ -40,7 +40,7 @@ class KernelKey:
 class KernelTable:
     """The modules and names of the kernels of earlier programs, of which the latest `limit` are known.
 
-    It may be used by several threads: kernels that two of them compile at once are only built twice.
+    It may be used by several threads. If two of them compile the same kernel at once, it is built twice, without harm.
     """
 
     def __init__(self, limit: int = 4096) -> None:
@@ -48,7 +48,7 @@ class KernelTable:
 
 
 class Modules:
-    """Collects the kernels of one program. With `apart`, each kernel gets a module to itself."""
+    """Collects the kernels of one program. With `apart`, each kernel is alone in its module."""
 
     def __init__(self, facts: DeviceFacts, table: KernelTable, apart: bool) -> None:
         self._facts, self._table, self._apart = facts, table, apart

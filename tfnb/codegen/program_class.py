@@ -44,7 +44,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """A launch, instead of which the steps `otherwise` run if the size `when` is 0."""
+    """Two ways of computing the same values: `launch` runs, or the steps `otherwise` if the size `when` is 0."""
 
     when: int
     launch: Launch
@@ -53,7 +53,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chain:
-    """Steps that may be one launch: `whole` does the work of all `parts` if each of them has a single work-item."""
+    """Small kernels that follow each other: `whole` runs instead of `parts` if each part has a single work-item."""
 
     whole: Launch
     parts: tuple[ClassStep, ...]
@@ -88,7 +88,7 @@ class ProgramClass:
 
 
 def _collect(sizes: dict[Size, None], *parts: Any) -> None:
-    """Notes all sizes in dataclasses and tuples."""
+    """Adds to `sizes` those that the parts contain, which may be tuples, arrays or dataclasses of `_WITH_SIZES`."""
     for part in parts:
         if isinstance(part, Size):
             sizes[part] = None
@@ -100,6 +100,7 @@ def _collect(sizes: dict[Size, None], *parts: Any) -> None:
             _collect(sizes, *(getattr(part, name) for name in part.__dataclass_fields__))
 
 
+# The dataclasses whose fields may contain sizes.
 _WITH_SIZES = (
     TensorInfo,
     VariableUse,
@@ -120,7 +121,10 @@ _WITH_SIZES = (
 
 
 class _Instance:
-    """The program of a class for one example; `numbers` are the values of all sizes."""
+    """Makes the program of a class for one tuple of shapes; `numbers` are the values of all sizes.
+
+    Slots of the arena have the numbers of their blocks until all blocks are known and have places.
+    """
 
     def __init__(self, numbers: Mapping[Size, int]) -> None:
         self.numbers = numbers
@@ -129,9 +133,11 @@ class _Instance:
         self.modules: dict[Module, int] = {}
 
     def number(self, n: Any) -> Any:
+        """Returns the value of a size; anything else is returned as it is."""
         return self.numbers[n] if isinstance(n, Size) else n
 
     def program(self, p: Program, steps: Sequence[ClassStep], blocks: Sequence[Block]) -> Program:
+        """Returns `p` with the steps and numbers for sizes. Raises the errors of recipes."""
         self.modules = {m: k for k, m in enumerate(p.modules)}
         self.blocks = [Block(b.key, self.number(b.nbytes), b.first, b.last, b.reuse) for b in blocks]
         placed = [step for k, s in enumerate(steps) for step in self._steps(k, s)]
@@ -149,7 +155,7 @@ class _Instance:
         )
 
     def _steps(self, k: int, step: ClassStep) -> Iterator[Step]:
-        """Returns the steps with numbers for sizes, for step number `k` of the class."""
+        """Returns the steps for step number `k` of the class, with numbers for sizes."""
         if isinstance(step, Chain):
             if all(self._is_single(part) for part in step.parts):
                 yield self._launch(step.whole)
@@ -219,7 +225,7 @@ class _Instance:
             return self._slot(call.outs[a.index])
         if isinstance(a, BiasIn):
             if call.bias is None:
-                raise InternalError(f"{call.label}: a bias is asked for where there is none")
+                raise InternalError(f"{call.label}: the recipe uses a bias, and the call has none")
             return self._slot(call.bias)
         return temps[a.key] if isinstance(a, Temp) else a
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfnb.sizes import LEAST, AnySize
+from tfnb.size_terms import LEAST
+from tfnb.sizes import AnySize
 
 __all__ = ["Dims", "ShapeClass", "class_of", "with_symbols"]
 

@@ -1,1 +1,1 @@
-"""Programs of TensorFlow 0.x and 1.x as they are: `import tensorflow` means tfnb; a runner; a reader of programs."""
+"""Runs and checks programs for TensorFlow 0.x and 1.x that are unchanged: their `import tensorflow` means tfnb."""

@@ -95,9 +95,10 @@ class _Lines:
 
 
 def _find(root: ModuleType, path: str) -> tuple[Any, str]:
-    """The object of a dotted name and "", or `_ABSENT` and the shortest part of the name that does not exist.
+    """Returns the object of a dotted name and "", or `_ABSENT` and the shortest beginning of the name that is missing.
 
-    Attributes of what is no module or class, such as `tf.app.flags.FLAGS.batch`, belong to the program.
+    Attributes of an object that is no module or class, as in `tf.app.flags.FLAGS.batch`, are not looked up, since the
+    program may define them.
     """
     value: Any = root
     parts = path.split(".") if path else []
@@ -133,7 +134,7 @@ def _look_up(root: ModuleType, use: Use, era: str | None, lines: _Lines, with_co
 
 
 def _unbound(called: object, call: ast.Call) -> list[str]:
-    """What of a call's form the callable does not accept, in words."""
+    """Returns the arguments of a call that the callable does not accept, in words."""
     if not callable(called):
         return []
     try:
@@ -162,16 +163,16 @@ def _tables() -> dict[str, Any]:
 
 
 def _ineffective(called: object, given: set[str | None]) -> list[str]:
-    """The given keywords that have no effect, each with the reason."""
+    """Returns those of the `given` keywords that have no effect, each with the reason."""
     name = getattr(called, "__qualname__", getattr(called, "__name__", ""))
     rows = _tables()["without effect"]
     return [f"{key}= ({why})" for key, where, why in rows if key in given and ("*" in where or name in where)]
 
 
 def _differences(path: str, with_complex: bool) -> list[str]:
-    """Why the results of the operation behind a public name may differ: `nn.top_k` stands for TopK and TopKV2.
+    """Returns why the results of a public name's operation may differ; `nn.top_k` stands for TopK and TopKV2.
 
-    What concerns complex numbers only is left out unless `with_complex`, as most programs have none.
+    Reasons that concern complex numbers are left out unless `with_complex`, as most programs have none.
     """
     wanted = path.rpartition(".")[2].replace("_", "").lower()
     return [

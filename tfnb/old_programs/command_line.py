@@ -31,7 +31,7 @@ Runs a program for TensorFlow 0.x or 1.x unchanged: its `import tensorflow` mean
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command with these arguments, by default those of the process; returns the exit status.
 
-    A `tfnb run` returns when the program does; what the program raises passes through.
+    With `tfnb run` that is when the program has ended. Exceptions of the program are not caught.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = given.pop(0) if given and given[0] in ("run", "check") else "run"
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Our own options, and the program with its arguments, or the arguments of the module."""
+    """Returns the options of `tfnb`, and what follows them: the program and its arguments, or those of the module."""
     at = 0
     while at < len(arguments) and arguments[at].startswith("-"):
         option = arguments[at]

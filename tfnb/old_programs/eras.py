@@ -1,8 +1,8 @@
-"""What had another meaning in an era of TensorFlow: orders of arguments, states of cells, names of variables.
+"""What had another meaning in earlier TensorFlow: orders of arguments, states of cells, names of variables.
 
-An era is the last version of its kind, "0.6", "0.12" or "1.15". tfnb's own functions mean what 1.15 means, and take the
-older forms where the types of a call's arguments tell them apart. Invariant: the names of the variables of cells and of
-the loops over them are those of the era's TensorFlow, so that checkpoints of the time load.
+An era is named by the last version that has its meanings: "0.6", "0.12" or "1.15". tfnb's own functions mean what 1.15
+means, and take the older forms where the types of a call's arguments tell them apart. Invariant: the names of the
+variables of cells and of the loops over them are those of the era's TensorFlow, so that checkpoints of the time load.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ERAS = {"0.6": "0.6.0", "0.12": "0.12.1", "1.15": "1.15.5"}
 
 
 def version_of(era: str | None) -> str:
-    """Returns the version that programs read. Raises `InvalidArgumentError` for an era that there is not."""
+    """Returns the version that programs read. Raises `InvalidArgumentError` for an unknown era."""
     if era is None:
         return ERAS["1.15"]
     if era not in ERAS:
@@ -35,7 +35,7 @@ def version_of(era: str | None) -> str:
 
 
 def replacements(era: str | None) -> Mapping[int, object]:
-    """Returns what stands for public objects of tfnb in an era, by their identities."""
+    """Returns the objects that an era has in place of public objects of tfnb, by the ids of the latter."""
     pairs: list[tuple[object, object]] = []
     if era in ("0.6", "0.12"):
         pairs = [*_FUNCTIONS, *(_FIRST_CELLS if era == "0.6" else _EARLY_CELLS)]
@@ -67,7 +67,10 @@ def log_poisson_loss(
 
 
 def _scoped(function: Callable[..., Any], default: str, position: int) -> Callable[..., Any]:
-    """A loop over a cell whose scope is `default` unless the program gives one, as keyword or at `position`."""
+    """Returns `function`, a loop over a cell, with the scope `default` unless the call gives one.
+
+    The scope is the keyword argument `scope`, or the argument at `position`.
+    """
 
     def loop(*args: Any, **kwargs: Any) -> Any:
         given = kwargs.pop("scope", None)
@@ -82,7 +85,7 @@ def _scoped(function: Callable[..., Any], default: str, position: int) -> Callab
 
 
 def _upper_directions(scope: ScopeLike) -> Callable[..., Any]:
-    """The getter under which the directions of a bidirectional network are SCOPE/FW and SCOPE/BW."""
+    """Returns a getter of variables that names the directions of a bidirectional network SCOPE/FW and SCOPE/BW."""
     outer = get_variable_scope().name
     base = scope if isinstance(scope, str) else scope.name
     base = f"{outer}/{base}" if outer and isinstance(scope, str) else base
@@ -97,7 +100,7 @@ def _upper_directions(scope: ScopeLike) -> Callable[..., Any]:
 
 
 class _EarlyCell(rnn_cells.RNNCell):
-    """The names of 0.x: the scope of a cell is the name of its class, and `early` renames its variables."""
+    """A cell with the names of 0.x: its scope is the name of its class, and `early` has the names of variables."""
 
     tuple_by_default = True  # up to 0.10 the state is one tensor unless the program says otherwise
     early: ClassVar[Mapping[str, str]] = {"kernel": "Linear/Matrix", "bias": "Linear/Bias"}

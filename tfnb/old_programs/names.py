@@ -44,7 +44,8 @@ class _Scope:
 
 
 class _Reader(ast.NodeVisitor):
-    """Collects the uses. `is_module` says whether a dotted name is a module of TensorFlow, whose alias is followed."""
+    """Collects the uses. `is_module` returns whether a dotted name is a module of TensorFlow; aliases of those are
+    followed."""
 
     def __init__(self, is_module: Callable[[str], bool]) -> None:
         self.uses: list[Use] = []
@@ -96,7 +97,7 @@ class _Reader(ast.NodeVisitor):
             self.visit(rest)
 
     def visit_If(self, node: ast.If) -> None:
-        """What depends on `hasattr(tf, ...)` or a version runs only where it can."""
+        """Counts names in both branches as guarded if the test asks for an attribute or a version of TensorFlow."""
         text = ast.unparse(node.test)
         guards = "hasattr(" in text or "__version__" in text or "VERSION" in text
         self.visit(node.test)
@@ -161,7 +162,7 @@ class _Reader(ast.NodeVisitor):
             self.visit(part)
 
     def _path(self, node: ast.AST) -> str | None:
-        """The dotted name below tensorflow of `tf.nn.relu`, or None."""
+        """Returns the dotted name below tensorflow of an expression, "nn.relu" for `tf.nn.relu`, or None."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.insert(0, node.attr)

@@ -1,8 +1,8 @@
 """Indices that the host computes, because it has what they are computed from and needs them itself.
 
-`unique`, partitions and candidate samplers run on the host. A few additions to their inputs in a cluster of their own
-would cost a launch and a wait for the device. Invariant: such a node works on whole numbers alone, so its result does
-not depend on who computes it.
+`unique`, partitions and candidate samplers run on the host. If a device computed their inputs, which often takes only a
+few additions, that would cost a launch and a wait. Invariant: a node that the host computes in this way works on
+integers only, so host and device give the same result.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from tfnb.ops.math.cast import CAST
 
 __all__ = ["host_indices"]
 
+# Operations that are not elementwise, but as cheap: they move elements or convert them.
 _MOVING = (CAST, CONCAT, CONCAT_V2, PACK, RANGE)
-_LARGE = 1 << 16  # elements from which on a device is worth its launch
+_LARGE = 1 << 16  # with as many elements a node is worth a launch on a device
 
 
 def host_indices(graph: Graph, on_device: Callable[[Node], bool]) -> frozenset[int]:

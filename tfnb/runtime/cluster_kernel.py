@@ -71,7 +71,8 @@ _Key = tuple[tuple[object, ...], tuple["tuple[int, ...] | None", ...]]
 
 
 _ClassKey = tuple[ShapeClass, tuple[object, ...]]
-"""The class of the shapes of inputs, of sizes among the values that fix shapes, and of variables; and other values."""
+"""The class of the shapes of inputs, of the numbers in values that fix shapes, and of variables; and what the class
+does not cover: the shapes of these values, and the bytes of those whose elements are no sizes."""
 
 
 class _Specialised(NamedTuple):
@@ -90,7 +91,8 @@ class _Specialised(NamedTuple):
 class ClusterKernel:
     """Runs a cluster on a device.
 
-    Programs are cached by shapes. Threads that need the same new program wait for a single compilation.
+    Programs are cached by shapes, and the classes from which they are made by the classes of shapes. Threads that need
+    the same new program wait for a single compilation.
     """
 
     def __init__(self, cluster: Cluster, device: Device, compile_program: Compiler, resources: ResourceManager) -> None:
@@ -194,7 +196,10 @@ class ClusterKernel:
         )
 
     def _program(self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value]) -> Program:
-        """Returns the program for inputs, and for variables of the shapes `state`."""
+        """Returns the program for inputs, and for variables of the shapes `state`, from a class that serves them.
+
+        If no class does, the cluster is compiled for another one.
+        """
         infos = [info_of(v) for v in inputs]
         values = [to_host(inputs[i]) for _, i in self._shape_values]
         numbers = [v.ravel().tolist() if _are_sizes(v) else () for v in values]
@@ -224,7 +229,10 @@ class ClusterKernel:
         classes.append(new_class)
         program = new_class.program(symbols)
         if program is None:
-            raise InternalError(f"{self.cluster.name}: a compiled class does not serve its own example", self.node)
+            raise InternalError(
+                f"{self.cluster.name}: a new class does not serve its own shapes",
+                self.node,
+            )
         return program
 
     def _compile_class(

@@ -1,7 +1,7 @@
 """The internal modules of TensorFlow that programs of its time imported: `from tfnb.python.framework import ops`.
 
-Each is a view of the public names: an attribute is looked up in the places that are listed for its module, first to
-last. Invariant: no name is defined here, so a view never differs from the public API.
+Each is a view of the public names: an attribute is looked up in the places that are listed for its module, in the order
+of the list. Invariant: no name is defined here, so a view never differs from the public API.
 """
 
 from __future__ import annotations

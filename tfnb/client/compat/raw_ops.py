@@ -17,7 +17,7 @@ from tfnb.ops import CATALOG, op_function
 __all__ = ["API", "raw_op"]
 
 _AXIS = {"reduction_indices": "axis"}
-# What the functions call an input or attribute in another way than the operation does.
+# operation -> the names that TensorFlow's function has for inputs and attributes, by those that tfnb's function has
 _RENAMED: Mapping[str, Mapping[str, str]] = {
     **dict.fromkeys(("All", "Any", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum"), _AXIS),
     "ExpandDims": {"dim": "axis"},

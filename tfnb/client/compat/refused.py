@@ -65,7 +65,7 @@ NAMES: Mapping[str, str] = {
     "train.experimental.MixedPrecisionLossScaleOptimizer": _HARDWARE,
     "load_file_system_library": "it loads compiled code; register an operation of Python with tf.register_op",
 }
-# What the names of raw operations begin with that belong to a refused part, or contain.
+# Words in the names of raw operations that belong to a refused part.
 _RAW_OPS: Mapping[str, str] = {
     "TPU": _TPU,
     "Infeed": _TPU,

@@ -1,1 +1,1 @@
-"""Probability distributions (`tf.distributions`, `tf.contrib.distributions`): graphs of their densities and samples."""
+"""Probability distributions (`tf.distributions`, `tf.contrib.distributions`): densities and samples as graphs."""

@@ -48,7 +48,7 @@ __all__ = [
 
 
 def positive(tensor: Tensor, validate_args: bool) -> Any:
-    """Returns `tensor`, whose step fails for elements that are not positive if `validate_args`."""
+    """Returns `tensor`. With `validate_args` the step fails if an element is not positive."""
     if not validate_args:
         return tensor
     with control_dependencies([assert_that(reduce_all(tensor > 0.0), ["a parameter must be positive"])]):
@@ -92,7 +92,7 @@ class Normal(Distribution):
         return 0.5 * ERFC(-self._z(x) * math.sqrt(0.5))
 
     def _log_cdf(self, x: Tensor) -> Any:
-        # below -5 the probability underflows soon, so an expansion of its logarithm takes over
+        # Below -5 the probability soon underflows, so a series for its logarithm is used there.
         z = self._z(x)
         near = MAXIMUM(z, -5.0)
         far = MINIMUM(z, -5.0)
@@ -114,7 +114,7 @@ class Normal(Distribution):
 
 
 class Uniform(Distribution):
-    """Uniform distributions between `low`, which may be drawn, and `high`, which may not."""
+    """Uniform distributions over the interval from `low` to `high`, without `high` itself."""
 
     def __init__(
         self,
@@ -229,7 +229,7 @@ class Exponential(Gamma):
         }
 
     def _sample(self, draw: Draw) -> Any:
-        # above 0, so that no draw is infinite
+        # The smallest number is above 0, so that no draw is infinite.
         tiny = float(np.finfo(self.dtype.np).tiny)
         return -LOG(random_uniform(draw.full, tiny, 1.0, self.dtype, draw.seed)) / self.rate
 
@@ -296,7 +296,7 @@ class Beta(Distribution):
 
 
 class Laplace(Distribution):
-    """Laplace distributions of mean `loc`, whose density falls by e within `scale`."""
+    """Laplace distributions of mean `loc`; at the distance `scale` from it the density is 1/e of that at `loc`."""
 
     def __init__(
         self,
@@ -320,7 +320,7 @@ class Laplace(Distribution):
         )
 
     def _sample(self, draw: Draw) -> Any:
-        # the next number above -1, so that no draw is infinite
+        # The smallest number is the next one above -1, so that no draw is infinite.
         low = float(np.nextafter(np.asarray(-1, self.dtype.np), np.asarray(0, self.dtype.np)))
         u = random_uniform(draw.full, low, 1.0, self.dtype, draw.seed)
         return self.loc - self.scale * SIGN(u) * LOG1P(-absolute(u))

@@ -55,7 +55,11 @@ __all__ = [
 
 
 def logits_and_probs(name: str, logits: Any, probs: Any, many: bool) -> tuple[Any, Any]:
-    """Returns both forms of the parameter of which one is given: of classes along the last axis, if `many`."""
+    """Returns (logits, probs), of which one is given and the other is None.
+
+    With `many` they belong to the classes along the last axis, else to single events. Raises `InvalidArgumentError` if
+    both or none are given.
+    """
     if (logits is None) == (probs is None):
         raise InvalidArgumentError(f"{name}: give either logits or probs")
     logits, probs = tensors_of(name, None, logits=logits, probs=probs)
@@ -166,7 +170,7 @@ class Categorical(Distribution):
 
 
 class OneHotCategorical(Categorical):
-    """Distributions of vectors of one 1, at the class, with the probabilities `probs` = softmax(`logits`)."""
+    """Distributions of vectors, 1 at the class and else 0, with the probabilities `probs` = softmax(`logits`)."""
 
     def __init__(
         self,

@@ -57,7 +57,7 @@ NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
 
 
 class Draw(NamedTuple):
-    """What is to be drawn: the shape of the sample, that shape with batch and event behind, and the seed."""
+    """What is to be drawn. `shape` is the shape of the sample, `full` that shape + batch_shape + event_shape."""
 
     shape: Tensor
     full: Tensor
@@ -93,9 +93,10 @@ def where_defined(distribution: Distribution, defined: Tensor, value: Tensor, me
 
 
 class Distribution:
-    """A distribution with tensors as parameters. Operators of subclasses work on whole batches of distributions.
+    """A batch of distributions, whose parameters are tensors. Each method computes the results of the whole batch.
 
-    dtype: of the samples; reparameterization_type: how gradients go through them; parameters: the arguments by name.
+    dtype: that of samples. reparameterization_type: how gradients go through samples. parameters: the arguments of the
+    constructor by name. graph_parents: tensors whose shapes, broadcast, are the shape of the batch.
     """
 
     def __init__(

@@ -44,7 +44,7 @@ __all__ = ["Dirichlet", "DirichletMultinomial", "Multinomial", "MultivariateNorm
 
 
 def _checked_counts(counts: Any, total: Any, validate_args: bool) -> Any:
-    """Returns `counts`, whose step fails unless they are whole, >= 0, and sum to `total`, if `validate_args`."""
+    """Returns `counts`. With `validate_args` the step fails unless they are integers >= 0 that sum to `total`."""
     if not validate_args:
         return counts
     right = LOGICAL_AND(EQUAL(counts, FLOOR(counts)), counts >= 0.0)

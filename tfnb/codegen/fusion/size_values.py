@@ -50,7 +50,8 @@ def has_sizes(array: np.ndarray) -> bool:
 def size_array(elements: Sequence[AnySize], info: TensorInfo) -> np.ndarray:
     """Returns the elements as an array of the dtype and shape, or as one of objects if some are formulas.
 
-    `info.shape` has as many elements. A formula must have values that the dtype can represent.
+    `info` is the dtype and shape of the result, which has as many elements. The dtype must be able to represent
+    their values.
     """
     dtype = info.dtype
     if not any(isinstance(x, Size) and dtype.min <= x <= dtype.max for x in elements):
@@ -75,7 +76,7 @@ def size_element(array: np.ndarray, idx: Sequence[Expr], dtype: DType) -> Expr:
 
 
 def as_numbers(array: np.ndarray, dtype: DType) -> np.ndarray:
-    """Returns an array of values as plain numbers; the trace notes the values of formulas."""
+    """Returns an array of values as plain numbers; the trace notes the value of each formula as a condition."""
     return np.asarray(array, dtype.np) if array.dtype == object and not dtype.is_string else array
 
 

@@ -24,10 +24,10 @@ from tfnb.system.progress import compiling
 
 __all__ = ["first_run"]
 
-_WATCH = 64  # launches between two checks of the kernels that PoCL has loaded
+_WATCH = 64  # launches after which the library notes which kernels PoCL has loaded
 _MAX_COPIED = 256 << 20  # bytes of variables that are copied, which takes a tenth of a second
 
-Copies = list[tuple[DeviceTensor, DeviceTensor]]  # each copy with the tensor of which it is one
+Copies = list[tuple[DeviceTensor, DeviceTensor]]  # pairs of a copy and the tensor that was copied
 
 
 def first_run(
