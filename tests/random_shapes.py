@@ -99,7 +99,7 @@ OPERATIONS = {
     "scatter": lambda g, x: tf.scatter_nd(
         tf.expand_dims(tf.range(_dims(x)[0]), 1), x, tf.stack([_dims(x)[0] + 2, _dims(x)[1]])
     ),
-    "gradient": lambda g, x: tf.gradients(tf.reduce_sum(tf.square(x)), g.x)[0],
+    "gradient": lambda g, x: tf.convert_to_tensor(tf.gradients(tf.reduce_sum(tf.square(x)), g.x)[0]),
     "linspace": lambda g, x: x * tf.cast(tf.size(x), tf.float32) / tf.cast(_dims(x)[0] * 3 + 1, tf.float32),
 }
 
