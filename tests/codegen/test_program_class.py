@@ -1,0 +1,118 @@
+"""Program classes: the program for some shapes is the one that a compilation at these shapes alone gives."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+import numpy as np
+import pytest
+from random_shapes import Graph, shapes
+from runner import cluster_of, settings
+
+import tfnb as tf
+from tfnb.codegen.compile import compile_cluster
+from tfnb.codegen.program import DeviceFacts
+from tfnb.codegen.whynot import WhyNot
+from tfnb.errors import OpError
+from tfnb.ir.kernelcall import TensorInfo
+from tfnb.ir.shape_class import class_of, with_symbols
+from tfnb.sizes import SizeTrace
+from tfnb.types import as_dtype
+
+GRAPHS = int(os.environ.get("TFNB_RANDOM_GRAPHS", 6))
+
+
+def compiled(cluster, arrays, known):
+    """The program class for the shapes and values of arrays, the class of these, and the symbols' values."""
+    fixing = [arrays[cluster.inputs.index(e)] for e in cluster.shape_values]
+    dims, symbols = class_of(
+        [*known, *[()] * len(fixing)], [*(a.shape for a in arrays), *(v.ravel().tolist() for v in fixing)]
+    )
+    trace = SizeTrace()
+    names = [trace.symbol(n) for n in symbols]
+    infos = [TensorInfo(as_dtype(a.dtype), with_symbols(d, names)) for a, d in zip(arrays, dims, strict=False)]
+    values = {}
+    for e, v, d in zip(cluster.shape_values, fixing, dims[len(arrays) :], strict=True):
+        elements = with_symbols(d, names)
+        values[e] = v
+        if not all(isinstance(n, int) for n in elements):
+            values[e] = np.empty(len(elements), object)
+            values[e][:] = elements
+            values[e] = values[e].reshape(v.shape)
+    made = compile_cluster(cluster, infos, values, {}, DeviceFacts(), settings(), trace=trace)
+    return made, dims, symbols
+
+
+def plain(value):
+    """A program's part as nested tuples that can be compared."""
+    if isinstance(value, WhyNot):
+        return value.what, value.where  # the reason names the sizes of the example
+    if dataclasses.is_dataclass(value):
+        return (
+            type(value).__name__,
+            *((f.name, plain(getattr(value, f.name))) for f in dataclasses.fields(value)),
+        )
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.shape, value.tobytes()
+    return tuple(map(plain, value)) if isinstance(value, (tuple, list)) else value
+
+
+def attempt(action):
+    """The result of `action`, or the class of the error that it raises."""
+    try:
+        return action()
+    except OpError as e:
+        return type(e)
+
+
+def difference(one, other):
+    """The first parts of two programs that differ."""
+    if isinstance(one, type) or isinstance(other, type):
+        return None if one is other else (one, other)
+    for field in dataclasses.fields(one):
+        a, b = plain(getattr(one, field.name)), plain(getattr(other, field.name))
+        if a != b:
+            if isinstance(a, tuple) and isinstance(b, tuple):
+                return field.name, len(a), len(b), [pair for pair in zip(a, b, strict=False) if pair[0] != pair[1]][:1]
+            return field.name, a, b
+    return None
+
+
+def served(seed):
+    """How many programs of other shapes' classes a random graph has; all are compared."""
+    with tf.Graph().as_default() as graph:
+        drawn = Graph(seed)
+    known = [t.shape.as_list() for t in drawn.feeds(2, 2)]
+    cluster = cluster_of(graph, drawn.feeds(2, 2), drawn.outputs)
+    results = {}
+    for n, m in dict.fromkeys(shapes(seed, 8)):
+        arrays = [np.asarray(v) for v in drawn.feeds(n, m).values()]
+        results[n, m] = attempt(lambda arrays=arrays: compiled(cluster, arrays, known))
+    alone = {k: r if isinstance(r, type) else attempt(lambda r=r: r[0].program(r[2])) for k, r in results.items()}
+    count = 0
+    for a, first in results.items():
+        for b, second in results.items():
+            if a == b or isinstance(first, type):
+                continue
+            arrays = [np.asarray(v) for v in drawn.feeds(*b).values()]
+            fixing = [arrays[cluster.inputs.index(e)].ravel().tolist() for e in cluster.shape_values]
+            dims, symbols = class_of([*known, *[()] * len(fixing)], [*(v.shape for v in arrays), *fixing])
+            if dims != first[1]:
+                continue
+            program = attempt(lambda first=first, symbols=symbols: first[0].program(symbols))
+            if program is None:
+                continue
+            count += 1
+            wrong = difference(program, alone[b])
+            assert wrong is None, (seed, drawn.names, f"compiled for {a}, used for {b}", second, wrong)
+    return count
+
+
+@pytest.mark.parametrize("seed", range(GRAPHS))
+def test_the_program_of_a_class_is_the_one_of_its_shapes_alone(seed):
+    served(seed)
+
+
+def test_some_classes_serve_other_shapes():
+    assert sum(map(served, range(100, 103)))
