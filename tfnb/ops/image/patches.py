@@ -21,6 +21,7 @@ from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import SHAPE, shape_of
 from tfnb.ops.array.strided_slice import STRIDED_SLICE_GRAD
 from tfnb.ops.math.binary import ADD_N
+from tfnb.sizes import integer
 from tfnb.types import ALL, FLOATS, REALS, Shape, float32, int32
 
 __all__ = ["API", "OPS"]
@@ -202,9 +203,9 @@ def _check_boxes(c: Infer, boxes: int, index: int) -> int | None:
 
 def _crops_shape(c: Infer) -> Shape:
     image, size = with_rank(c, 0, 4), c.value(3)
-    if size is not None and (size.shape != (2,) or size.min() <= 0):
+    if size is not None and (size.shape != (2,) or (size <= 0).any()):
         raise InvalidArgumentError(f"CropAndResize: crop_size must be two positive numbers, got {size}")
-    sides = (None, None) if size is None else (int(size[0]), int(size[1]))
+    sides = (None, None) if size is None else (integer(size[0]), integer(size[1]))
     return Shape((_check_boxes(c, 1, 2), *sides, (image.dims or (None,) * 4)[3]))
 
 

@@ -31,6 +31,7 @@ from tfnb.ops.math.compare import LESS, NOT_EQUAL, SELECT
 from tfnb.ops.math.reduce import MAX
 from tfnb.ops.math.reduce_sum import all_axes
 from tfnb.ops.math.unary import FLOOR
+from tfnb.sizes import integer
 from tfnb.types import (
     ALL,
     INDEX,
@@ -49,7 +50,7 @@ __all__ = ["API", "BINCOUNT", "OPS"]
 
 def _bins(c: Infer) -> Shape:
     size = c.value(1)
-    n = None if size is None else int(size.reshape(()))
+    n = None if size is None else integer(size.reshape(()))
     if n is not None and n < 0:
         raise InvalidArgumentError(f"{c.op_name}: size must be >= 0, got {n}")
     return Shape((n,))
@@ -106,7 +107,7 @@ class DenseBincountAttrs:
 
 def _dense_bins(c: Infer) -> Shape:
     x, size = c.shapes[0], c.value(1)
-    n = None if size is None else int(size.reshape(()))
+    n = None if size is None else integer(size.reshape(()))
     if x.dims is None:
         return unknown_shape
     if len(x.dims) > 2:
