@@ -461,6 +461,11 @@ class SizeTrace:
     on_fixed: Callable[[Size], None] | None = None
     """Called with each size that must be a plain number, to learn where formulas are lost."""
 
+    def forget_results(self) -> None:
+        """Frees the memory of intermediate results, when no more formulas will be made."""
+        for results in (self._sizes, self._results, self._typical, self.bounds):
+            results.clear()
+
     # the formulas as a function
 
     def function(self, sizes: Sequence[AnySize | Size]) -> Callable[[Sequence[int]], tuple[int, ...] | None]:

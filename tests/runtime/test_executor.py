@@ -239,6 +239,22 @@ def test_programs_are_compiled_once_per_class_by_many_threads(device, resources)
     assert len(log) == 2 and ("1",) in log  # 2, 3 and 4 elements are one class
 
 
+def test_classes_that_serve_one_shape_each_are_bounded(device, resources):
+    cluster, _ = scale_cluster(2.0)
+    compile_program = compile_scale(2.0)
+
+    def fixed(cluster, inputs, *rest, trace):
+        assert int(inputs[0].shape[0]) > 1  # the class serves this number only
+        return compile_program(cluster, inputs, *rest, trace=trace)
+
+    kernel = ClusterKernel(cluster, device, fixed, resources)
+    e = single(kernel)
+    for n in range(2, 42):
+        assert e.run([np.ones(n, np.float32)])[0].sum() == 2 * n
+    _, classes = kernel.caches
+    assert [len(served) for served in classes.values()] == [16]
+
+
 def test_shape_values_specialise(device, resources):
     n = node(OpDef("Fill", "dims: int32, x: float32", "y: float32"), 2)
     cluster = Cluster(1, "fill", (n,), n.inputs, (n.inputs[0],), (), (), (Edge(n.id, 0),))

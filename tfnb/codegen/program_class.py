@@ -7,7 +7,7 @@ that a compilation for these shapes alone would give, so no result depends on wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,6 +75,7 @@ class ProgramClass:
         _collect(sizes, program.inputs, program.outputs, program.variables, program.checks, self._steps, self._blocks)
         self._sizes = tuple(sizes)
         self._evaluate = trace.function(self._sizes)
+        trace.forget_results()
 
     def program(self, values: Sequence[int]) -> Program | None:
         """Returns the program for these values of the symbols, or None if the class does not serve them.
@@ -129,7 +130,6 @@ class _Instance:
     def __init__(self, numbers: Mapping[Size, int]) -> None:
         self.numbers = numbers
         self.blocks: list[Block] = []
-        self.places: dict[Hashable, int] = {}
         self.modules: dict[Module, int] = {}
 
     def number(self, n: Any) -> Any:

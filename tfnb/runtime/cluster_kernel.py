@@ -44,6 +44,7 @@ __all__ = ["ClusterKernel", "Compiler"]
 _MAX_SHAPES = 8  # inputs and variables of a cluster that the timeline names
 _MAX_PROGRAMS = 64  # programs of one cluster; when there are more, the oldest is dropped
 _MAX_CLASSES = 64  # classes of shapes of one cluster
+_MAX_CONDITIONS = 16  # classes that differ in their conditions only; the latest are kept
 _MAX_SIZES = 32  # elements of the largest value whose numbers are sizes like dimensions
 
 
@@ -227,6 +228,7 @@ class ClusterKernel:
         if classes is None:
             classes = self._classes.put(key, [])
         classes.append(new_class)
+        del classes[:-_MAX_CONDITIONS]
         program = new_class.program(symbols)
         if program is None:
             raise InternalError(
