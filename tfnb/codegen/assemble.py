@@ -115,7 +115,7 @@ class Assembler:
             if beside_small and first.product is not None and is_small_product(first):
                 small = self._generated(group, emit_small_product(first))
                 self.steps.append(_either(first.product.small, [small], [call]))
-            elif all(not same(v.info.size, 0) for v in first.values):
+            else:
                 self.steps.append(call)
         elif isinstance(first, CopyDef):
             self._copy(first)
