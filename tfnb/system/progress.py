@@ -173,7 +173,10 @@ class _Progress:
                 self.changed.clear()
                 if self.items():
                     self.draw()
-                elif self.view is None or time.monotonic() - self.idle_since > _PAUSE:
+                elif self.view is None:
+                    self.thread = None  # a compilation that follows closely continues the wait with another thread
+                    return
+                elif time.monotonic() - self.idle_since > _PAUSE:
                     self.end("done")
                     self.thread = None
                     return
