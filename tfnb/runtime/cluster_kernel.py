@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -36,7 +37,7 @@ from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.stats import COMPILE, LAUNCH, StepStats
 from tfnb.runtime.values import Value, info_of, to_host
 from tfnb.sizes import SizeTrace
-from tfnb.system.interrupts import HeldInterrupts, interruptible
+from tfnb.system.interrupts import HeldInterrupts, interruptible, raise_if_held
 from tfnb.system.progress import compiling
 
 __all__ = ["ClusterKernel", "Compiler"]
@@ -179,12 +180,14 @@ class ClusterKernel:
 
     def _build(self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value]) -> _Specialised:
         ids = self.cluster.variables
-        program = self._program(state, inputs)
-        try:
-            loaded = self.device.load(program)
-        except KernelBuildError as e:
-            failed_nodes = [self._nodes[n] for n in e.nodes if n in self._nodes]
-            raise (e.with_op(failed_nodes[-1]) if failed_nodes else e) from None
+        with ExitStack() as wait:  # it shows the compilation of a new class until its kernels are built
+            program = self._program(state, inputs, wait)
+            try:
+                loaded = self.device.load(program)
+            except KernelBuildError as e:
+                failed_nodes = [self._nodes[n] for n in e.nodes if n in self._nodes]
+                raise (e.with_op(failed_nodes[-1]) if failed_nodes else e) from None
+            raise_if_held()  # the class and its kernels stay in their caches
         shapes = dict(zip(ids, state, strict=True))
         missing = next((u.node for u in program.variables if u.reads and shapes[u.node] is None), None)
         cells = dict(zip(ids, self._cells, strict=True))
@@ -196,10 +199,10 @@ class ClusterKernel:
             program.checks,
         )
 
-    def _program(self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value]) -> Program:
+    def _program(self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value], wait: ExitStack) -> Program:
         """Returns the program for inputs, and for variables of the shapes `state`, from a class that serves them.
 
-        If no class does, the cluster is compiled for another one.
+        If no class does, the cluster is compiled for another one, which is shown until `wait` is left.
         """
         infos = [info_of(v) for v in inputs]
         values = [to_host(inputs[i]) for _, i in self._shape_values]
@@ -218,7 +221,8 @@ class ClusterKernel:
         dims: list[Any] = [None if part is None else with_symbols(part, names) for part in shapes]
         n, m = len(infos), len(infos) + len(values)
         what = f"{self.cluster.name} of {len(self.cluster.nodes):,} nodes"
-        with self._classes.timed(), compiling(what, "cluster"):
+        wait.enter_context(compiling(what, "cluster"))
+        with self._classes.timed():
             new_class = self._compile_class(
                 [TensorInfo(i.dtype, d) for i, d in zip(infos, dims, strict=False)],
                 [_with_sizes(v, d) if _are_sizes(v) else v for v, d in zip(values, dims[n:], strict=False)],
