@@ -94,7 +94,7 @@ class Channel:
         self._push_streams: dict[Peer, Stream] = {}  # the connection for pushes to each peer
         self._streams: set[Stream] = set()  # all open connections
         self._sent_before = 0  # bytes that were sent on connections that are closed now
-        self._threads: set[threading.Thread] = set()
+        self._threads: list[threading.Thread] = []
         self._unauthenticated: set[socket.socket] = set()  # connections that have not sent the password yet
         self._closed = False
         try:
@@ -196,17 +196,11 @@ class Channel:
     # ---- messages from peers ---------------------------------------------------------------
 
     def _start(self, work: Callable[..., None], *args: object) -> None:
-        def run() -> None:
-            try:
-                work(*args)
-            finally:
-                with self._lock:
-                    self._threads.discard(thread)
-
-        thread = threading.Thread(target=run, name="tfnb channel", daemon=True)
-        with self._lock:  # under the lock, so that the thread cannot remove itself before it was added
+        thread = threading.Thread(target=work, args=args, name="tfnb channel", daemon=True)
+        with self._lock:
+            self._threads = [t for t in self._threads if t.is_alive()]  # a thread that is ending is still joined
             thread.start()
-            self._threads.add(thread)
+            self._threads.append(thread)
 
     def _accept(self) -> None:
         while True:
@@ -322,7 +316,7 @@ class Channel:
     def _others(self) -> list[threading.Thread]:
         """The threads of this channel except the calling one, because handling a message may close the channel."""
         with self._lock:
-            return [t for t in self._threads if t is not threading.current_thread()]
+            return [t for t in self._threads if t is not threading.current_thread() and t.is_alive()]
 
     def _wake_up(self) -> None:
         """Wakes the accepting thread by shutting the listener down, or by connecting to it if that fails."""
