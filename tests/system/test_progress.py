@@ -96,3 +96,13 @@ def test_a_closed_stream_stops_nothing(terminal):
     terminal.close()
     with progress.compiling("a step"):
         time.sleep(0.2)
+
+
+def test_many_short_compilations_are_one_wait_that_is_shown(terminal, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS_PER_DRAWING", 0.25)  # longer than each of them
+    progress.expect("cluster", 30)
+    for _ in range(30):
+        with progress.compiling("a cluster", "cluster"):
+            time.sleep(0.01)
+    progress.finish()
+    assert "tfnb: compiled · 30 of 30 clusters" in terminal.getvalue()

@@ -110,7 +110,7 @@ class _Progress:
         self.lock = threading.RLock()
         self.running: list[weakref.ref[compiling]] = []  # from the outermost to the innermost, of all threads
         self.counts: dict[str, list[int]] = {}  # of each kind of piece the number that is done, and that is known
-        self.begin = self.idle_since = float("-inf")
+        self.begin, self.idle_since = float("inf"), float("-inf")
         self.view: View | None = None  # while the wait is shown
         self.make_view: Callable[[], View] = _Line
         self.thread: threading.Thread | None = None
@@ -137,9 +137,13 @@ class _Progress:
         counts = {kind: (done, max(done, known)) for kind, (done, known) in self.counts.items()}
         return Wait(what, counts, time.monotonic() - self.begin, state)
 
+    def is_long(self) -> bool:
+        """Returns whether the wait lasts so long that it is shown."""
+        return time.monotonic() - self.begin >= SECONDS_BEFORE
+
     def draw(self) -> None:
         """Shows the wait if it is long enough. A view that fails, as when its stream is closed, is not used again."""
-        if time.monotonic() - self.begin < SECONDS_BEFORE:
+        if not self.is_long():
             return
         try:
             if load_settings().quiet:
@@ -157,10 +161,10 @@ class _Progress:
         """Shows the end of the wait, if it was shown."""
         view, self.view = self.view, None
         shown.clear()
-        self.idle_since = float("-inf")  # the next compilation begins a new wait
+        wait = self.wait(state)
+        self.begin, self.idle_since = float("inf"), float("-inf")  # the next compilation begins a new wait
         if view is not None:
             try:
-                wait = self.wait(state)
                 view.show(wait._replace(what=what or wait.what))
             except Exception:
                 return
@@ -173,13 +177,15 @@ class _Progress:
                 self.changed.clear()
                 if self.items():
                     self.draw()
-                elif self.view is None:
-                    self.thread = None  # a compilation that follows closely continues the wait with another thread
-                    return
                 elif time.monotonic() - self.idle_since > _PAUSE:
                     self.end("done")
                     self.thread = None
                     return
+                elif self.view is None:
+                    self.draw()  # between many compilations, each of which is shorter than the time until a drawing
+                    if self.view is None:
+                        self.thread = None  # a compilation that follows closely continues the wait in another thread
+                        return
 
 
 _progress = _Progress()
@@ -236,7 +242,7 @@ class compiling:
             p.idle_since = time.monotonic()
             if kind is not None and issubclass(kind, KeyboardInterrupt):
                 p.end("stopped", what)
-            thread = p.thread if p.view is None else None
+            thread = None if p.is_long() else p.thread
             p.changed.set()
         if thread is not None:
             thread.join(1.0)  # it ends at once; so a short compilation leaves no thread
