@@ -309,6 +309,7 @@ class Channel:
                 thread.join()
         self._listener.close()
         with self._lock:
+            self._threads = [t for t in self._threads if t.is_alive()]  # at most the calling thread
             open_streams = list(self._streams)
         for stream in open_streams:
             self.close_stream(stream)
