@@ -14,6 +14,7 @@ import warnings
 import pytest
 
 import tfnb as tf
+from tests.open_files import open_files_under
 from tfnb.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -286,11 +287,10 @@ def test_a_writer_may_be_collected_by_its_own_thread(tmp_path, events):
 
 def test_a_disk_that_refuses_the_first_event_leaves_no_open_file(tmp_path):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    before = os.listdir("/proc/self/fd")
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
     try:
         with pytest.raises(ResourceExhaustedError) as refused:
             tf.summary.FileWriter(tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert len(os.listdir("/proc/self/fd")) == len(before), refused
+    assert open_files_under(tmp_path) == [], refused

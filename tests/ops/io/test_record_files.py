@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import struct
 import tracemalloc
 import zlib
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.open_files import open_files_under
 from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError
 from tfnb.ops.io import record_files
 from tfnb.ops.io.record_files import FixedLengthFile, TextFile, TFRecordFile, masked_crc
@@ -134,12 +134,11 @@ def test_fixed_lengths(tmp_path):
 def test_who_cannot_be_made_leaves_no_open_file(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(b"12345")
-    before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(InvalidArgumentError, match="compression") as kept:
         TextFile(str(path), compression="LZW")
     with pytest.raises(InvalidArgumentError, match="multiple") as kept_too:
         FixedLengthFile(str(path), 2, exact=True)
-    assert len(os.listdir("/proc/self/fd")) == before, (kept, kept_too)
+    assert open_files_under(tmp_path) == [], (kept, kept_too)
 
 
 @pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB"])
