@@ -14,7 +14,7 @@ import warnings
 import pytest
 
 import tfnb as tf
-from tests.open_files import open_files_under
+from tests.support.open_files import open_files_under
 from tfnb.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
