@@ -177,6 +177,28 @@ def test_a_spare_worker_that_does_not_answer_gets_no_role(dask):
     all_back(dask)
 
 
+def test_a_worker_that_dies_before_it_is_set_up_gets_no_role(dask, monkeypatch):
+    all_back(dask)
+    answers, died = DaskCluster._answers, []
+
+    def answers_and_dies(cluster, worker, limit):
+        answered = answers(cluster, worker, limit)
+        if not died:
+            died.append(worker)
+            [pid] = dask.run(os.getpid, workers=[worker]).values()
+            os.kill(pid, signal.SIGKILL)
+        return answered
+
+    monkeypatch.setattr(DaskCluster, "_answers", answers_and_dies)
+    with tf.train.DaskCluster(dask, ps=1, worker=1) as cluster:
+        assert died and died[0] not in cluster.roles.values()
+        v, twice = over_two_tasks()
+        with tf.Session(cluster.target) as sess:
+            sess.run(v.initializer)
+            assert sess.run(twice) == 6.0
+    all_back(dask)
+
+
 @pytest.fixture
 def failed_attempts(monkeypatch):
     """Two events: a cluster got no answer of a worker in time, and a master none of a task."""

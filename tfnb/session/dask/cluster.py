@@ -14,7 +14,6 @@ import threading
 import time
 import uuid
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -194,14 +193,11 @@ class DaskCluster:
         usable = [w for w in workers if w not in self._silent]
         limit = min(_FIRST_ANSWER, self._answer_timeout)
         for worker in [w for w in usable if w not in self._roles.values()]:
-            if not self._answers(worker, limit):
-                if worker in self._workers():  # otherwise it has died
-                    self._give_up(worker, self._answer_timeout - limit)
-                continue
-            install = partial(self._client.run, _install, task, self._config, workers=[worker])
-            self._ask_dask(install)
-            self._roles[task] = worker
-            return worker
+            if self._answers(worker, limit) and self._sets_up(task, worker):
+                self._roles[task] = worker
+                return worker
+            if worker in self._workers():  # otherwise it has died
+                self._give_up(worker, self._answer_timeout - limit)
         raise UnavailableError(
             f"Dask has {len(usable)} workers for {len(self.tasks)} tasks; when another one starts, it gets this role"
         )
@@ -214,6 +210,14 @@ class DaskCluster:
         """
         try:
             self._ask_dask(lambda: self._client.run(os.getpid, workers=[worker]), limit)
+        except UnavailableError:
+            return False
+        return True
+
+    def _sets_up(self, task: str, worker: str) -> bool:
+        """Makes a worker host a task. Returns False when the worker is lost before it does."""
+        try:
+            self._ask_dask(lambda: self._client.run(_install, task, self._config, workers=[worker]))
         except UnavailableError:
             return False
         return True
