@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 from scheduler import ByFolder
 from targets import Target
@@ -41,7 +42,9 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_addoption(parser):
     parser.addoption("--target", default="", help="where sessions run that do not say it: devices:N or tasks:N")
-    parser.addoption("--results", default="", help="a folder for what steps return on one device; see tests/targets.py")
+    parser.addoption(
+        "--results", default="", help="a folder for what steps return on one device; see tests/support/targets.py"
+    )
 
 
 def pytest_configure(config):

@@ -16,7 +16,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for benchmarks, which start the same Lab
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))  # for benchmarks, which start the same Lab
 
 import servers
 from servers import TOKEN

@@ -12,9 +12,9 @@ import threading
 import warnings
 
 import pytest
+from open_files import open_files_under
 
 import tfnb as tf
-from tests.support.open_files import open_files_under
 from tfnb.errors import (
     FailedPreconditionError,
     InvalidArgumentError,

@@ -2,7 +2,7 @@
 
 `python tests/client/control_flow/random_loops.py FIRST COUNT` runs that many of them and prints what differed. With TFNB_OPTIMIZE=0
 each op is a kernel of its own, so that a few kernels serve all programs. A third argument, devices:3 or tasks:2 (see
-tests/targets.py), deals the nodes of each program out at random, and compares with one device to the bit.
+tests/support/targets.py), deals the nodes of each program out at random, and compares with one device to the bit.
 """
 
 from __future__ import annotations
@@ -283,7 +283,7 @@ def try_all(fine: Callable[[int, str], bool], general: int, first: int, count: i
     """Tells which of the programs `first`, `first` + 1, ... differ; every `general`-th runs by the general executor."""
     warnings.simplefilter("ignore")
     differ, begin = [], time.monotonic()
-    sys.path.insert(0, str(Path(__file__).parents[2]))
+    sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
     end = importlib.import_module("targets").Target(where).install()
     for n, seed in enumerate(range(first, first + count), 1):
         os.environ["TFNB_FAST_LOOPS"] = "0" if seed % general == 1 else "1"

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from open_files import open_files_under
 
-from tests.support.open_files import open_files_under
 from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError
 from tfnb.ops.io import record_files
 from tfnb.ops.io.record_files import FixedLengthFile, TextFile, TFRecordFile, masked_crc

@@ -49,7 +49,7 @@ def recorded(cluster):
     """Three steps in which both workers read a variable of the parameter server, which gets their sums."""
     with tf.Graph().as_default():
         with tf.device("/job:ps/task:0"):
-            w = tf.Variable(np.ones([300, 200], np.float32), name="w")
+            w = tf.Variable(np.ones([3000, 200], np.float32), name="w")
         sums = []
         for k in range(2):
             with tf.device(f"/job:worker/task:{k}"):
@@ -79,7 +79,7 @@ def test_every_transfer_has_sender_receiver_key_and_bytes(recorded):
         moved = {(t.device, t.lane): t for t in step.times if t.kind == "transfer" and t.lane.startswith("to ")}
         for k in range(2):
             there = moved[host_of(PS), f"to worker {k}"]
-            assert there.name.startswith("w") and there.nbytes == 240_000 and there.end_us >= there.start_us
+            assert there.name.startswith("w") and there.nbytes == 2_400_000 and there.end_us >= there.start_us
             back = moved[host_of((W0, W1)[k]), "to ps 0"]
             assert back.name.startswith(f"sum{k}") and back.nbytes == 800
             assert f"from {(W0, W1)[k]}/" in back.detail and f"to {PS}/" in back.detail

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-TEXT = (Path(__file__).resolve().parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).resolve().parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def block(kind: str, language: str = "python") -> str:
