@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tfnb.sizes import Size, SizeTrace, _lower, derived, integer, largest, plain, smallest, typical, value_of
+from tfnb.size_trace import SizeTrace, _lower
+from tfnb.sizes import Size, derived, integer, largest, plain, smallest, typical, value_of
 
 SYMBOLS = 3
 NUMBERS = (-7, -3, -2, -1, 0, 1, 2, 3, 5, 8, 64)

@@ -24,6 +24,8 @@ def _variables() -> list[tf.Variable]:
         lambda s: tf.zeros(s, tf.int64),
         lambda s: tf.fill(s, 1.5),
         lambda s: tf.fill(s, True),
+        lambda s: tf.zeros(s) + 0.1,
+        lambda s: 3.0 * (tf.fill(s, 0.1) + tf.zeros(s)),
         lambda s: tf.constant(np.arange(int(np.prod(s))).reshape(s), tf.float64),
         lambda s: tf.constant(np.arange(int(np.prod(s))).reshape(s), tf.float16),
     )
@@ -42,7 +44,7 @@ def test_the_bits_are_those_of_generated_code(monkeypatch: pytest.MonkeyPatch) -
     original = compiling.initial_program
     monkeypatch.setattr(compiling, "initial_program", lambda *args: programs.append(original(*args)) or programs[-1])
     ours = _values()
-    assert any(p is not None and len(p.steps) == 55 for p in programs)  # all but the empty ones
+    assert any(p is not None and len(p.steps) == 65 for p in programs)  # all but the empty ones
     assert all(m.file for p in programs if p is not None for m in p.modules)
     monkeypatch.setattr(compiling, "initial_program", lambda *args: None)
     theirs = _values()

@@ -17,7 +17,7 @@ from tfnb.codegen.whynot import WhyNot
 from tfnb.errors import OpError
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.shape_class import class_of, with_symbols
-from tfnb.sizes import SizeTrace
+from tfnb.size_trace import SizeTrace
 from tfnb.types import as_dtype
 
 GRAPHS = int(os.environ.get("TFNB_RANDOM_GRAPHS", 6))

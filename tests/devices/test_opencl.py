@@ -7,6 +7,7 @@ import gc
 import itertools
 import threading
 import time
+from dataclasses import replace
 
 import device_programs as p
 import numpy as np
@@ -150,6 +151,19 @@ def test_constants_scalars_and_offsets(device):
     (y,) = device.load(program).run([x], [])
     np.testing.assert_array_equal(y.numpy()[:128], c[:128])
     np.testing.assert_array_equal(y.numpy()[128:192], c[128:192] * 3 + x[128:192])
+
+
+def test_a_program_does_not_keep_the_arena_that_a_larger_one_has_replaced(make_device):
+    device = make_device()
+    programs = [device.load(p.add_scale(n)) for n in range(10_000, 20_000, 1_000)]
+    for n, program in zip(range(10_000, 20_000, 1_000), programs, strict=True):
+        (y,) = program.run([floats(n), floats(n)], [])
+        np.testing.assert_array_equal(y.numpy(), floats(n) * 4)
+    del y
+    device.synchronize()
+    assert device.memory_stats().in_use < 2 * programs[-1].program.arena_nbytes
+    (y,) = programs[0].run([floats(10_000), floats(10_000)], [])
+    np.testing.assert_array_equal(y.numpy(), floats(10_000) * 4)
 
 
 def test_programs_share_constants(make_device):
@@ -490,6 +504,14 @@ def test_products_too_small_for_two_units_run_in_the_callers_thread(make_device,
     )
     monkeypatch.undo()
     assert not make_device(shared=True).load(p.product(512)).inline
+
+
+@pytest.mark.parametrize(("nbytes", "inline"), [(None, False), (1 << 18, True), (1 << 20, False)])
+def test_a_library_kernel_of_little_work_runs_in_the_callers_thread(make_device, nbytes, inline):
+    """As an update of a few rows of a large table, of which the recipe says how many bytes it accesses."""
+    program = p.product(128)
+    launches = tuple(launch._replace(nbytes=nbytes) for launch in program.steps)
+    assert make_device(shared=True).load(replace(program, steps=launches)).inline is inline
 
 
 @pytest.mark.parametrize("n", [7, 100_003])

@@ -47,7 +47,7 @@ def test_prune_stops_at_a_fed_edge():
 
 def test_prune_names_the_placeholder_that_is_not_fed():
     x = tf.placeholder(tf.float32, [None, 3], name="images")
-    with pytest.raises(InvalidArgumentError, match=r"images.*float32.*\(\?, 3\)"):
+    with pytest.raises(InvalidArgumentError, match=r"images.*dtype float and shape \[\?,3\]"):
         pruned(tf.exp(x))
 
 
@@ -212,7 +212,8 @@ def test_the_host_computes_indices_for_itself_from_what_it_has(dtype):
     x = tf.placeholder(dtype, [None])
     parts = tf.dynamic_partition(x, tf.cast(tf.floormod(x, 2), tf.int32), 2)
     c = clusters(*parts, feeds=[x])
-    assert len(c.clusters) == (dtype is tf.float32)  # floats are the device's, whose results may differ in the last bit
+    # Floats are the device's, whose results may differ in the last bit; its second cluster takes the rows.
+    assert len(c.clusters) == (2 if dtype is tf.float32 else 0)
     with tf.Session() as session:
         even, odd = session.run(parts, {x: [4, 1, 2]})
     assert even.tolist() == [4, 2] and odd.tolist() == [1]

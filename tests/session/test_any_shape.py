@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 
+import numpy as np
 import pytest
 from random_shapes import Graph, shapes
 
@@ -45,3 +46,34 @@ def test_results_do_not_depend_on_the_shapes_that_came_before(seed):
             wrong = [shape for shape in order if given[shape] != expected[shape]]
             assert not wrong, (drawn.names, order, [(given[s], expected[s]) for s in wrong][:1])
     assert any(isinstance(r, list) for r in expected.values())
+
+
+def _normalised() -> tuple[tf.Tensor, list[tf.Tensor]]:
+    x = tf.placeholder(tf.float32, [None, 8])
+    rows = tf.nn.softmax(tf.tanh(x) * 2.0)
+    loss = tf.reduce_mean(tf.square(rows))
+    return x, [loss, tf.reduce_max(rows, 0), tf.gradients(loss, x)[0]]
+
+
+def test_a_chain_of_kernels_serves_large_shapes_too() -> None:
+    """A few rows are one launch of one work-item, and many are several launches; no other program is built for them."""
+
+    def builds() -> int:
+        return sum(c.misses for c in tf.list_caches() if c.name == "generated programs")
+
+    few, many = np.ones((3, 8), np.float32), np.random.RandomState(0).randn(400, 8).astype(np.float32)
+    tf.clear_caches()
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, fetches = _normalised()
+        session.run(fetches, {x: few})
+        before = builds()
+        results = session.run(fetches, {x: many})
+        assert before > 0 and builds() == before
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, fetches = _normalised()
+        for a, b in zip(results, session.run(fetches, {x: many}), strict=True):
+            assert np.array_equal(a, b)
+    weights = np.exp(2 * np.tanh(many.astype(float)))
+    rows = weights / weights.sum(1, keepdims=True)
+    np.testing.assert_allclose(results[0], np.mean(rows**2), rtol=1e-5)
+    np.testing.assert_allclose(results[1], rows.max(0), rtol=1e-5)

@@ -48,7 +48,7 @@ def test_shape_mismatch_at_run_time_names_node_and_line(sess):
 
 def test_unfed_placeholder(sess):
     x = tf.placeholder(tf.float32, [3], name="missing")
-    with pytest.raises(errors.InvalidArgumentError, match=r"missing.*float32"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"missing.*dtype float and shape \[3\]"):
         sess.run(x * 2)
 
 

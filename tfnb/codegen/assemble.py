@@ -18,6 +18,7 @@ from tfnb.codegen.opencl_c.emission import Generated
 from tfnb.codegen.opencl_c.kerneltext import Scratch
 from tfnb.codegen.program import Copy, DeviceFacts, Launch, Program, Slot, VariableUse
 from tfnb.codegen.program_class import Call, Chain, Choice, ClassStep
+from tfnb.codegen.schedules.chain import selection
 from tfnb.codegen.schedules.columns import emit_columns
 from tfnb.codegen.schedules.pointwise import biggest, emit_pointwise, nest_of, stores_of
 from tfnb.codegen.schedules.product import emit_product, emit_small_product, is_small_product
@@ -70,8 +71,8 @@ class _Step:
     parameters: tuple[str, ...] = ()  # of a generated kernel that can be a part of a chain
     parts: tuple[_Step, ...] = ()  # of a chain
     call: CallDef | None = None  # library kernels do the work
-    when: AnySize = 1  # if this is 0, the steps `otherwise` run instead
-    otherwise: tuple[_Step, ...] = ()
+    when: AnySize = 1  # if this is 0, the step `otherwise` runs instead
+    otherwise: _Step | None = None
 
 
 class Assembler:
@@ -114,7 +115,7 @@ class Assembler:
             call = _Step(first.nodes, first.label, first.reads, first.values, call=first)
             if beside_small and first.product is not None and is_small_product(first):
                 small = self._generated(group, emit_small_product(first))
-                self.steps.append(_either(first.product.small, [small], [call]))
+                self.steps.append(_either(first.product.small, small, call))
             else:
                 self.steps.append(call)
         elif isinstance(first, CopyDef):
@@ -201,7 +202,7 @@ class Assembler:
         if self.fuse:
             self._chain()
         blocks = self._blocks()
-        places = self.modules.places()
+        places = self.modules.places({s.kernel for s in self.steps})
         modules = {m: k for k, m in enumerate(dict.fromkeys(m for m, _ in places.values()))}
         kernels = {key: (modules[m], entry) for key, (m, entry) in places.items()}
         placement = _Placement(self, {b.key: k for k, b in enumerate(blocks)}, kernels)
@@ -244,7 +245,7 @@ class Assembler:
         return replace(
             run[0],
             kernel=self.modules.chain(kernels, [s.parameters for s in run]),
-            args=tuple(a for s in run for a in s.args),
+            args=(I32(selection(range(len(run)))), *(a for s in run for a in s.args)),
             groups=(1, 1, 1),
             nodes=tuple(dict.fromkeys(n for s in run for n in s.nodes)),
             reads=tuple(dict.fromkeys(v for s in run for v in s.reads)),
@@ -253,7 +254,7 @@ class Assembler:
             parameters=(),
             parts=tuple(run),
             when=1,
-            otherwise=(),
+            otherwise=None,
         )
 
     def _blocks(self) -> list[Block]:
@@ -304,12 +305,12 @@ class Assembler:
         return tuple(uses)
 
 
-def _either(when: AnySize, one: list[_Step], several: list[_Step]) -> _Step:
-    """Returns a step that runs the single kernel of `one`, or the steps `several` if the size `when` is 0."""
-    (step,) = one
-    reads = tuple(dict.fromkeys(v for s in (step, *several) for v in s.reads))
-    others = () if plain(when) else tuple(several)
-    return replace(step, reads=reads, when=when, otherwise=others, aligned=frozenset() if others else step.aligned)
+def _either(when: AnySize, one: _Step, other: _Step) -> _Step:
+    """Returns a step that runs `one`, or `other` if the size `when` is 0."""
+    reads = tuple(dict.fromkeys((*one.reads, *other.reads)))
+    if plain(when):
+        return replace(one, reads=reads, when=when)
+    return replace(one, reads=reads, when=when, otherwise=other, aligned=frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,16 +327,17 @@ class _Placement:
             info = self.assembler.lowered.outputs[output].info
             return Copy(self._slot(value), Slot("output", output, 0, info.nbytes), info.nbytes, step.nodes)
         if any(not plain(s.groups[0]) or not plain(s.when) for s in step.parts):
-            return Chain(self._launch(step), tuple(map(self.step, step.parts)))
-        if not plain(step.when):
-            return Choice(step.when, self._launch(step), tuple(map(self.step, step.otherwise)))
+            parts = [_alone(step, k) for k in range(len(step.parts))]
+            return Chain(self._launch(step), tuple(map(self.step, parts)))
+        if step.otherwise is not None:
+            return Choice(step.when, self._launch(step), self.step(step.otherwise))
         return self._launch(step) if step.call is None else self._call(step.call)
 
     def _launch(self, step: _Step) -> Launch:
         if step.kernel is None:
             raise InternalError(f"{step.label}: a launch without a kernel")
         args = tuple(
-            a if isinstance(a, (I32, F32, F64)) else self._slot(a)  # type: ignore[arg-type]
+            a if isinstance(a, (I32, F32, F64, Slot)) else self._slot(a)  # type: ignore[arg-type]
             for a in step.args
         )
         module, entry = self.kernels[step.kernel]
@@ -370,6 +372,22 @@ class _Placement:
             return Slot("output", a.outputs[place], 0, nbytes)
         # No step writes a value that has no elements.
         return Slot("arena", self.blocks.get(place, NO_BLOCK), 0, nbytes)
+
+
+def _alone(chain: _Step, number: int) -> _Step:
+    """Returns the part of a chain with this number, launched by itself.
+
+    It is a launch of the chain's kernel all the same, so that no other kernel has to be compiled for it.
+    """
+    args: list[object] = [I32(selection([number]))]
+    for k, part in enumerate(chain.parts):
+        args += part.args if k == number else map(_nothing, part.args)
+    return replace(chain.parts[number], kernel=chain.kernel, args=tuple(args))
+
+
+def _nothing(arg: object) -> object:
+    """Returns the argument for a part that is not selected, in place of `arg`."""
+    return type(arg)(0) if isinstance(arg, (I32, F32, F64)) else Slot("none")
 
 
 def _is_link(step: _Step) -> bool:

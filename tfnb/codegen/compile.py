@@ -30,7 +30,7 @@ from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.graph import Edge
 from tfnb.settings import Settings
-from tfnb.sizes import SizeTrace
+from tfnb.size_trace import SizeTrace
 
 __all__ = ["compile_cluster"]
 

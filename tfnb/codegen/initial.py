@@ -7,7 +7,7 @@ alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +27,11 @@ _RANDOM = {
     "RandomUniform": (_UNIFORM, "uniform_values"),
     "RandomStandardNormal": (_NORMAL, "normal_values"),
     "TruncatedNormal": (_NORMAL, "truncated_values"),
+}
+_ARITHMETIC: dict[str, Callable[[np.ndarray, np.ndarray], object]] = {
+    "Add": np.add,
+    "AddV2": np.add,
+    "Mul": np.multiply,
 }
 _TYPES = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}  # by the size of an element
 _PER_GROUP = 1 << 13  # elements
@@ -83,13 +88,38 @@ def initial_program(cluster: Cluster, facts: DeviceFacts) -> Program | None:
 def _value(e: Edge, nodes: Mapping[int, Node]) -> _Value | None:
     """Returns the kernel for the value of an edge, or None if there is no library kernel for it."""
     node = nodes[e.id]
-    inputs = [nodes.get(i.id) for i in node.inputs]
     if node.opdef.kind is Kind.CONST:
         return _Value(_assign(node), "assign_copy", node.attrs.value, (), (node.id,))
-    if node.type == "Fill" and all(n is not None and n.opdef.kind is Kind.CONST for n in inputs):
-        shape, filler = nodes[node.inputs[0].id], nodes[node.inputs[1].id]
-        return _Value(_assign(node), "assign_fill", filler.attrs.value, (), (node.id, shape.id, filler.id))
+    filler = _filler(node, nodes)
+    if filler is not None:
+        return _Value(_assign(node), "assign_fill", filler[0], (), filler[1])
     return _random(node, nodes)
+
+
+def _filler(node: Node, nodes: Mapping[int, Node]) -> tuple[np.ndarray, tuple[int, ...]] | None:
+    """Returns the element of a tensor whose elements are all equal, and the nodes that compute it; None for others.
+
+    The tensor is a constant of one element, a Fill, or a sum or product of two such tensors.
+    """
+    if node.opdef.kind is Kind.CONST:
+        return (node.attrs.value, (node.id,)) if node.attrs.value.size == 1 else None
+    inputs = [nodes[i.id] for i in node.inputs if i.id in nodes]
+    if len(inputs) != 2 or len(node.inputs) != 2:
+        return None
+    if node.type == "Fill":
+        if any(n.opdef.kind is not Kind.CONST for n in inputs):
+            return None
+        return inputs[1].attrs.value, (node.id, *(n.id for n in inputs))
+    compute = _ARITHMETIC.get(node.type)
+    left, right = (_filler(n, nodes) for n in inputs)
+    if compute is None or left is None or right is None or node.specs[0].dtype is not float32:
+        return None
+    numbers = left[0].reshape(()), right[0].reshape(())
+    with np.errstate(all="ignore"):
+        value = np.asarray(compute(*numbers))
+    if any(0 < abs(float(n)) < np.finfo(np.float32).tiny or not np.isfinite(n) for n in (*numbers, value)):
+        return None  # devices differ in what they make of subnormal numbers
+    return value, (node.id, *left[1], *right[1])
 
 
 def _assign(node: Node) -> Module:

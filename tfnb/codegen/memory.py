@@ -11,6 +11,8 @@ from bisect import bisect_left, insort
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from operator import itemgetter
+from typing import NamedTuple
 
 __all__ = ["NO_BLOCK", "Block", "plan_arena"]
 
@@ -19,8 +21,7 @@ ALIGN = 128
 PADDING = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A piece of memory used from step `first` to step `last`, both included.
 
     `reuse` are the keys of blocks of the same size that are last used at step `first`; this block may take the place of
@@ -95,26 +96,28 @@ def plan_arena(blocks: Sequence[Block]) -> tuple[Mapping[Hashable, int], int]:
     arena, total = _Arena(), 0
     live: list[tuple[int, int]] = []  # the last step and the number of each live place
     places: list[_Placed] = []
-    for block in sorted(blocks, key=lambda b: b.first):
-        size = -(-(block.nbytes + PADDING) // ALIGN) * ALIGN
-        while live and live[0][0] < block.first:
-            last, number = heappop(live)
+    for block in sorted(blocks, key=itemgetter(2)):
+        key, nbytes, first, last, reuse = block
+        size = -(-(nbytes + PADDING) // ALIGN) * ALIGN
+        while live and live[0][0] < first:
+            end, number = heappop(live)
             place = places[number]
-            if place.last != last:  # another block has taken the place
+            if place.last != end:  # another block has taken the place
                 heappush(live, (place.last, number))
             else:
                 arena.free(place.size, place.offset)
-        reused = next((placed[k] for k in block.reuse if k in placed and _fits(placed[k], block, size)), None)
+        reused = (
+            next((placed[k] for k in reuse if k in placed and _fits(placed[k], block, size)), None) if reuse else None
+        )
         if reused is not None:
-            reused.first, reused.last = block.first, block.last
-            placed[block.key] = reused
-            offsets[block.key] = reused.offset
+            reused.first, reused.last = first, last
+            placed[key] = reused
+            offsets[key] = reused.offset
             continue
-        offset = arena.take(size)
-        placed[block.key] = _Placed(offset, size, block.first, block.last)
-        heappush(live, (block.last, len(places)))
-        places.append(placed[block.key])
-        offsets[block.key] = offset
+        offset = offsets[key] = arena.take(size)
+        place = placed[key] = _Placed(offset, size, first, last)
+        heappush(live, (last, len(places)))
+        places.append(place)
         total = max(total, offset + size)
     return offsets, total
 

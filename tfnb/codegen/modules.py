@@ -7,7 +7,7 @@ module of their own. Invariant: what a kernel computes follows from its text, no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from tfnb.caches import Cache
@@ -68,15 +68,16 @@ class Modules:
         self._names.setdefault(key, self._names[parts[0]])
         return key
 
-    def places(self) -> dict[KernelKey, tuple[Module, str]]:
-        """Returns the module and the name of each kernel."""
+    def places(self, launched: Container[KernelKey | None]) -> dict[KernelKey, tuple[Module, str]]:
+        """Returns the module and the name of each kernel that is launched, and not just called by a chain."""
+        launched_keys = [key for key in self._names if key in launched]
         if self._apart:
             return {
                 key: (Module(source=self._source([key.texts[0].replace(NAME, ALONE)], key.needs)), ALONE)
-                for key in self._names
+                for key in launched_keys
             }
-        places = {key: place for key in self._names if (place := self._table.places.get(key)) is not None}
-        new_keys = [key for key in self._names if key not in places]
+        places = {key: place for key in launched_keys if (place := self._table.places.get(key)) is not None}
+        new_keys = [key for key in launched_keys if key not in places]
         places |= self._together([key for key in new_keys if not key.is_chain])
         # Sizes decide whether a chain is used, so chains are in a module of their own.
         places |= self._chains([key for key in new_keys if key.is_chain])

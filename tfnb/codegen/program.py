@@ -7,6 +7,7 @@ Invariant: a Program depends only on the cluster, the shapes and the device fact
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class Slot:
 
     `kind` is one of: input (cluster input `index`), output (cluster output `index`), variable
     (`Program.variables[index]`), const (`Program.consts[index]`), arena (`offset` bytes into the program's scratch
-    memory), rng (row `index` of the uint32[n, 4] table of random states).
+    memory), rng (row `index` of the uint32[n, 4] table of random states), none (a null pointer).
     """
 
     kind: str
@@ -44,8 +45,7 @@ class Slot:
     nbytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(NamedTuple):
     """A text that is built: the generated `source`, or the library `file` under kernels_cl with `defines`."""
 
     source: str = ""
@@ -53,9 +53,11 @@ class Module:
     defines: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """One kernel launch of `groups` work-groups with `local` work-items; `nodes` are the graph nodes it computes."""
+class Launch(NamedTuple):
+    """One kernel launch of `groups` work-groups with `local` work-items; `nodes` are the graph nodes it computes.
+
+    `nbytes` is that of the `KernelCall` for a library kernel; None: the work is in proportion to the arguments' bytes.
+    """
 
     module: int
     entry: str
@@ -64,10 +66,10 @@ class Launch:
     local: tuple[int, int, int] = (1, 1, 1)
     nodes: tuple[int, ...] = ()
     label: str = ""
+    nbytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(NamedTuple):
     """Copies `nbytes` from one slot to another (a fetched variable, a fed value that is fetched)."""
 
     source: Slot

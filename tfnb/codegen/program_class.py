@@ -1,25 +1,30 @@
 """Program classes: one compiled program for all shapes of a class (OSDI'16, section 3.3: specialisation to shapes).
 
 The sizes in the program of a class are formulas. For the shapes of a run they are evaluated, the recipes of library
-kernels are asked for their launches, and the memory plan is made. Invariant: the program for some shapes is the one
+kernels are asked for their launches, and the memory plan is made. Many steps take less time than that would take step
+by step, so it is prepared once for the class: the numbers, tensors and arguments of all kernels stand in tables without
+repetition, and a template of each step has the places of its own. For a run's shapes each table is filled in one pass.
+Invariant: the program for some shapes is the one
 that a compilation for these shapes alone would give, so no result depends on which shapes came before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tfnb.codegen.memory import NO_BLOCK, Block, plan_arena
-from tfnb.codegen.program import Copy, Launch, Module, Program, Slot, Step, VariableUse
+from tfnb.codegen.program import Copy, Launch, Module, Program, Slot, Step
+from tfnb.codegen.schedules.chain import joined
 from tfnb.errors import InternalError, OpError
-from tfnb.ir.bounds import Bound, Check
-from tfnb.ir.kernelcall import F32, I32, BiasIn, Epilogue, In, KernelCall, KernelSite, Out, Temp, TensorInfo
+from tfnb.ir.kernelcall import F32, F64, I32, BiasIn, In, KernelCall, KernelSite, Out, Temp, TensorInfo
 from tfnb.ir.step_graph.graph import Node
-from tfnb.sizes import Size, SizeTrace
+from tfnb.size_trace import SizeTrace
+from tfnb.sizes import AnySize, Size
 from tfnb.types import DType
 
 __all__ = ["Call", "Chain", "Choice", "ClassStep", "ProgramClass"]
@@ -44,16 +49,19 @@ class Call:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """Two ways of computing the same values: `launch` runs, or the steps `otherwise` if the size `when` is 0."""
+    """Two ways of computing the same values: `launch` runs, or the step `otherwise` if the size `when` is 0."""
 
     when: int
     launch: Launch
-    otherwise: tuple[ClassStep, ...]
+    otherwise: ClassStep
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chain:
-    """Small kernels that follow each other: `whole` runs instead of `parts` if each part has a single work-item."""
+    """Small kernels that follow each other: `whole` runs instead of `parts` if each part has a single work-item.
+
+    Else `parts` are launches of the same kernel, and those of neighbours with a single work-item are joined.
+    """
 
     whole: Launch
     parts: tuple[ClassStep, ...]
@@ -62,19 +70,35 @@ class Chain:
 ClassStep = Launch | Copy | Call | Choice | Chain
 
 
+Numbers = tuple[int, ...]
+"""The values of all sizes of a class for the shapes of a run."""
+
+Picker = Callable[[Sequence[Any]], tuple[Any, ...]]
+"""A function from a table to some of its elements."""
+
+
 class ProgramClass:
     """The program of a cluster for all shapes that fulfil the conditions of `trace`.
 
     `steps` are those of the class, and `program` has everything else. Slots of the arena have the numbers of their
-    `blocks` instead of offsets, and each block lives from its first to its last step.
+    `blocks` instead of offsets, and each block lives from its first to its last step. Not for use by several threads at
+    once.
     """
 
     def __init__(self, program: Program, steps: Sequence[ClassStep], blocks: Sequence[Block], trace: SizeTrace) -> None:
-        self._program, self._steps, self._blocks = program, tuple(steps), tuple(blocks)
-        sizes: dict[Size, None] = {}
-        _collect(sizes, program.inputs, program.outputs, program.variables, program.checks, self._steps, self._blocks)
-        self._sizes = tuple(sizes)
-        self._evaluate = trace.function(self._sizes)
+        tables = _Tables()
+        self._program, self._tables = program, tables
+        self._templates = [tables.template(k, s) for k, s in enumerate(steps)]
+        places = {b.key: k for k, b in enumerate(blocks)}
+        self._blocks = [
+            (k, tables.number(b.nbytes), b.first, b.last, tuple([places[key] for key in b.reuse]))
+            for k, b in enumerate(blocks)
+        ]
+        self._inputs = _picker(map(tables.info, program.inputs))
+        self._outputs = _picker(map(tables.info, program.outputs))
+        self._variables = [(v, tables.info(v.info) if _is_sized(v.info) else None) for v in program.variables]
+        self._checks = [(c, tables.value(c.bound.low), tables.value(c.bound.high)) for c in program.checks]
+        self._evaluate = trace.function(tables.sizes)
         trace.forget_results()
 
     def program(self, values: Sequence[int]) -> Program | None:
@@ -85,180 +109,376 @@ class ProgramClass:
         numbers = self._evaluate(values)
         if numbers is None:
             return None
-        return _Instance(dict(zip(self._sizes, numbers, strict=True))).program(self._program, self._steps, self._blocks)
+        infos = self._tables.infos_of(numbers)
+        chosen: list[_Template] = []
+        for template in self._templates:
+            template.choose(numbers, chosen)
+        blocks = [Block(key, numbers[n], first, last, reuse) for key, n, first, last, reuse in self._blocks]
+        calls: list[tuple[Sequence[KernelCall], dict[str, Block]]] = []
+        for template in chosen:
+            if isinstance(template, _CallTemplate):
+                calls.append(template.ask(numbers, infos, blocks))
+        offsets, total = plan_arena(blocks)
+        steps, modules = self._placed(chosen, calls, numbers, {NO_BLOCK: 0, **offsets})
+        p = self._program
+        return Program(
+            p.name,
+            modules,
+            steps,
+            self._inputs(infos),
+            self._outputs(infos),
+            tuple([v if k is None else replace(v, info=infos[k]) for v, k in self._variables]),
+            p.consts,
+            p.random,
+            total,
+            p.info,
+            p.reads,
+            tuple(
+                [
+                    replace(c, bound=replace(c.bound, low=low(numbers), high=high(numbers)))
+                    for c, low, high in self._checks
+                ]
+            ),
+        )
+
+    def _placed(
+        self,
+        chosen: Sequence[_Template],
+        calls: Iterable[tuple[Sequence[KernelCall], dict[str, Block]]],
+        numbers: Numbers,
+        offsets: Mapping[Any, int],
+    ) -> tuple[tuple[Step, ...], tuple[Module, ...]]:
+        """Returns the steps and the modules of a program, when the places of all blocks are known.
+
+        `calls` has for each call among the templates the answer of the recipe and the blocks of its temporary memory.
+        """
+        arguments = self._tables.arguments_of(numbers, offsets)
+        modules = {m: k for k, m in enumerate(self._program.modules)}
+        steps: list[Step] = []
+        chain: Launch | None = None  # the chain of which the step before is a part
+        answers = iter(calls)
+        for template in chosen:
+            if isinstance(template, _CallTemplate):
+                launches, temps = next(answers)
+                slots = {key: Slot("arena", 0, offsets[t.key], t.nbytes) for key, t in temps.items()}
+                steps += template.launches(launches, arguments, slots, modules)
+                chain = None
+                continue
+            step = template.step(numbers, arguments)
+            its_chain = template.chain if isinstance(template, _LaunchTemplate) else None
+            both = joined(chain, steps[-1], step) if chain is not None and chain is its_chain else None
+            if both is None:
+                steps.append(step)
+            else:
+                steps[-1] = both
+            chain = its_chain
+        return tuple(steps), tuple(modules)
 
 
-def _collect(sizes: dict[Size, None], *parts: Any) -> None:
-    """Adds to `sizes` those that the parts contain, which may be tuples, arrays or dataclasses of `_WITH_SIZES`."""
-    for part in parts:
-        if isinstance(part, Size):
-            sizes[part] = None
-        elif isinstance(part, tuple):
-            _collect(sizes, *part)
-        elif isinstance(part, dict):
-            _collect(sizes, *(tuple(v.flat) for v in part.values() if v.dtype == object))
-        elif isinstance(part, _WITH_SIZES):
-            _collect(sizes, *(getattr(part, name) for name in part.__dataclass_fields__))
+def _picker(places: Iterable[int]) -> Picker:
+    """Returns a function that picks the elements at these places."""
+    chosen = tuple(places)
+    if len(chosen) > 1:
+        return itemgetter(*chosen)
+    return (lambda table: (table[chosen[0]],)) if chosen else (lambda table: ())
 
 
-# The dataclasses whose fields may contain sizes.
-_WITH_SIZES = (
-    TensorInfo,
-    VariableUse,
-    Check,
-    Bound,
-    Launch,
-    Copy,
-    Call,
-    Chain,
-    Choice,
-    Slot,
-    I32,
-    F32,
-    Block,
-    KernelSite,
-    Epilogue,
-)
+def _is_sized(info: TensorInfo) -> bool:
+    return any(isinstance(n, Size) for n in info.shape)
 
 
-class _Instance:
-    """Makes the program of a class for one tuple of shapes; `numbers` are the values of all sizes.
+class _Tables:
+    """The numbers, tensors and arguments that the steps of a class use, each once.
 
-    Slots of the arena have the numbers of their blocks until all blocks are known and have places.
+    `sizes` are the numbers, as formulas or plain. The methods that return a place enter what is not there yet.
     """
 
-    def __init__(self, numbers: Mapping[Size, int]) -> None:
-        self.numbers = numbers
-        self.blocks: list[Block] = []
-        self.modules: dict[Module, int] = {}
+    def __init__(self) -> None:
+        self.sizes: list[AnySize | Size] = []
+        self._places: dict[tuple[Any, ...], int] = {}
+        self._infos: list[TensorInfo] = []
+        self._sized_infos: list[tuple[int, DType, Picker]] = []
+        self._arguments: list[Slot | I32 | F32 | F64] = []
+        self._numbers: list[tuple[int, type[I32 | F32 | F64], int]] = []  # place, type, and place of the number
+        self._slots: list[tuple[int, Slot, int]] = []  # place, slot, and place of its bytes
+        self._arena: list[tuple[int, int, int]] = []  # place, block, and place of its bytes
+        self._sites: dict[tuple[Any, ...], _Site] = {}
 
-    def number(self, n: Any) -> Any:
-        """Returns the value of a size; anything else is returned as it is."""
-        return self.numbers[n] if isinstance(n, Size) else n
+    def number(self, n: AnySize | Size) -> int:
+        """Returns the place of a number."""
+        key = ("size" if isinstance(n, Size) else "number", n)
+        if key not in self._places:
+            self._places[key] = len(self.sizes)
+            self.sizes.append(n)
+        return self._places[key]
 
-    def program(self, p: Program, steps: Sequence[ClassStep], blocks: Sequence[Block]) -> Program:
-        """Returns `p` with the steps and numbers for sizes. Raises the errors of recipes."""
-        self.modules = {m: k for k, m in enumerate(p.modules)}
-        self.blocks = [Block(b.key, self.number(b.nbytes), b.first, b.last, b.reuse) for b in blocks]
-        placed = [step for k, s in enumerate(steps) for step in self._steps(k, s)]
-        offsets, total = plan_arena(self.blocks)
-        at = [offsets[b.key] for b in self.blocks]
-        return replace(
-            p,
-            modules=tuple(self.modules),
-            steps=tuple(_addressed(s, at) for s in placed),
-            inputs=tuple(map(self._info, p.inputs)),
-            outputs=tuple(map(self._info, p.outputs)),
-            variables=tuple(replace(v, info=self._info(v.info)) for v in p.variables),
-            checks=tuple(replace(c, bound=self._bound(c.bound)) for c in p.checks),
-            arena_nbytes=total,
-        )
+    def value(self, n: Any) -> Callable[[Numbers], Any]:
+        """Returns a function from the numbers to the value of `n`: a size, a tuple with sizes, or anything else."""
+        if isinstance(n, tuple):
+            return _picker(map(self.number, n))
+        return itemgetter(self.number(n)) if isinstance(n, Size) else lambda numbers: n
 
-    def _steps(self, k: int, step: ClassStep) -> Iterator[Step]:
-        """Returns the steps for step number `k` of the class, with numbers for sizes."""
-        if isinstance(step, Chain):
-            if all(self._is_single(part) for part in step.parts):
-                yield self._launch(step.whole)
-            else:
-                for part in step.parts:
-                    yield from self._steps(k, part)
-        elif isinstance(step, Copy):
-            yield Copy(self._slot(step.source), self._slot(step.target), self.number(step.nbytes), step.nodes)
-        elif isinstance(step, Launch):
-            yield self._launch(step)
-        elif isinstance(step, Call):
-            yield from self._calls(k, step)
-        elif self.number(step.when):
-            yield self._launch(step.launch)
-        else:
-            for other in step.otherwise:
-                yield from self._steps(k, other)
+    def info(self, info: TensorInfo) -> int:
+        """Returns the place of a tensor."""
+        dims = tuple(map(self.number, info.shape))
+        key = ("info", info.dtype, dims)
+        if key not in self._places:
+            place = self._places[key] = len(self._infos)
+            self._infos.append(info)
+            if _is_sized(info):
+                self._sized_infos.append((place, info.dtype, _picker(dims)))
+        return self._places[key]
 
-    def _is_single(self, part: ClassStep) -> bool:
-        """Returns whether a part of a chain is a kernel with one work-item."""
-        if isinstance(part, Choice):
-            return bool(self.number(part.when)) and self._is_single(part.launch)
-        return isinstance(part, Launch) and self.number(part.groups[0]) == 1
+    def argument(self, a: Slot | I32 | F32 | F64) -> int:
+        """Returns the place of an argument of a kernel."""
+        if isinstance(a, Slot):
+            n = self.number(a.nbytes)
+            key: tuple[Any, ...] = ("slot", a.kind, a.index, a.offset, n)
+            if key not in self._places:
+                self._places[key] = len(self._arguments)
+                self._arguments.append(a)
+                if a.kind == "arena":
+                    self._arena.append((self._places[key], a.index, n))
+                elif isinstance(a.nbytes, Size):
+                    self._slots.append((self._places[key], a, n))
+            return self._places[key]
+        key = ("argument", type(a), a.value) if isinstance(a.value, Size) else ("constant", len(self._arguments))
+        if key not in self._places:
+            self._places[key] = len(self._arguments)
+            self._arguments.append(a)
+            if isinstance(a.value, Size):
+                self._numbers.append((self._places[key], type(a), self.number(a.value)))
+        return self._places[key]
 
-    def _launch(self, launch: Launch) -> Launch:
-        args = tuple(
-            self._slot(a) if isinstance(a, Slot) else type(a)(self.numbers[a.value]) if isinstance(a.value, Size) else a
-            for a in launch.args
-        )
-        groups, local = tuple(map(self.number, launch.groups)), tuple(map(self.number, launch.local))
-        return Launch(launch.module, launch.entry, args, groups, local, launch.nodes, launch.label)
-
-    def _calls(self, k: int, call: Call) -> Iterator[Launch]:
-        site = call.site
-        site = replace(
-            site,
-            inputs=tuple(map(self._info, site.inputs)),
-            outputs=tuple(map(self._info, site.outputs)),
-            values={i: self._values(v, site.inputs[i].dtype) for i, v in site.values.items()},
-            epilogue=site.epilogue
-            if site.epilogue.bias is None
-            else replace(site.epilogue, bias=self._info(site.epilogue.bias)),
-        )
+    def site(self, recipe: Callable[[KernelSite], Sequence[KernelCall]], site: KernelSite) -> _Site:
+        """Returns the recipe's site; equal sites of several nodes are one."""
+        inputs, outputs = tuple(map(self.info, site.inputs)), tuple(map(self.info, site.outputs))
+        bias = None if site.epilogue.bias is None else self.info(site.epilogue.bias)
+        values = {i: _picker(map(self.number, v.flat)) for i, v in site.values.items() if v.dtype == object}
+        dims = {self.number(n) for k in {*inputs, *outputs} for n in self._infos[k].shape}
+        if bias is not None:
+            dims |= {self.number(n) for n in self._infos[bias].shape}
+        dims |= {self.number(n) for v in site.values.values() if v.dtype == object for n in v.flat}
+        new_site = _Site(recipe, site, _picker(inputs), _picker(outputs), bias, values, _picker(sorted(dims)))
+        if site.values:
+            return new_site
+        # Equal attributes may differ: 0.0 and -0.0, 1 and True.
+        attributes = type(site.attrs), repr(site.attrs)
+        key = (recipe, site.op, inputs, outputs, attributes, bias, site.epilogue.activation, site.updated)
         try:
-            launches = call.recipe(site)
+            return self._sites.setdefault((*key, site.attrs), new_site)
+        except TypeError:  # an attribute is an array
+            return new_site
+
+    def template(
+        self, k: int, step: ClassStep, chain: Launch | None = None
+    ) -> _Template | _ChoiceTemplate | _ChainTemplate:
+        """Returns the template of step number `k`, or of a part of `chain`."""
+        if isinstance(step, Launch):
+            args, groups, local = (
+                map(self.argument, step.args),
+                map(self.number, step.groups),
+                map(self.number, step.local),
+            )
+            return _LaunchTemplate(step, _picker(args), _picker(groups), _picker(local), chain)
+        if isinstance(step, Copy):
+            return _CopyTemplate(
+                self.argument(step.source), self.argument(step.target), self.number(step.nbytes), step.nodes
+            )
+        if isinstance(step, Call):
+            slots = [*step.ins, *step.outs, *([] if step.bias is None else [step.bias])]
+            places = list(map(self.argument, slots))
+            n, m = len(step.ins), len(step.ins) + len(step.outs)
+            site = self.site(step.recipe, step.site)
+            return _CallTemplate(k, step, site, places[:n], places[n:m], places[m] if places[m:] else None)
+        if isinstance(step, Choice):
+            launch, otherwise = self.template(k, step.launch, chain), self.template(k, step.otherwise, chain)
+            return _ChoiceTemplate(self.number(step.when), launch, otherwise)
+        choices = [p for p in step.parts if isinstance(p, Choice)]
+        launches = [p.launch if isinstance(p, Choice) else p for p in step.parts]
+        return _ChainTemplate(
+            self.template(k, step.whole),
+            [self.template(k, p, step.whole) for p in step.parts],
+            [self.number(p.groups[0]) for p in launches if isinstance(p, Launch)],
+            [self.number(p.when) for p in choices],
+            all(isinstance(p, Launch) for p in launches),
+        )
+
+    # the shapes of a run
+
+    def infos_of(self, numbers: Numbers) -> list[TensorInfo]:
+        """Returns all tensors with numbers for sizes."""
+        infos = self._infos.copy()
+        for place, dtype, dims in self._sized_infos:
+            infos[place] = TensorInfo(dtype, dims(numbers))
+        return infos
+
+    def arguments_of(self, numbers: Numbers, offsets: Mapping[Any, int]) -> list[Any]:
+        """Returns all arguments with numbers for sizes, and offsets in the arena for blocks."""
+        arguments = self._arguments.copy()
+        for place, number, n in self._numbers:
+            arguments[place] = number(numbers[n])
+        for place, slot, n in self._slots:
+            arguments[place] = Slot(slot.kind, slot.index, slot.offset, numbers[n])
+        for place, block, n in self._arena:
+            arguments[place] = Slot("arena", 0, offsets[block], numbers[n])
+        return arguments
+
+
+class _LaunchTemplate(NamedTuple):
+    launch: Launch
+    args: Picker
+    groups: Picker
+    local: Picker
+    chain: Launch | None
+
+    def choose(self, numbers: Numbers, chosen: list[_Template]) -> None:
+        """Adds those templates to `chosen` that make the step for these numbers."""
+        chosen.append(self)
+
+    def step(self, numbers: Numbers, arguments: Sequence[Any]) -> Launch:
+        """Returns the step."""
+        launch, args, groups, local, _ = self
+        module, entry, _, _, _, nodes, label, nbytes = launch
+        return Launch(module, entry, args(arguments), groups(numbers), local(numbers), nodes, label, nbytes)
+
+
+class _CopyTemplate(NamedTuple):
+    source: int
+    target: int
+    nbytes: int
+    nodes: tuple[int, ...]
+
+    def choose(self, numbers: Numbers, chosen: list[_Template]) -> None:
+        chosen.append(self)
+
+    def step(self, numbers: Numbers, arguments: Sequence[Any]) -> Copy:
+        return Copy(arguments[self.source], arguments[self.target], numbers[self.nbytes], self.nodes)
+
+
+class _CallTemplate(NamedTuple):
+    k: int
+    call: Call
+    site: _Site
+    ins: list[int]
+    outs: list[int]
+    bias: int | None
+
+    def choose(self, numbers: Numbers, chosen: list[_Template]) -> None:
+        chosen.append(self)
+
+    def ask(
+        self, numbers: Numbers, infos: Sequence[TensorInfo], blocks: list[Block]
+    ) -> tuple[Sequence[KernelCall], dict[str, Block]]:
+        """Returns the answer of the recipe, and the blocks of its temporary memory, which it adds to `blocks`."""
+        try:
+            launches = self.site.launches(numbers, infos)
         except OpError as e:
-            raise e.with_op(call.node) from None
-        temps: dict[str, int] = {}
+            raise e.with_op(self.call.node) from None
+        sizes: dict[str, int] = {}
         for launch in launches:
             for a in launch.args:
                 if isinstance(a, Temp):
-                    temps[a.key] = max(a.nbytes, temps.get(a.key, 0))
-        slots = {key: self._temp(k, key, nbytes) for key, nbytes in temps.items()}
-        for launch in launches:
-            module = self.modules.setdefault(Module(launch.source, launch.file, launch.defines), len(self.modules))
-            args = tuple(self._argument(call, slots, a) for a in launch.args)
-            yield Launch(module, launch.entry, args, launch.groups, launch.local, call.nodes, call.label)
+                    sizes[a.key] = max(a.nbytes, sizes.get(a.key, 0))
+        temps = {}
+        for key, nbytes in sizes.items():
+            temps[key] = Block(len(blocks), nbytes, self.k, self.k)
+            blocks.append(temps[key])
+        return launches, temps
 
-    def _temp(self, k: int, key: str, nbytes: int) -> Slot:
-        self.blocks.append(Block((k, key), nbytes, k, k))
-        return Slot("arena", len(self.blocks) - 1, 0, nbytes)
-
-    def _argument(self, call: Call, temps: Mapping[str, Slot], a: Any) -> Any:
-        if isinstance(a, In):
-            return self._slot(call.ins[a.index])
-        if isinstance(a, Out):
-            return self._slot(call.outs[a.index])
-        if isinstance(a, BiasIn):
-            if call.bias is None:
-                raise InternalError(f"{call.label}: the recipe uses a bias, and the call has none")
-            return self._slot(call.bias)
-        return temps[a.key] if isinstance(a, Temp) else a
-
-    def _slot(self, slot: Slot) -> Slot:
-        if isinstance(slot.nbytes, Size):
-            return Slot(slot.kind, slot.index, slot.offset, self.numbers[slot.nbytes])
-        return slot
-
-    def _info(self, info: TensorInfo) -> TensorInfo:
-        if any(isinstance(n, Size) for n in info.shape):
-            return TensorInfo(info.dtype, tuple(map(self.number, info.shape)))
-        return info
-
-    def _values(self, values: np.ndarray, dtype: DType) -> np.ndarray:
-        """Returns a value of an input with numbers for sizes."""
-        if values.dtype != object:
-            return values
-        return np.asarray([self.number(n) for n in values.flat], dtype.np).reshape(values.shape)
-
-    def _bound(self, bound: Bound) -> Bound:
-        high = tuple(map(self.number, bound.high)) if isinstance(bound.high, tuple) else self.number(bound.high)
-        return replace(bound, low=self.number(bound.low), high=high)
+    def launches(
+        self,
+        calls: Sequence[KernelCall],
+        arguments: Sequence[Any],
+        temps: Mapping[str, Slot],
+        modules: dict[Module, int],
+    ) -> list[Launch]:
+        """Returns the launches for the answer of the recipe."""
+        nodes, label = self.call.nodes, self.call.label
+        launches = []
+        for c in calls:
+            args: list[Any] = []
+            for a in c.args:
+                if isinstance(a, I32):
+                    args.append(a)
+                elif isinstance(a, In):
+                    args.append(arguments[self.ins[a.index]])
+                elif isinstance(a, Out):
+                    args.append(arguments[self.outs[a.index]])
+                elif isinstance(a, Temp):
+                    args.append(temps[a.key])
+                elif not isinstance(a, BiasIn):
+                    args.append(a)
+                elif self.bias is not None:
+                    args.append(arguments[self.bias])
+                else:
+                    raise InternalError(f"{label}: the recipe uses a bias, and the call has none")
+            module = modules.setdefault(Module(c.source, c.file, c.defines), len(modules))
+            launches.append(Launch(module, c.entry, tuple(args), c.groups, c.local, nodes, label, c.nbytes))
+        return launches
 
 
-def _addressed(step: Step, offsets: Sequence[int]) -> Step:
-    """Returns the step with offsets in the arena instead of numbers of blocks."""
-    if isinstance(step, Copy):
-        return replace(step, source=_address(step.source, offsets), target=_address(step.target, offsets))
-    args = tuple([_address(a, offsets) if isinstance(a, Slot) else a for a in step.args])
-    return Launch(step.module, step.entry, args, step.groups, step.local, step.nodes, step.label)
+_Template = _LaunchTemplate | _CopyTemplate | _CallTemplate
 
 
-def _address(slot: Slot, offsets: Sequence[int]) -> Slot:
-    if slot.kind != "arena":
-        return slot
-    return Slot("arena", 0, 0 if slot.index == NO_BLOCK else offsets[slot.index], slot.nbytes)
+class _ChoiceTemplate(NamedTuple):
+    when: int
+    launch: Any
+    otherwise: Any
+
+    def choose(self, numbers: Numbers, chosen: list[_Template]) -> None:
+        (self.launch if numbers[self.when] else self.otherwise).choose(numbers, chosen)
+
+
+class _ChainTemplate(NamedTuple):
+    """`groups` are the numbers of work-groups of the parts, `choices` the sizes on which parts depend."""
+
+    whole: Any
+    parts: list[Any]
+    groups: list[int]
+    choices: list[int]
+    has_launches_only: bool
+
+    def choose(self, numbers: Numbers, chosen: list[_Template]) -> None:
+        is_single = self.has_launches_only and all(numbers[k] == 1 for k in self.groups)
+        if is_single and all(numbers[k] for k in self.choices):
+            self.whole.choose(numbers, chosen)
+        else:
+            for part in self.parts:
+                part.choose(numbers, chosen)
+
+
+class _Site:
+    """A site whose tensors and values have sizes; it keeps the recipe's last answer, which depends on these alone."""
+
+    def __init__(
+        self,
+        recipe: Callable[[KernelSite], Sequence[KernelCall]],
+        site: KernelSite,
+        inputs: Picker,
+        outputs: Picker,
+        bias: int | None,
+        values: Mapping[int, Picker],
+        dims: Picker,
+    ) -> None:
+        self._recipe, self._site = recipe, site
+        self._inputs, self._outputs, self._bias, self._values, self._dims = inputs, outputs, bias, values, dims
+        self._last: tuple[Numbers, Sequence[KernelCall]] | None = None
+
+    def launches(self, numbers: Numbers, infos: Sequence[TensorInfo]) -> Sequence[KernelCall]:
+        """Returns the answer of the recipe. Raises its errors."""
+        dims = self._dims(numbers)
+        if self._last is None or self._last[0] != dims:
+            self._last = dims, self._recipe(self._with_numbers(numbers, infos))
+        return self._last[1]
+
+    def _with_numbers(self, numbers: Numbers, infos: Sequence[TensorInfo]) -> KernelSite:
+        s = self._site
+        values = s.values
+        for i, picker in self._values.items():
+            array = np.asarray(picker(numbers), s.inputs[i].dtype.np).reshape(s.values[i].shape)
+            values = {**values, i: array}
+        epilogue = s.epilogue if self._bias is None else replace(s.epilogue, bias=infos[self._bias])
+        return KernelSite(
+            s.op, self._inputs(infos), self._outputs(infos), s.attrs, values, s.units, s.kind, epilogue, s.updated
+        )

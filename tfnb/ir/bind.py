@@ -52,7 +52,9 @@ def to_numpy(value: object, dtype: DType | None = None) -> np.ndarray:
     try:
         array = np.asarray(value)
     except ValueError as e:
-        raise InvalidArgumentError(f"cannot make a tensor of the ragged value {str(value)[:80]}: {e}") from None
+        raise InvalidArgumentError(
+            f"Argument must be a dense tensor: cannot make a tensor of the ragged value {str(value)[:80]}: {e}"
+        ) from None
     if array.dtype.kind in "SU":  # NumPy's own texts lose the zero bytes at their end
         objects = np.asarray(value, object)
         array = objects if _all_text(objects) else array

@@ -7,12 +7,23 @@ before the kernel runs. Invariant: if a comparison fails, no kernel of the progr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Bound", "Check", "outside"]
+from tfnb.types import bracketed
+
+__all__ = ["Bound", "Check", "Outsider", "outside"]
 
 _UNSIGNED = {np.dtype(np.int32): np.uint32, np.dtype(np.int64): np.uint64}
+
+
+class Outsider(NamedTuple):
+    """A number that is out of bounds: its value, the number below which it should be, and its place in the input."""
+
+    value: int
+    high: int
+    place: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +39,12 @@ class Bound:
     low: int | None = 0
     what: str = "index"
 
-    def message(self, op: str, wrong: tuple[int, int]) -> str:
+    def message(self, op: str, wrong: Outsider) -> str:
         """Returns the text of the error for `wrong`, the result of `outside`, in the op of the type `op`."""
-        value, high = wrong
+        value, high, place = wrong
         range_text = f"below {high}" if self.low is None else f"in [{self.low}, {high})"
-        return f"{op}: {self.what} {value} is not {range_text}"
+        what = f"indices{bracketed(place) if place else ''} =" if self.what == "index" else self.what
+        return f"{op}: {what} {value} is not {range_text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +56,8 @@ class Check:
     node: int
 
 
-def outside(values: np.ndarray, bound: Bound) -> tuple[int, int] | None:
-    """Returns the first of `values` that is out of bounds, and the number below which it should be.
+def outside(values: np.ndarray, bound: Bound) -> Outsider | None:
+    """Returns the first of `values` that is out of bounds.
 
     Returns None if all values are within the bounds.
     """
@@ -55,7 +67,8 @@ def outside(values: np.ndarray, bound: Bound) -> tuple[int, int] | None:
     if type(high) is int:
         if values.size == 1:
             n = values.item()
-            return (n, high) if n >= high or (low is not None and n < low) else None
+            is_out = n >= high or (low is not None and n < low)
+            return Outsider(n, high, (0,) * values.ndim) if is_out else None
         unsigned = (
             _UNSIGNED.get(values.dtype) if low == 0 else None
         )  # as unsigned numbers the negative ones are the largest of all
@@ -71,4 +84,5 @@ def outside(values: np.ndarray, bound: Bound) -> tuple[int, int] | None:
     if not is_outside.any():
         return None
     row, column = np.argwhere(is_outside)[0]
-    return int(rows[row, column]), int(limits[column])
+    place = tuple(int(i) for i in np.unravel_index(row * limits.size + column, values.shape))
+    return Outsider(int(rows[row, column]), int(limits[column]), place)

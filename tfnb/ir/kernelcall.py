@@ -120,7 +120,9 @@ Arg = In | Out | Temp | I32 | F32 | F64 | BiasIn
 class KernelCall:
     """One launch: `entry` of `kernels_cl/<file>` over `groups` work-groups of `local` work-items.
 
-    `source` is the text of the program if it is in no file, as for an op that a user has registered.
+    `source` is the text of the program if it is in no file, as for an op that a user has registered. `nbytes` says how
+    much work it is: the bytes of memory that are accessed, or that could be accessed in the same time. A program of
+    little work runs in the caller's thread. None: that is not known.
     """
 
     file: str
@@ -130,6 +132,7 @@ class KernelCall:
     local: tuple[int, int, int] = (1, 1, 1)
     defines: tuple[tuple[str, str], ...] = ()
     source: str = ""
+    nbytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ __all__ = [
     "scalar_shape",
     "unchanged",
     "unknown",
+    "unlike",
     "with_rank",
 ]
 
@@ -66,7 +67,10 @@ def broadcast_shapes(a: Shape, b: Shape) -> Shape:
         elif x is None or y is None:
             out.append(x if y is None else y)
         else:
-            raise ShapeError(f"shapes {a} and {b} cannot be broadcast together{_broadcast_mend(a, b)}")
+            raise ShapeError(
+                f"Dimensions must be equal, but are {x} and {y}: shapes {a} and {b} cannot be broadcast "
+                f"together{_broadcast_mend(a, b)}"
+            )
     return Shape(tuple(out))
 
 
@@ -112,9 +116,19 @@ def merged(c: Infer, *inputs: int) -> Shape:
             shape = shape.merge_with(c.shapes[i])
         except ShapeError:
             raise ShapeError(
-                f"{c.op_name}: inputs {inputs[0]} and {i} must have the same shape, got {shape} and {c.shapes[i]}"
+                f"{c.op_name}: {unlike(shape, c.shapes[i])}; inputs {inputs[0]} and {i} must have the same shape, got "
+                f"{shape} and {c.shapes[i]}"
             ) from None
     return shape
+
+
+def unlike(a: Shape, b: Shape) -> str:
+    """Returns what differs between two shapes that are not compatible, in TensorFlow's words."""
+    x, y = a.dims or (), b.dims or ()
+    if len(x) != len(y):
+        return f"Shapes must be equal rank, but are {len(x)} and {len(y)}"
+    i = next(i for i, (p, q) in enumerate(zip(x, y, strict=True)) if None not in (p, q) and p != q)
+    return f"Dimension {i} in both shapes must be equal, but are {x[i]} and {y[i]}"
 
 
 def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
@@ -152,5 +166,7 @@ def with_rank(c: Infer, i: int, rank: int) -> Shape:
     """Returns the shape of input i, which must have `rank` dimensions. Raises `ShapeError` if it has others."""
     s = c.shapes[i]
     if s.dims is not None and len(s.dims) != rank:
-        raise ShapeError(f"{c.op_name}: input {i} must have rank {rank}, got shape {s}")
+        raise ShapeError(
+            f"{c.op_name}: Shape must be rank {rank} but is rank {len(s.dims)} for input {i}, got shape {s}"
+        )
     return Shape((None,) * rank) if s.dims is None else s

@@ -27,6 +27,11 @@ class SparseTensorValue(NamedTuple):
     values: Any
     dense_shape: Any
 
+    @property
+    def shape(self) -> Any:
+        """The 0.x name of `dense_shape`."""
+        return self.dense_shape
+
 
 class IndexedSlicesValue(NamedTuple):
     """The value of fetched `IndexedSlices`: rows `values` of a tensor, at `indices`."""

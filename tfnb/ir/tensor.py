@@ -124,7 +124,10 @@ class Tensor:
     def __iter__(self) -> Iterator[Tensor]:
         n = self.shape.dims[0] if self.shape.dims else None
         if n is None:
-            raise DTypeError(f"cannot iterate over {self.name}: its first dimension is unknown ({self.shape})", self.op)
+            raise DTypeError(
+                f"'Tensor' object is not iterable: {self.name} has shape {self.shape}, its first dimension is unknown",
+                self.op,
+            )
         return (self[i] for i in range(n))
 
     def __len__(self) -> int:

@@ -36,7 +36,7 @@ from tfnb.runtime.kernels import uninitialised
 from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.stats import COMPILE, LAUNCH, StepStats
 from tfnb.runtime.values import Value, info_of, to_host
-from tfnb.sizes import SizeTrace
+from tfnb.size_trace import SizeTrace
 from tfnb.system.interrupts import HeldInterrupts, interruptible, raise_if_held
 from tfnb.system.progress import compiling
 
@@ -44,6 +44,7 @@ __all__ = ["ClusterKernel", "Compiler"]
 
 _MAX_SHAPES = 8  # inputs and variables of a cluster that the timeline names
 _MAX_PROGRAMS = 64  # programs of one cluster; when there are more, the oldest is dropped
+_MAX_STEPS = 4096  # of the programs of one cluster: small ones may be more than `_MAX_PROGRAMS`
 _MAX_CLASSES = 64  # classes of shapes of one cluster
 _MAX_CONDITIONS = 16  # classes that differ in their conditions only; the latest are kept
 _MAX_SIZES = 32  # elements of the largest value whose numbers are sizes like dimensions
@@ -174,6 +175,7 @@ class ClusterKernel:
             if program is None:
                 with self._programs.timed():
                     program = self._build(key[1], inputs)
+                self._programs.limit = max(_MAX_PROGRAMS, _MAX_STEPS // (len(program.loaded.program.steps) + 1))
                 self._programs.put(key, program)
                 self._programs.hits -= 1  # because the launch that follows counts as a hit
         return program

@@ -31,6 +31,7 @@ from tfnb.passes.inline import inline
 from tfnb.passes.prune import Request, prune
 from tfnb.passes.ref_enter import open_ref_enters
 from tfnb.passes.ref_switch import open_ref_switches
+from tfnb.passes.repeated_rows import sum_repeated_rows
 from tfnb.passes.simplify import drop_no_ops, simplify
 from tfnb.placement.partition import Partition, localize, partition
 from tfnb.placement.place import Placement, Rules, check_devices, place
@@ -242,6 +243,7 @@ STAGES: tuple[Stage, ...] = (
     _rewrites("open ref enters", open_ref_enters),
     _rewrites("deref", deref),
     _rewrites("expand", expand),
+    _rewrites("sum repeated rows", sum_repeated_rows, optimizes=True),
     _rewrites("fold", fold, optimizes=True),
     _rewrites("simplify", simplify, optimizes=True),
     _rewrites("cse", cse, optimizes=True),

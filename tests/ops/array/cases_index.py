@@ -162,7 +162,17 @@ _PARTITIONS = [
         )
     ),
     Case("DynamicStitch", ([v(0, 3), v(1, 2)], [arr(2), arr(2)])),
+    Case("DynamicPartition", (ints(4), v(3, 0, 3, 1)), {"num_partitions": 300}, note="integers, many parts"),
     Case("DynamicStitch", ([_I(1), v(0, 2)], [arr(3), arr(2, 3)])),
+    Case("DynamicStitch", ([v(2, 0), v(2, 1, 2)], [arr(2, 3), arr(3, 3)]), note="repeated", grad=False),
+    Case("DynamicStitch", ([v(), v(1, 0)], [arr(0, 2), arr(2, 2)]), note="empty part"),
+    Case("DynamicStitch", ([ints(2, 2, lo=0, hi=4), v(3)], [arr(2, 2, 0), arr(1, 0)]), note="no elements"),
+    Case("PartitionRows", (ints(2, 3, lo=0, hi=3),), {"num_partitions": 4}, oracle=False),
+    Case("PartitionRows", (v(),), {"num_partitions": 2}, oracle=False),
+    Case("StitchRows", ([v(4, 0), v(1, 4)],), oracle=False),
+    Case("StitchRows", ([v(), v()],), oracle=False),
+    Case("TakeRows", (arr(3, 2), v(2, -1, 0, 3)), oracle=False),
+    Case("TakeRows", (arr(0, 2), v(-1, 0)), oracle=False),
     *(
         Case("TopKV2", (x, _I(k)))
         for x, k in (

@@ -5,7 +5,8 @@ Invariant: a body computes all values of a vector before it writes any of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable
 
 from tfnb.codegen.fusion.nest import Loop, Nest
 from tfnb.codegen.fusion.values import Value
@@ -13,9 +14,10 @@ from tfnb.codegen.opencl_c.clexpr import INNER, Printer
 from tfnb.codegen.opencl_c.kerneltext import KernelText
 from tfnb.codegen.opencl_c.tree import Block, Declare
 from tfnb.ir.scalar import Expr, walk
+from tfnb.sizes import AnySize, smallest, typical
 from tfnb.types import DType, int64
 
-__all__ = ["Body", "Stored", "dtypes_of", "extent", "kernel_for", "row_variables", "split_loops"]
+__all__ = ["Body", "Stored", "dtypes_of", "extent", "kernel_for", "row_variables", "split_loops", "touched"]
 
 Stored = tuple[Value, Expr]  # an array, and the expression of its elements
 
@@ -83,6 +85,17 @@ def extent(loops: Iterable[Loop]) -> int:
     for loop in loops:
         n *= loop.extent
     return n
+
+
+def touched(exprs: Iterable[Expr], written_values: Collection[Value], size: AnySize) -> dict[Value, AnySize]:
+    """Returns the most bytes that `size` iterations can read of larger arrays, as rows of a table by their numbers."""
+    loads = Counter(x.value for x in walk(*exprs) if x.op == "load")
+    nbytes = {v: n * size * v.info.dtype.size for v, n in loads.items()}
+    return {
+        v: smallest(n, v.info.nbytes)
+        for v, n in nbytes.items()
+        if typical(n) < typical(v.info.nbytes) and v not in written_values
+    }
 
 
 def split_loops(loops: tuple[Loop, ...]) -> tuple[tuple[Loop, ...], Loop]:

@@ -6,7 +6,6 @@ once, after all operands of its vector have been read, so an output may use the 
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 from tfnb.codegen.fusion.group import Group
@@ -14,7 +13,6 @@ from tfnb.codegen.fusion.inline import cost
 from tfnb.codegen.fusion.nest import Loop, Nest, make_nest
 from tfnb.codegen.fusion.pieces import Region
 from tfnb.codegen.fusion.segments import Segment, split_segments
-from tfnb.codegen.fusion.values import Value
 from tfnb.codegen.opencl_c.clexpr import INNER, Printer
 from tfnb.codegen.opencl_c.ctypes import vector_lanes
 from tfnb.codegen.opencl_c.emission import Generated, Geometry, assemble, geometry
@@ -29,8 +27,8 @@ from tfnb.codegen.schedules.body import (
     kernel_for,
     row_variables,
     split_loops,
+    touched,
 )
-from tfnb.ir.scalar import walk
 from tfnb.sizes import largest, plain, same, smallest, typical
 
 __all__ = ["biggest", "emit_pointwise", "nest_of", "stores_of"]
@@ -70,7 +68,7 @@ def emit_pointwise(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Gene
     size = extent(nest.loops)
     work = size * max(1, sum(cost(e) for _, e in stores) // 4)
     shape = geometry(facts, -(-size // lanes), work)
-    touched_bytes = _touched(stores, size)
+    touched_bytes = touched([e for _, e in stores], {v for v, _ in stores}, size)
     if not nest.loops:
         return replace(_emit_scalar(kernel, nest, stores), touched=touched_bytes)
     levels: dict[object, int] = {n.name: 1 for n in outer}
@@ -79,18 +77,6 @@ def emit_pointwise(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Gene
     is_flat = not outer and len(segments) == 1
     loop = _flat(body, inner, stores) if is_flat else _rows(body, outer, inner, shape.items, segments)
     return replace(assemble(kernel, [*body.top, loop], shape, body.aligned(stores)), touched=touched_bytes)
-
-
-def _touched(stores: list[Stored], size: int) -> dict[Value, int]:
-    """Returns the most bytes that `size` iterations can read of larger arrays, as rows of a table by their numbers."""
-    loads = Counter(x.value for x in walk(*[e for _, e in stores]) if x.op == "load")
-    nbytes = {v: n * size * v.info.dtype.size for v, n in loads.items()}
-    written_values = {v for v, _ in stores}
-    return {
-        v: smallest(n, v.info.nbytes)
-        for v, n in nbytes.items()
-        if typical(n) < typical(v.info.nbytes) and v not in written_values
-    }
 
 
 def _flat(body: Body, inner: Loop, stores: list[Stored]) -> Range:

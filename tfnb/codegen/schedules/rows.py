@@ -7,7 +7,7 @@ phase reads only results of reductions that an earlier phase has finished.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tfnb.codegen.fusion.group import Group, row_splits
 from tfnb.codegen.fusion.inline import cost
@@ -19,7 +19,7 @@ from tfnb.codegen.opencl_c.emission import Generated, Geometry, assemble, geomet
 from tfnb.codegen.opencl_c.kerneltext import KernelText
 from tfnb.codegen.opencl_c.tree import Block, Declare, For, Range, Store, vector_loop
 from tfnb.codegen.program import DeviceFacts
-from tfnb.codegen.schedules.body import Body, Stored, dtypes_of, extent, kernel_for, row_variables
+from tfnb.codegen.schedules.body import Body, Stored, dtypes_of, extent, kernel_for, row_variables, touched
 from tfnb.codegen.schedules.combine import Combine
 from tfnb.codegen.schedules.pointwise import biggest
 from tfnb.ir.scalar import Expr, walk
@@ -109,7 +109,10 @@ def emit_rows(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> li
     work = rows * extent(plan.reduced_loops) * max(1, element_cost // 4)
     shape = geometry(facts, rows * splits, work)
     if splits == 1:
-        return [_whole(plan, shape)]
+        exprs = [r.body for r in plan.reductions] + [e for _, e in plan.stores]
+        written_values = {v for v, _ in plan.stores}
+        touched_bytes = touched(exprs, written_values, rows * extent(plan.reduced_loops))
+        return [replace(_whole(plan, shape), touched=touched_bytes)]
     return [_partial(plan, shape, splits), _combined(plan, splits, rows)]
 
 

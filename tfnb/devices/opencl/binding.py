@@ -7,6 +7,7 @@ Invariant: each binding has its own kernel objects, so no other code sets their 
 from __future__ import annotations
 
 import struct
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -66,9 +67,11 @@ Use = tuple[Callable[[int, Any], None], int]  # `set_arg` of a kernel, and the i
 _set_numbers: Callable[[cl.Kernel, tuple[int | bytes, ...]], None] = vars(cl.Kernel)["_set_arg_buf_multi"]
 
 
-def _packed(number: I32 | F32 | F64) -> bytes:
-    """Returns the bytes of a number among the arguments of a kernel."""
-    return struct.pack("i" if isinstance(number, I32) else "f" if isinstance(number, F32) else "d", number.value)
+_PACK: dict[type, Callable[[float], bytes]] = {
+    I32: struct.Struct("i").pack,
+    F32: struct.Struct("f").pack,
+    F64: struct.Struct("d").pack,
+}
 
 
 class BoundLaunch(NamedTuple):
@@ -112,7 +115,8 @@ class Binding:
         self._queue = queue
         self._inline = inline
         self._consts = consts
-        self._uses: dict[tuple[str, int], _Uses] = {}
+        self._uses: defaultdict[tuple[str, int], _Uses] = defaultdict(_Uses)
+        self._built: list[Built | None] = [None] * len(program.modules)
         self.launches: list[BoundLaunch] = []
         self.rows: list[tuple[Use, int]] = []  # arguments that point to a row of the table of random states
         self.arena_uses: list[tuple[Use, int, int]] = []
@@ -134,21 +138,25 @@ class Binding:
                     raise
 
     def _bind_launch(self, step: Launch) -> None:
-        built = self._device.library.get(self._program.modules[step.module], self._inline)
-        kernel = cl.Kernel(built.program, step.entry)
-        nbytes = 0
+        module, entry, args, (x, y, z), local, nodes, label, _ = step
+        built = self._built[module]
+        if built is None:
+            built = self._built[module] = self._device.library.get(self._program.modules[module], self._inline)
+        kernel = cl.Kernel(built.program, entry)
+        set_arg = kernel.set_arg
+        nbytes, writes = 0, False
         numbers: list[int | bytes] = []
-        for place, arg in enumerate(step.args):
+        for place, arg in enumerate(args):
             if isinstance(arg, Slot):
-                nbytes += self._bind_slot((kernel.set_arg, place), arg)
+                nbytes += self._bind_slot((set_arg, place), arg)
+                writes = writes or self._writes(arg)
             else:
-                numbers += (place, _packed(arg))
+                numbers += (place, _PACK[type(arg)](arg.value))
         _set_numbers(kernel, tuple(numbers))
-        sizes = tuple(g * n for g, n in zip(step.groups, step.local, strict=True))
-        width = max((i + 1 for i in range(3) if sizes[i] != 1), default=1)
-        writes = any(self._writes(arg) for arg in step.args)
-        launch = built, step.entry, sizes[:width], step.local[:width], step.label, step.nodes, nbytes
-        self._add(kernel, *launch, writes=writes)
+        sizes = x * local[0], y * local[1], z * local[2]
+        width = 3 if sizes[2] != 1 else 2 if sizes[1] != 1 else 1
+        call = (self._queue, kernel, sizes[:width], local[:width])
+        self.launches.append(BoundLaunch(call, built, entry, label or entry, nodes, nbytes, writes))
 
     def _bind_copy(self, step: Copy) -> None:
         if not step.nbytes:
@@ -159,44 +167,31 @@ class Binding:
         self._bind_slot((kernel.set_arg, 1), step.target)
         _set_numbers(kernel, (2, struct.pack("Q", step.nbytes // 16), 3, struct.pack("Q", step.nbytes % 16)))
         groups = min(-(-step.nbytes // _COPY_CHUNK), 8 * self._device.facts.units)
-        launch = built, "copy", (groups,), (1,), "copy", step.nodes, 2 * step.nbytes
-        self._add(kernel, *launch, writes=self._writes(step.target))
+        call = (self._queue, kernel, (groups,), (1,))
+        nbytes = 2 * step.nbytes
+        self.launches.append(BoundLaunch(call, built, "copy", "copy", step.nodes, nbytes, self._writes(step.target)))
 
-    def _add(
-        self,
-        kernel: cl.Kernel,
-        built: Built,
-        entry: str,
-        sizes: tuple[int, ...],
-        local: tuple[int, ...],
-        label: str,
-        nodes: tuple[int, ...],
-        nbytes: int,
-        writes: bool,
-    ) -> None:
-        call = (self._queue, kernel, sizes, local)
-        self.launches.append(BoundLaunch(call, built, entry, label or entry, nodes, nbytes, writes))
-
-    def _writes(self, arg: object) -> bool:
-        """Returns whether the argument is a variable that the program writes."""
-        return isinstance(arg, Slot) and arg.kind == "variable" and self._program.variables[arg.index].writes
+    def _writes(self, slot: Slot) -> bool:
+        """Returns whether the slot is a variable that the program writes."""
+        return slot.kind == "variable" and self._program.variables[slot.index].writes
 
     def _bind_slot(self, use: Use, slot: Slot) -> int:
         """Sets an argument that points to a constant, lists any other one, and returns the bytes of the slot."""
         nbytes = slot.nbytes or self._nbytes(slot)
-        if slot.kind == "const":
+        kind = slot.kind
+        if kind == "arena":
+            self.arena_uses.append((use, slot.offset, nbytes))
+        elif kind == "const":
             const = self._consts[slot.index]
             use[0](use[1], self._device.memory.part(const, slot.offset, nbytes))
-        elif slot.kind == "arena":
-            self.arena_uses.append((use, slot.offset, nbytes))
-        elif slot.kind == "rng":
+        elif kind == "none":
+            use[0](use[1], None)
+        elif kind == "rng":
             self.rows.append((use, slot.index))
+        elif slot.offset:
+            self._uses[kind, slot.index].further.append((use, slot.offset, nbytes))
         else:
-            uses = self._uses.setdefault((slot.kind, slot.index), _Uses())
-            if slot.offset:
-                uses.further.append((use, slot.offset, nbytes))
-            else:
-                uses.plain.append(use)
+            self._uses[kind, slot.index].plain.append(use)
         return nbytes
 
     def _nbytes(self, slot: Slot) -> int:
@@ -210,5 +205,5 @@ class Binding:
         return int(p.consts[slot.index].nbytes) if slot.kind == "const" else 0
 
     def _table(self, kind: str, infos: Sequence[TensorInfo]) -> list[tuple[TensorInfo, int, list[Use], list[Any]]]:
-        uses = [self._uses.get((kind, i)) or _Uses() for i in range(len(infos))]
+        uses = [self._uses[kind, i] for i in range(len(infos))]
         return [(t, capacity_of(t.nbytes), u.plain, u.further) for t, u in zip(infos, uses, strict=True)]

@@ -96,6 +96,7 @@ class OpenCLDevice:
         else:
             self.memory = BufferMemory(self, self.queue, limit)
         self.arena: DeviceTensor | None = None
+        self.arenas = 1
         self.in_flight: object = None  # memory of a run that an interrupt may have ended early
         self._last: _Ticket | None = None
         self._profiling: dict[bool, cl.CommandQueue] = {}
@@ -145,7 +146,7 @@ class OpenCLDevice:
     def close(self) -> None:
         with self.lock:
             self.settle()
-            self.arena = None
+            self._drop_arena()
             self._constants.clear()
             self.memory.trim()
 
@@ -181,7 +182,7 @@ class OpenCLDevice:
         arena = self.arena
         if arena is None or arena.info.nbytes < nbytes:
             self.settle()
-            self.arena = None
+            self._drop_arena()
             info = TensorInfo(uint8, (nbytes,))
             try:
                 self.arena = arena = self.memory.allocate(info, capacity_of(nbytes))
@@ -189,6 +190,10 @@ class OpenCLDevice:
                 e.message = f"scratch memory of {who}: {e.message}"
                 raise
         return arena
+
+    def _drop_arena(self) -> None:
+        self.arena = None
+        self.arenas += 1
 
     def constant(self, array: np.ndarray) -> DeviceTensor:
         """Returns a copy of an array that never changes. All programs that use the array share the copy."""

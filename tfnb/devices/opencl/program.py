@@ -26,7 +26,8 @@ from tfnb.ir.kernelcall import TensorInfo
 __all__ = ["OpenCLProgram", "error_of"]
 
 _OWN = capacity_of(1 << 12)  # bytes of the largest input for which an inline program keeps memory
-INLINE_BYTES = 1 << 18  # the largest number of bytes that an inline program accesses
+INLINE_BYTES = 1 << 18  # the number of bytes that a core accesses before other cores have started
+_INLINE_LAUNCHES = 16  # so many times these bytes are the most work of an inline program, for which its caller waits
 _ONE_ITEM = ((1, 1, 1), (1, 1, 1))  # the number of groups, and of work-items in each
 _MEMORY_ERRORS = (
     cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
@@ -47,7 +48,7 @@ class OpenCLProgram:
     def __init__(self, device: ProgramDevice, program: Program) -> None:
         self.program = program
         self._device = device
-        inline_queue = device.inline_queue if _is_small(program) else None
+        inline_queue = device.inline_queue if _is_small(program, device.facts.units) else None
         self.inline = inline_queue is not None
         self._queue = inline_queue or device.queue
         self._reads = SmallReads.of(program) if self.inline else None
@@ -62,7 +63,7 @@ class OpenCLProgram:
         self._rows = self._binding.rows
         self._arena_uses = self._binding.arena_uses
         self._cell_uses = self._binding.cell_uses
-        self._arena: DeviceTensor | None = None
+        self._arena = 0  # the number of the arena that is bound; a reference would keep the memory of an older one
         self._own: list[DeviceTensor | None] = [None] * len(program.inputs)  # memory for small input arrays
         self._holds_own = [False] * len(program.inputs)  # whether that memory is bound now
         self._bound_cells: list[Any] = [None] * len(program.variables)
@@ -102,7 +103,7 @@ class OpenCLProgram:
         if queue is not device.active or device.in_flight is not None:
             device.settle()  # first wait for work on another queue or of an interrupted run
             device.active = queue
-        if self._arena_uses and (self._arena is None or self._arena is not device.arena):
+        if self._arena_uses and self._arena != device.arenas:
             self._bind_arena()
         keep: list[Any] = []
         for k, (value, (info, capacity, uses_at_start, uses_at_offset)) in enumerate(
@@ -173,8 +174,13 @@ class OpenCLProgram:
         device = self._device
         new_offsets, surplus = _spread((offset for _, offset, _ in self._arena_uses), device.memory.align)
         arena = device.scratch(self.program.arena_nbytes + surplus, self.program.name)
-        self._bind_further(arena, ((use, new_offsets[offset], nbytes) for use, offset, nbytes in self._arena_uses))
-        self._arena = arena
+        parts: dict[tuple[int, int], Any] = {}
+        for (set_arg, place), offset, nbytes in self._arena_uses:
+            part = parts.get((offset, nbytes))
+            if part is None:
+                part = parts[offset, nbytes] = device.memory.part(arena, new_offsets[offset], nbytes)
+            set_arg(place, part)
+        self._arena = device.arenas
 
     def _bind_rows(self, rng: np.ndarray | None) -> DeviceTensor:
         if rng is None or len(rng) < len(self.program.random):
@@ -252,24 +258,25 @@ def _spread(offsets: Iterable[int], align: int) -> tuple[dict[int, int], int]:
     return new_offsets, shift
 
 
-def _is_small(program: Program) -> bool:
-    """Returns whether passing the work to other threads costs more than the work itself.
+def _is_small(program: Program, units: int) -> bool:
+    """Returns whether passing the work to the threads of `units` cores costs more than the work itself.
 
-    Library kernels run on the main device, because compiling them for two devices takes seconds. Exceptions are kernels
-    with a single work-item, as for small matrix products.
+    The cores save a launch all but its `units`-th part, and start late, so many small launches are no reason to wake
+    them. Library kernels of which nobody says how much work they are run on the main device, except kernels with a
+    single work-item, as for small matrix products.
     """
-    accessed_bytes = 0
-    variables: dict[int, int] = {}  # the bytes that are used of each, as a few rows of a large table
+    most = INLINE_BYTES * units / max(units - 1, 0.5)
+    total = sum(i.nbytes for i in (*program.inputs, *program.outputs))
     for step in program.steps:
-        slots = (step.source, step.target) if isinstance(step, Copy) else step.args
-        for slot in slots:
-            if isinstance(slot, Slot) and slot.kind == "variable":
-                variables[slot.index] = max(slot.nbytes, variables.get(slot.index, 0))
         if isinstance(step, Copy):
-            accessed_bytes += 2 * step.nbytes
+            nbytes = 2 * step.nbytes
+        elif step.nbytes is not None:
+            nbytes = step.nbytes
         elif program.modules[step.module].file and (step.groups, step.local) != _ONE_ITEM:
             return False
         else:
-            accessed_bytes += sum(a.nbytes for a in step.args if isinstance(a, Slot))
-    transferred_bytes = sum(i.nbytes for i in (*program.inputs, *program.outputs))
-    return accessed_bytes + transferred_bytes + sum(variables.values()) <= INLINE_BYTES
+            nbytes = sum(a.nbytes for a in step.args if isinstance(a, Slot))
+        total += nbytes
+        if nbytes > most:
+            return False
+    return total <= _INLINE_LAUNCHES * INLINE_BYTES

@@ -26,7 +26,8 @@ class ProgramDevice(Protocol):
     """An OpenCL device as its programs see it. `tfnb.devices.opencl.device.OpenCLDevice` implements it.
 
     `active` is the queue that may hold work for which nobody has waited; `in_flight` keeps the memory of a run alive
-    that an interrupt may have cut off, and is None otherwise; `arena` is the scratch memory that all programs share.
+    that an interrupt may have cut off, and is None otherwise. `arena` is the scratch memory that all programs share;
+    `arenas` is another number for each arena.
     """
 
     name: str
@@ -37,6 +38,7 @@ class ProgramDevice(Protocol):
     inline_queue: cl.CommandQueue | None
     active: cl.CommandQueue
     arena: DeviceTensor | None
+    arenas: int
     in_flight: object
 
     @property

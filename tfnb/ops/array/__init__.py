@@ -10,6 +10,7 @@ FAMILIES = (
     "identity",
     "pack",
     "placeholder",
+    "row_selection",
     "searchsorted",
     "shape_ops",
     "sort_roll_reverse",

@@ -34,7 +34,7 @@ from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.compare import GREATER_EQUAL, LESS, SELECT
 from tfnb.ops.math.reduce_sum import BROADCAST_TO
 from tfnb.sizes import integer
-from tfnb.types import ANY, INDEX, REALS, Shape, int32, unknown_shape
+from tfnb.types import ANY, INDEX, REALS, Shape, bracketed, int32, unknown_shape
 
 __all__ = [
     "API",
@@ -48,6 +48,7 @@ __all__ = [
     "gather_kept",
     "indexed_shape",
     "segment_bounds",
+    "segment_bytes",
     "segment_groups",
     "segmented_shape",
 ]
@@ -93,8 +94,9 @@ def _gather_values(c: Infer) -> Shape | None:
 def _host_gather(call: HostCall, params: np.ndarray, indices: np.ndarray, axis: int) -> np.ndarray:
     size = params.shape[axis]
     if indices.size and (indices.min() < 0 or indices.max() >= size):
-        bad = indices[(indices < 0) | (indices >= size)].reshape(-1)[0]
-        raise InvalidArgumentError(f"index {bad} is not in [0, {size})", call.op)
+        where = np.argwhere((indices < 0) | (indices >= size))[0].tolist()
+        index = bracketed(where) if where else ""
+        raise InvalidArgumentError(f"indices{index} = {indices[tuple(where)]} is not in [0, {size})", call.op)
     return np.take(params, indices, axis=axis)
 
 
@@ -239,7 +241,8 @@ def _segment_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     args = (In(0), In(1), Out(0), I32(ids.size), I32(row), I32(out.shape[0]))
     defines = (*element_defines(data.dtype), ("ID", ids.dtype.cl))
     groups = (segment_groups(site), 1, 1)
-    return (KernelCall("math/segment.cl", "segment_sum", args, groups, (1, 1, 1), defines),)
+    nbytes = segment_bytes(site)
+    return (KernelCall("math/segment.cl", "segment_sum", args, groups, (1, 1, 1), defines, nbytes=nbytes),)
 
 
 def segment_bounds(c: Infer) -> list[Bound]:
@@ -250,6 +253,12 @@ def segment_bounds(c: Infer) -> list[Bound]:
 def segment_groups(site: KernelSite) -> int:
     """Returns the number of work groups among which the segments are divided."""
     return min(max(1, site.units), site.outputs[0].shape[0])
+
+
+def segment_bytes(site: KernelSite) -> int:
+    """Returns the bytes that an unsorted segment reduction accesses."""
+    data, ids = site.inputs[:2]
+    return 3 * data.nbytes + 2 * site.outputs[0].nbytes + ids.nbytes * segment_groups(site)
 
 
 def gather_kept(values: TensorLike, ids: Any, data: Any) -> tuple[Any, Any]:

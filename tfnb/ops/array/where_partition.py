@@ -1,12 +1,13 @@
 """Ops whose output size depends on the data (white paper, Table 1, array operations).
 
-They run on the host. Invariant: the results are in the order of the input.
+The host finds what has such a size. Invariant: the results are in the order of the input.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,12 +16,18 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
-from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import CONCAT
 from tfnb.ops.array.constants import RANGE
 from tfnb.ops.array.gather import GATHER, GATHER_V2
+from tfnb.ops.array.row_selection import (
+    PARTITION_ROWS,
+    STITCH_ROWS,
+    TAKE_ROWS,
+    DynamicPartitionAttrs,
+    rows_of_parts,
+)
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SQUEEZE, reshape_like
 from tfnb.ops.math.binary import MAXIMUM
 from tfnb.ops.math.cast import cast_to
@@ -107,17 +114,6 @@ UNIQUE = OpDef(
 )
 
 
-@record
-class DynamicPartitionAttrs:
-    """`num_partitions`: the number of outputs."""
-
-    num_partitions: int
-
-    def __post_init__(self) -> None:
-        if self.num_partitions < 1:
-            raise InvalidArgumentError(f"num_partitions must be at least 1, got {self.num_partitions}")
-
-
 def _partition_shapes(c: Infer) -> tuple[Shape, ...]:
     data, partitions = c.shapes
     if data.dims is None or partitions.dims is None:
@@ -127,12 +123,40 @@ def _partition_shapes(c: Infer) -> tuple[Shape, ...]:
     return (Shape((None, *data.dims[len(partitions.dims) :])),) * c.attrs.num_partitions
 
 
-def _host_partition(call: HostCall, data: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, ...]:
-    n = call.attrs.num_partitions
-    if which.size and (which.min() < 0 or which.max() >= n):
-        raise InvalidArgumentError(f"the partitions {which.min()}..{which.max()} are not in [0, {n})", call.op)
-    rows, place = data.reshape(which.size, *data.shape[which.ndim :]), which.reshape(-1)
-    return tuple(rows.take(np.flatnonzero(place == k), axis=0) for k in range(n))
+def _host_partition(call: HostCall, data: np.ndarray, which: np.ndarray) -> list[np.ndarray]:
+    order, ends = rows_of_parts(call, which)
+    rows = data.reshape(which.size, *data.shape[which.ndim :]).take(order, axis=0)
+    begins = [0, *ends.tolist()]
+    return [rows[begin:end] for begin, end in pairwise(begins)]
+
+
+def _expand_partition(op: Operation, data: Tensor, partitions: Tensor) -> list[Any] | None:
+    """Takes the rows where they are; numbers of the host, such as the indices of a lookup, stay there."""
+    rank = partitions.shape.ndims
+    if rank is None or not _is_moved(data):
+        return None
+    rows = PARTITION_ROWS(partitions, num_partitions=op.attrs.num_partitions)
+    flat = _with_rows(data, rank)
+    return [TAKE_ROWS(flat, r) for r in rows]
+
+
+def _is_moved(data: Tensor) -> bool:
+    """Returns whether rows of this dtype are moved on their device. Integers and bools are mostly on the host."""
+    return data.dtype.is_floating and bool(data.dtype.cl)
+
+
+def _with_rows(data: Tensor, rank: int) -> Tensor:
+    """Returns `data` with one dimension, that of rows, instead of the first `rank`."""
+    if rank == 1:
+        return data
+    if rank == 0:
+        return EXPAND_DIMS(data, np.int32(0))
+    dims = data.shape.dims
+    if dims is not None and None not in dims[rank:] and 0 not in dims[rank:]:
+        return RESHAPE(data, np.asarray([-1, *dims[rank:]], np.int32))
+    shape = SHAPE(data, out_type=int32)
+    rows = RESHAPE(product(shape[:rank]), np.asarray([1], np.int32))
+    return RESHAPE(data, CONCAT(np.int32(0), [rows, shape[rank:]]))
 
 
 def _grad_partition(op: Operation, *dys: Tensor | None) -> Any:
@@ -159,9 +183,10 @@ DYNAMIC_PARTITION = OpDef(
 
     data: any dtype; its shape begins with that of partitions. partitions: int32 in [0, num_partitions). Each
     output: the rows in their order, shape (count, the rest of data's shape). Errors: a partition is out of range.
-    Runs on the host.""",
+    Its row numbers are found on the host, and rows of floats are taken on their device.""",
     infer=_partition_shapes,
     host=_host_partition,
+    expand=_expand_partition,
     grad=_grad_partition,
     dynamic=True,
     api="dynamic_partition",
@@ -194,6 +219,18 @@ def _host_stitch(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
     return out
 
 
+def _expand_stitch(op: Operation, *inputs: Tensor) -> Any:
+    """Takes the rows from the joined data where they are, see `_is_moved`."""
+    n = len(inputs) // 2
+    indices, data = inputs[:n], inputs[n:]
+    ranks = [i.shape.ndims for i in indices]
+    if not _is_moved(data[0]) or None in ranks:
+        return None
+    parts = [_with_rows(d, rank or 0) for d, rank in zip(data, ranks, strict=True)]
+    joined = parts[0] if n == 1 else CONCAT(np.int32(0), parts)
+    return TAKE_ROWS(joined, STITCH_ROWS(list(indices)))
+
+
 def _grad_stitch(op: Operation, dy: Tensor) -> Any:
     n = len(op.inputs) // 2
     return (*(None,) * n, *(GATHER(dy, i) for i in op.inputs[:n]))
@@ -207,10 +244,11 @@ DYNAMIC_STITCH = OpDef(
     doc="""Puts rows from several tensors into one: merged[indices[m][i]] = data[m][i]; a later one wins.
 
     indices: int32 tensors. data: as many tensors of one dtype; the shape of each begins with that of its indices, and
-    the rest is equal. merged: the number of rows is the largest index plus one. Errors: an index is negative. Runs on
-    the host.""",
+    the rest is equal. merged: the number of rows is the largest index plus one. Errors: an index is negative. Indices
+    are read on the host, and rows of floats are taken on their device.""",
     infer=_stitched,
     host=_host_stitch,
+    expand=_expand_stitch,
     grad=_grad_stitch,
     dynamic=True,
     api="dynamic_stitch",
@@ -254,10 +292,12 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask
     graph = graph_of((tensor, mask))
     x, m = graph.to_tensor(tensor), graph.to_tensor(mask)
     a, k = axis or 0, m.shape.ndims
-    if not k:
-        raise ShapeError(f"boolean_mask: the mask must be of known rank >= 1, got shape {m.shape}")
+    if k is None:
+        raise ShapeError("boolean_mask: the number of mask dimensions must be specified, even if some are None")
+    if k == 0:
+        raise ShapeError("boolean_mask: mask cannot be scalar")
     if x.shape.dims is not None:
-        Shape(x.shape.dims[a : a + k]).merge_with(m.shape)
+        Shape(x.shape.dims[a : a + k]).assert_is_compatible_with(m.shape)
     with graph.name_scope(name):
         flat = _flattened(x, a, k)
         rows = SQUEEZE(WHERE(RESHAPE(m, np.asarray([-1], np.int32))), squeeze_dims=(1,))
@@ -283,6 +323,8 @@ def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = bo
     `dtype` (bool by default) and the shape of lengths followed by maxlen.
     """
     t = graph_of((lengths, maxlen)).to_tensor(lengths)
+    if not hasattr(maxlen, "dtype") and np.ndim(0 if maxlen is None else maxlen):
+        raise ShapeError(f"maxlen must be scalar for sequence_mask, got {maxlen!r}")
     with t.graph.name_scope(name or "SequenceMask"):
         zero, one = t.dtype.np.type(0), t.dtype.np.type(1)
         if maxlen is None:

@@ -25,7 +25,8 @@ __all__ = ["OPS", "applied", "line_scale", "nearest_index", "size_pair", "times"
 _TABLE = 1024  # bicubic weights are tabulated at multiples of 1/1024
 _FILE = "image/resize.cl"
 _LINE_SLACK = 64  # elements after a line that vector loads may read
-METHODS = ("bilinear", "nearest", "bicubic", "area")
+_MOST_TAPS = {"bilinear": 2, "nearest": 1, "bicubic": 4}  # input pixels of an output pixel, whatever the sizes are
+METHODS = (*_MOST_TAPS, "area")
 
 
 def line_scale(n_out: int, n_in: int, align: bool) -> Any:
@@ -111,12 +112,14 @@ def weights(method: str, n_out: int, n_in: int, align: bool, half: bool) -> np.n
 def taps(method: str, n_out: int, n_in: int, align: bool, half: bool, back: bool) -> np.ndarray:
     """Returns the matrix of a method as a table of (the first column, the number of columns, their weights) per row.
 
-    With `back` it is the transposed matrix. Shape (rows, 2 + the largest count), float64. Zeros at the ends of a row
-    are left out, so the pixels that they would multiply are not read.
+    With `back` it is the transposed matrix. Shape (rows, 2 + n), float64; n is the largest count, or the largest that
+    the method can have at any sizes, so that images of all sizes have tables of one width. Zeros at the ends of a row
+    are not counted, so the pixels that they would multiply are not read.
     """
     n_targets, n_sources = (n_in, n_out) if back else (n_out, n_in)
+    most = 0 if back else _MOST_TAPS.get(method, 0)
     if not n_in or not n_out:
-        return np.zeros((n_targets, 2))
+        return np.zeros((n_targets, 2 + most))
     lines = [(i, np.asarray(w, np.float64)) for i, w in _lines(method, n_out, n_in, align, half)]
     target = np.tile(np.arange(n_out), len(lines))
     index = np.concatenate([np.clip(i, 0, n_in - 1).astype(np.int64) for i, _ in lines])
@@ -128,7 +131,7 @@ def taps(method: str, n_out: int, n_in: int, align: bool, half: bool, back: bool
     np.minimum.at(first, target, index)
     np.maximum.at(last, target, index)
     count = np.maximum(last - first + 1, 0)
-    table = np.zeros((n_targets, 2 + int(count.max())))
+    table = np.zeros((n_targets, 2 + max(most, int(count.max()))))
     table[:, 0] = np.where(count > 0, first, 0)
     table[:, 1] = count
     np.add.at(table, (target, 2 + index - first[target]), weight)
@@ -156,8 +159,10 @@ def _table(attrs: TapAttrs, sizes: Any) -> np.ndarray:
 
 
 def _infer_taps(c: Infer) -> Shape:
-    sizes = c.value(0)
-    return Shape((None, None) if sizes is None else _table(c.attrs, sizes).shape)
+    sizes, a = c.value(0), c.attrs
+    if sizes is not None:
+        return Shape(_table(a, sizes).shape)
+    return Shape((None, None if a.back or a.method not in _MOST_TAPS else 2 + _MOST_TAPS[a.method]))
 
 
 def _host_taps(call: HostCall, sizes: np.ndarray) -> np.ndarray:

@@ -8,13 +8,12 @@ shape and the device, never on timing.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from tfnb.caches import remembered
 from tfnb.errors import InternalError, ShapeError, UnimplementedError
 from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Product, Temp
-from tfnb.ir.record import record
 from tfnb.sizes import derived, same
 
 __all__ = ["matmul_calls", "matmul_product"]
@@ -57,12 +56,13 @@ SMALL_WORK, SMALL_TRANSPOSE = 1 << 18, 1 << 12
 # cores finish at different times, because of other work.
 STORE, PACK_ROWS, PACK_NEAR, PACK_FAR, DIRECT, LONE_ROW = 40.0, 3.0, 6.0, 18.0, 1.5, 3.0
 GROUP, WAKE, UNEVEN = 1000.0, 40_000.0, 0.06
+# The multiplications of float32 numbers that a core does in the time in which it accesses a byte of memory.
+PRODUCTS = 5
 # Estimated start-up cost of a sum of partial products when the cores are already active, as in training.
 SUM = 10_000.0
 
 
-@record
-class _Problem:
+class _Problem(NamedTuple):
     """C[batch, m, n] = op(A) op(B) with inner dimension k and `size` bytes an element.
 
     swapped: the op's second input is A. scattered: the parts of B are in the caches of the cores that wrote them in the
@@ -88,7 +88,7 @@ def matmul_calls(site: KernelSite, add: bool = False) -> tuple[KernelCall, ...]:
     """
     problem = _problem(site)
     if add:
-        problem = replace(problem, flags=problem.flags | ADD)
+        problem = problem._replace(flags=problem.flags | ADD)
     if problem.batch * problem.m * problem.n == 0:
         return ()
     dtype = site.inputs[0].dtype
@@ -113,7 +113,7 @@ def matmul_product(site: KernelSite) -> Product | None:
         return None
     ta, tb = bool(p.flags & 1), bool(p.flags & 2)
     tiled = ta and not tb and p.k <= DEPTH and p.n >= PRODUCT_COLUMNS and p.m * p.n >= PRODUCT_SIZE
-    small = derived(_is_small, site.units, *(getattr(p, f.name) for f in fields(p)), lower=0)
+    small = derived(_is_small, site.units, *p, lower=0)
     return Product(0, 1, p.m, p.n, p.k, ta, tb, tiled, small) if tiled or not same(small, 0) else None
 
 
@@ -179,15 +179,16 @@ def _tuned_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCal
     rows, columns, splits = _cut(p, site.units)
     sizes = (I32(p.m), I32(p.n), I32(p.k))
     defines = _defines(element)
+    work = p.batch * p.m * p.n * p.k * p.size // (4 * PRODUCTS)
     if splits == 1:
         arguments = (a, b, bias, Out(0), *sizes, I32(p.flags), I32(activation), I32(1))
-        return (KernelCall(FILE, "matmul", arguments, (rows, columns, p.batch), defines=defines),)
+        return (KernelCall(FILE, "matmul", arguments, (rows, columns, p.batch), defines=defines, nbytes=work),)
     partial = Temp("matmul_partial", p.batch * splits * p.m * p.n * p.size + 256)
     parts = (a, b, bias, partial, *sizes, I32(p.flags & 3), I32(0), I32(splits))
     add = (partial, bias, Out(0), *sizes[:2], I32(p.flags), I32(activation), I32(splits))
     return (
-        KernelCall(FILE, "matmul", parts, (rows, columns, p.batch * splits), defines=defines),
-        KernelCall(FILE, "matmul_sum", add, (min(p.m, site.units), p.batch, 1), defines=defines),
+        KernelCall(FILE, "matmul", parts, (rows, columns, p.batch * splits), defines=defines, nbytes=work),
+        KernelCall(FILE, "matmul_sum", add, (min(p.m, site.units), p.batch, 1), defines=defines, nbytes=partial.nbytes),
     )
 
 
@@ -202,37 +203,44 @@ def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
     elif p.scattered and p.batch == 1 and p.k * p.n * p.size <= NEAR_BYTES:
         depths += [units] if p.k >= DEPTH * units > DEPTH else []
     uneven = UNEVEN if units > 1 else 0.0
-    best = (float("inf"), (1, 1, 1))
+    least, best = float("inf"), (1, 1, 1)
     for splits in depths:
         start = SUM if p.scattered else WAKE
         add = p.batch * p.m * p.n * (splits + 1.0) / units + start if splits > 1 else 0.0
+        depth = -(-p.k // splits)
         for rows in range(1, min(p.m, group_limit // splits) + 1):
+            cycles_of = _group_cycles(p, -(-p.m // rows), depth)
             for columns in range(1, min(panels, group_limit // (rows * splits)) + 1):
-                cycles = _group_cycles(p, -(-p.m // rows), -(-panels // columns), -(-p.k // splits))
-                groups = rows * columns * splits * p.batch
-                total = _makespan(groups, cycles, units) + uneven * cycles + add
-                best = min(best, (total, (rows, columns, splits)))
-    return best[1]
+                cycles = cycles_of(-(-panels // columns))
+                total = _makespan(rows * columns * splits * p.batch, cycles, units) + uneven * cycles + add
+                if total < least or (total == least and (rows, columns, splits) < best):
+                    least, best = total, (rows, columns, splits)
+    return best
 
 
-def _group_cycles(p: _Problem, rows: int, panels: int, depth: int) -> float:
-    """The estimated time of one group for `rows` rows of C, `panels` tiles of columns and `depth` steps.
+def _group_cycles(p: _Problem, rows: int, depth: int) -> Callable[[int], float]:
+    """Returns a function from tiles of columns (panels) to the estimated time of a group.
 
-    A tile of fewer than four rows takes as long as one of four, because of the latency of multiply-add.
+    The group computes `rows` rows of C in `depth` steps. A tile of fewer than four rows takes as long as one of four,
+    because of the latency of multiply-add.
     """
-    steps = panels * depth
     if p.m == 1:
-        return steps * LONE_ROW + GROUP
+        return lambda panels: panels * depth * LONE_ROW + GROUP
     heights = -(-rows // TILE_ROWS)
-    tiles = steps * max(4.0 * heights, rows) + panels * heights * max(1, -(-depth // DEPTH)) * STORE
-    is_near = steps * TILE_BYTES <= NEAR_BYTES and not p.scattered
+    step_cycles, stored = max(4.0 * heights, rows), max(1, -(-depth // DEPTH))
     direct_rows = DIRECT_ROWS * (4 if p.n * p.size % TILE_BYTES == 0 else 1)
-    if is_near and rows <= direct_rows and not p.flags & 2:
-        read_cycles = DIRECT
-    else:
-        read_cycles = PACK_NEAR if is_near else PACK_FAR
-    blocks = -(-panels * TILE_BYTES // (COLUMNS * p.size))
-    return tiles + steps * read_cycles + depth * heights * PACK_ROWS * blocks + GROUP
+    near_cycles = DIRECT if rows <= direct_rows and not p.flags & 2 else PACK_NEAR
+    packed, block_bytes = depth * heights * PACK_ROWS, COLUMNS * p.size
+    near_steps = 0 if p.scattered else NEAR_BYTES // TILE_BYTES
+
+    def cycles(panels: int) -> float:
+        steps = panels * depth
+        tiles = steps * step_cycles + panels * heights * stored * STORE
+        read_cycles = near_cycles if steps <= near_steps else PACK_FAR
+        blocks = -(-panels * TILE_BYTES // block_bytes)
+        return tiles + steps * read_cycles + packed * blocks + GROUP
+
+    return cycles
 
 
 def _makespan(groups: int, one: float, units: int) -> float:
@@ -240,11 +248,13 @@ def _makespan(groups: int, one: float, units: int) -> float:
     if units == 1 or groups * one <= WAKE + one:
         return groups * one
     level = (groups * one + (units - 1) * WAKE) / units
-    ends = [(level // one + i) * one for i in (0, 1)]
-    ends += [((level - WAKE) // one + i) * one + WAKE for i in (0, 1)]
-
-    def finished(end: float) -> int:
-        late = int((end - WAKE) / one + 1e-9) if end > WAKE else 0
-        return int(end / one + 1e-9) + (units - 1) * late
-
-    return min((end for end in ends if finished(end) >= groups), default=level + one)
+    least = float("inf")
+    for late, first in ((0.0, level // one), (WAKE, (level - WAKE) // one)):
+        for end in (first * one + late, (first + 1) * one + late):
+            in_time = int(end / one + 1e-9)
+            if end > WAKE:
+                in_time += (units - 1) * int((end - WAKE) / one + 1e-9)
+            if in_time >= groups:
+                least = min(least, end)
+                break
+    return level + one if least == float("inf") else least

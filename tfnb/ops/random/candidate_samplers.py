@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.caches import remembered
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
@@ -32,6 +33,9 @@ __all__ = [
     "sampler_function",
     "sampler_kernel",
 ]
+
+_CALLS = 16  # so many calls of a sampler draw their numbers together
+_MOST_TOGETHER = 1 << 11  # numbers of a call, if it draws them together with others
 
 Draw = Callable[[np.ndarray], np.ndarray]  # numbers in [0, 1) -> classes
 Chance = Callable[[np.ndarray], np.ndarray]  # classes -> their probabilities
@@ -120,7 +124,25 @@ def _weights_in(file: str) -> list[float]:
 
 def _numbers(key: np.ndarray, first: int, n: int) -> np.ndarray:
     """Numbers first, first + 1, ... of the random stream of a call, in [0, 1)."""
-    words = philox_4x32(key[0], key[1], np.arange(first, first + n, dtype=np.uint32), key[2])
+    if first or n > _MOST_TOGETHER:
+        return _stream(key[0], key[1], key[2], first, n)
+    number = int(key[2])
+    together = _calls_together(int(key[0]), int(key[1]), number // _CALLS * _CALLS, n)
+    return together[number % _CALLS]
+
+
+@remembered("random numbers of candidate samplers", 16)
+def _calls_together(key0: int, key1: int, number: int, n: int) -> np.ndarray:
+    """The first `n` numbers of the streams of `_CALLS` calls from `number` on.
+
+    For so few numbers the calls of NumPy take longer than their work, so steps that follow each other share them.
+    """
+    numbers = number + np.arange(_CALLS, dtype=np.uint64)  # the number of a call has 32 bits
+    return _stream(np.uint32(key0), np.uint32(key1), numbers.astype(np.uint32)[:, None], 0, n)
+
+
+def _stream(key0: np.ndarray, key1: np.ndarray, number: np.ndarray, first: int, n: int) -> np.ndarray:
+    words = philox_4x32(key0, key1, np.arange(first, first + n, dtype=np.uint32), number)
     return np.asarray(((words[0] >> 5) * 67108864.0 + (words[1] >> 6)) * 2.0**-53)
 
 
@@ -130,14 +152,10 @@ def _distinct(draw: Draw, key: np.ndarray, wanted: int) -> tuple[np.ndarray, int
     block = 2 * wanted
     while candidates.size < 1 << 28:
         candidates = np.concatenate([candidates, draw(_numbers(key, candidates.size, block))])
-        order = np.argsort(candidates, kind="stable")  # of equal classes, the one drawn first comes first
-        ascending = candidates[order]
-        is_first = np.empty(order.size, bool)
-        is_first[:1] = True
-        np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
-        first = np.sort(order[is_first])
-        if first.size >= wanted:
-            return candidates[first[:wanted]], int(first[wanted - 1]) + 1
+        classes = candidates.tolist()
+        different = list(dict.fromkeys(classes))  # in the order in which they are drawn first
+        if len(different) >= wanted:
+            return np.array(different[:wanted]), classes.index(different[wanted - 1]) + 1
         block = candidates.size
     raise InvalidArgumentError(f"fewer than {wanted} different classes have a chance to be drawn")
 
@@ -220,9 +238,14 @@ FIXED_UNIGRAM_CANDIDATE_SAMPLER = _sampler(
 
 
 def _hits(call: HostCall, true_classes: np.ndarray, sampled: np.ndarray) -> tuple[np.ndarray, ...]:
-    last = {int(c): i for i, c in enumerate(sampled)}
-    hits = [(i, last[c]) for i, row in enumerate(true_classes.tolist()) for c in row if c in last]
-    example, place = np.array(hits, np.int64).reshape(-1, 2).T
+    order = np.argsort(sampled, kind="stable")  # of equal classes, the one sampled last comes last
+    flat = true_classes.reshape(-1)
+    nearest = np.searchsorted(sampled, flat, side="right", sorter=order) - 1
+    if sampled.size:
+        hits = np.flatnonzero((sampled[order][nearest] == flat) & (nearest >= 0))
+    else:
+        hits = np.zeros(0, np.int64)
+    example, place = hits // max(1, true_classes.shape[1]), order[nearest[hits]]
     lowest = np.full(example.shape, np.finfo(np.float32).min, np.float32)
     return example.astype(np.int32), place.astype(np.int64), lowest
 

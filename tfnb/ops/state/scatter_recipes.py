@@ -6,8 +6,10 @@ repeated indices never race.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tfnb.errors import UnimplementedError
-from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, TensorInfo
+from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Temp, TensorInfo
 from tfnb.ops.kernel_dtypes import signed_defines
 from tfnb.types import float32, float64
 
@@ -40,7 +42,9 @@ def _launch(
     types = {"T": site.inputs[0].dtype.cl, "INDEX": kind}
     memory = [numbered[0] if numbered is not None and p == indices else In(p) for p in pointers]
     args = (*memory, I32(rows), I32(width), I32(count))
-    return (KernelCall(file, entry, args, (groups, 1, 1), defines=tuple((types | defines).items())),)
+    with_rows = sum(p != indices and site.inputs[p].size > 1 for p in pointers)  # not hyperparameters
+    accessed = (with_rows * width * site.inputs[0].dtype.size + 8) * count
+    return (KernelCall(file, entry, args, (groups, 1, 1), defines=tuple((types | defines).items()), nbytes=accessed),)
 
 
 def scatter_calls(
@@ -61,8 +65,13 @@ def scatter_calls(
     return _launch(site, "state/scatter.cl", entry, [0, 1, 2], 1, types, numbered)
 
 
-def sparse_apply_calls(site: KernelSite, entry: str, grad: int, indices: int) -> tuple[KernelCall, ...]:
-    """Returns one launch of `entry`: references and hyperparameters in the op's order, then gradient and indices."""
+def sparse_apply_calls(
+    site: KernelSite, entry: str, grad: int, indices: int, summed: bool = False
+) -> tuple[KernelCall, ...]:
+    """Returns one launch of `entry`: references and hyperparameters in the op's order, then gradient and indices.
+
+    If the gradients of equal rows are to be `summed`, another launch before it links equal indices.
+    """
     dtype = site.inputs[0].dtype
     if dtype not in (float32, float64):
         raise UnimplementedError(f"{site.op} has no OpenCL kernel for {dtype.name}, only float32 and float64")
@@ -71,4 +80,16 @@ def sparse_apply_calls(site: KernelSite, entry: str, grad: int, indices: int) ->
         "NESTEROV": str(int(getattr(site.attrs, "use_nesterov", False))),
         "UPDATE_SLOTS": str(int(getattr(site.attrs, "update_slots", True))),
     }
-    return _launch(site, "training/sparse_apply.cl", entry, [*first, grad, indices], indices, defines)
+    file = "training/sparse_apply.cl"
+    calls = _launch(site, file, entry, [*first, grad, indices], indices, defines | {"SUMMED": str(int(summed))})
+    if not summed or not calls:
+        return calls
+    count = site.inputs[indices].size
+    bits = count.bit_length() + 1
+    links = (Temp("next", 4 * count), Temp("last", 4 * count))
+    args = (In(indices), *links, Temp("table", 4 << bits), I32(count), I32(bits))
+    (call,) = calls
+    return (
+        KernelCall(file, "link_rows", args, defines=call.defines, nbytes=32 * count),
+        replace(call, args=(*call.args[:-3], *links, *call.args[-3:])),
+    )

@@ -7,6 +7,7 @@ all other rows of the variable and of its slots keep their values.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.scalar import arg
 from tfnb.ir.scalar.host import evaluate
 from tfnb.ir.shapes import merged
+from tfnb.ops.array.where_partition import distinct
 from tfnb.ops.state.scatter import check_indices, rows_shape
 from tfnb.ops.state.scatter_recipes import sparse_apply_calls
 from tfnb.ops.state.variables import LockAttrs
@@ -35,6 +37,7 @@ __all__ = [
     "SPARSE_APPLY_PROXIMAL_ADAGRAD",
     "SPARSE_APPLY_PROXIMAL_GRADIENT_DESCENT",
     "SPARSE_APPLY_RMS_PROP",
+    "SUMMED_ROWS",
 ]
 
 
@@ -108,6 +111,33 @@ def _sparse(
     )
 
 
+def _host_summed(call: HostCall, *inputs: np.ndarray, op: OpDef, grad: int, indices: int) -> Any:
+    values, at = inputs[grad], inputs[indices]
+    first, place = distinct(at)
+    sums = np.zeros((first.size, *values.shape[1:]), values.dtype)
+    np.add.at(sums, place, values)
+    arrays = list(inputs)
+    arrays[grad], arrays[indices] = sums, at[first]
+    assert op.host is not None
+    return op.host(call, *arrays)
+
+
+def _summed(op: OpDef) -> OpDef:
+    """Returns the op that updates each row once, with the sum of all its gradients."""
+    names = [a.name for a in op.input_args]
+    grad, indices = names.index("grad"), names.index("indices")
+    assert isinstance(op.opencl, partial)
+    return replace(
+        op,
+        name=f"{op.name}Summed",
+        doc=op.doc.replace("a row that occurs twice is updated twice", "the gradients of a row that occurs twice are")
+        .replace("are. grad", "are summed first, in their order. grad")
+        .strip(),
+        host=partial(_host_summed, op=op, grad=grad, indices=indices),
+        opencl=partial(op.opencl, summed=True),
+    )
+
+
 SPARSE_APPLY_MOMENTUM = _sparse(
     "SparseApplyMomentum",
     "accum",
@@ -175,7 +205,7 @@ SPARSE_APPLY_PROXIMAL_ADAGRAD = _sparse(
     "ApplyProximalAdagrad",
 )
 
-OPS: tuple[OpDef, ...] = (
+_OPS = (
     SPARSE_APPLY_MOMENTUM,
     SPARSE_APPLY_ADAGRAD,
     SPARSE_APPLY_ADADELTA,
@@ -185,4 +215,7 @@ OPS: tuple[OpDef, ...] = (
     SPARSE_APPLY_PROXIMAL_GRADIENT_DESCENT,
     SPARSE_APPLY_PROXIMAL_ADAGRAD,
 )
+SUMMED_ROWS = {op: _summed(op) for op in _OPS}
+
+OPS: tuple[OpDef, ...] = (*_OPS, *SUMMED_ROWS.values())
 API: dict[str, Any] = {}
