@@ -5,6 +5,7 @@ FAMILIES = (
     "scatter_nd",
     "slice_assign",
     "stacks",
+    "tables",
     "tensor_array",
     "tensor_list",
     "variables",

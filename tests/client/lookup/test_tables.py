@@ -1,0 +1,111 @@
+"""Lookup tables: static and mutable ones, files, buckets, and tables in data sets. Numbers are TensorFlow 1.15.5's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+
+lookup = tf.contrib.lookup
+WORDS = ["emerson", "lake", "palmer"]
+
+
+@pytest.fixture
+def sess():
+    with tf.Graph().as_default(), tf.Session() as session:
+        yield session
+
+
+@pytest.fixture
+def vocabulary(tmp_path):
+    path = tmp_path / "words.txt"
+    path.write_text("\n".join(WORDS) + "\n")
+    return str(path)
+
+
+def test_words_to_numbers_and_back(sess, vocabulary):
+    tables = [
+        lookup.index_table_from_file(vocabulary, num_oov_buckets=2),
+        lookup.index_table_from_tensor(WORDS, num_oov_buckets=2),
+        lookup.index_table_from_tensor(WORDS, num_oov_buckets=2, hasher_spec=lookup.StrongHashSpec([1, 2])),
+        lookup.index_table_from_file(vocabulary, vocab_size=2, default_value=7),
+    ]
+    back = [
+        lookup.index_to_string_table_from_file(vocabulary),
+        lookup.index_to_string_table_from_tensor(WORDS, default_value="?"),
+    ]
+    words = tf.constant([["lake", "palmer"], ["and", "with"]])
+    numbers = [t.lookup(words) for t in tables]
+    assert numbers[0].shape.as_list() == [2, 2] and numbers[0].dtype is tf.int64
+    with pytest.raises(tf.errors.FailedPreconditionError, match="Table not initialized"):
+        sess.run(numbers[3])
+    sess.run(tf.tables_initializer())
+    sess.run(tf.tables_initializer())  # the same entries once more
+    fast, same, strong, short = sess.run(numbers)
+    np.testing.assert_array_equal(fast, [[1, 2], [4, 4]])
+    np.testing.assert_array_equal(same, fast)
+    np.testing.assert_array_equal(strong, [[1, 2], [4, 3]])
+    np.testing.assert_array_equal(short, [[1, 7], [7, 7]])
+    assert sess.run([t.size() for t in tables]) == [5, 5, 5, 2]
+    assert [list(v) for v in sess.run([t.lookup(tf.constant([2, 9], tf.int64)) for t in back])] == [
+        [b"palmer", b"UNK"],
+        [b"palmer", b"?"],
+    ]
+
+
+def test_integers_columns_and_sparse_keys(sess, tmp_path):
+    path = tmp_path / "prices"
+    path.write_bytes(b"ham,2.5,7\r\neggs,1.5,8\r\n")
+    init = tf.lookup.TextFileInitializer(str(path), tf.string, 0, tf.float32, 1, delimiter=",")
+    prices = tf.lookup.StaticHashTable(init, 0.0)
+    numbers = lookup.index_table_from_tensor(np.int64([10, 20]), num_oov_buckets=1, dtype=tf.int64)
+    sparse = tf.SparseTensor([[0, 1], [2, 0]], ["eggs", "spam"], [3, 2])
+    sess.run(tf.tables_initializer())
+    value = sess.run(prices.lookup(sparse))
+    assert list(value.values) == [1.5, 0.0] and list(value.dense_shape) == [3, 2]
+    assert list(sess.run(numbers.lookup(tf.constant([20, 10, 33], tf.int64)))) == [1, 0, 2]
+    keys, values = sess.run(prices.export())
+    assert dict(zip(keys, values, strict=True)) == {b"ham": 2.5, b"eggs": 1.5}
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid number of columns"):
+        sess.run(tf.lookup.StaticHashTable(lookup.TextFileInitializer(str(path), tf.string, 0, tf.int64, 3), 0).init)
+
+
+def test_different_values_for_a_key(sess):
+    table = lookup.HashTable(lookup.KeyValueTensorInitializer(["a", "a"], [1, 2]), -1)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="different value for same key"):
+        sess.run(table.init)
+    first = lookup.HashTable(lookup.KeyValueTensorInitializer(["a"], [1]), -1, shared_name="t")
+    other = lookup.HashTable(lookup.KeyValueTensorInitializer(["a"], [2]), -1, shared_name="t")
+    sess.run(first.init)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="already initialized"):
+        sess.run(other.init)
+    with pytest.raises(TypeError, match="string"):
+        first.lookup(tf.constant([1]))
+
+
+def test_mutable_tables(sess):
+    table = lookup.MutableHashTable(tf.string, tf.int64, -1)
+    rows = lookup.MutableHashTable(tf.int64, tf.float32, [0.0, 0.0])
+    dense = lookup.MutableDenseHashTable(tf.int64, tf.int64, -1, empty_key=0, deleted_key=9)
+    sess.run([table.insert(["a", "b"], [1, 2]), rows.insert([3], [[1.0, 2.0]]), dense.insert([5], [6])])
+    sess.run(table.remove(["a", "x"]))
+    assert list(sess.run(table.lookup(["a", "b"]))) == [-1, 2]
+    np.testing.assert_array_equal(sess.run(rows.lookup([[3, 4]])), [[[1, 2], [0, 0]]])
+    assert list(sess.run(dense.lookup([5, 6]))) == [6, -1]
+    assert sess.run([table.size(), rows.size(), dense.size()]) == [1, 1, 1]
+    keys, values = sess.run(rows.export())
+    assert list(keys) == [3] and values.tolist() == [[1, 2]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="empty_key"):
+        sess.run(dense.insert([0], [1]))
+
+
+def test_in_a_data_set_and_a_monitored_session(vocabulary):
+    with tf.Graph().as_default():
+        table = lookup.index_table_from_file(vocabulary)
+        data = tf.data.Dataset.from_tensor_slices(["lake", "who", "emerson"]).map(table.lookup).batch(3)
+        iterator = data.make_initializable_iterator()
+        tf.add_to_collection(tf.GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
+        batch = iterator.get_next()
+        with tf.train.MonitoredSession() as session:
+            assert list(session.run(batch)) == [1, -1, 0]
