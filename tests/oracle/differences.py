@@ -232,7 +232,7 @@ RULES: tuple[Rule, ...] = (
         "refused",
         SPARSE,
         "sparse indices outside the dense shape are an error, where TensorFlow does not look",
-        match="is not inside shape",
+        match="does not index into param",
     ),
     Rule(
         "refused",
@@ -480,7 +480,7 @@ RULES: tuple[Rule, ...] = (
         "refused",
         "SerializeSparse SerializeManySparse",
         "sparse indices are checked before they are written",
-        match="indices of shape|is not inside shape",
+        match="indices of shape|is not inside shape|does not index into param",
     ),
 )
 
@@ -514,8 +514,10 @@ NOTES: tuple[str, ...] = (
 ELSEWHERE: dict[str, str] = {
     "has no counterpart in TensorFlow": (
         "LabelTerm ResizeAreaGrad ResizeLines ResizeTaps LoopStack LoopStackPop LoopStackPush ReaderNumRecordsSkipped"
+        " GatherTree"
         " LoopProducts LoopProductsAdd LoopProductsSum"
-        " ScatterRows WindowSum"
+        " PartitionRows ScatterRows StitchRows TakeRows WindowSum "
+        + " ".join(n for n in CATALOG if n.startswith("SparseApply") and n.endswith("Summed"))
     ),
     "makes random numbers: distributions and seeds are tested in tests/ops/random/test_random.py and test_candidate_samplers.py": (
         "AllCandidateSampler FixedUnigramCandidateSampler LearnedUnigramCandidateSampler LogUniformCandidateSampler"
@@ -524,7 +526,7 @@ ELSEWHERE: dict[str, str] = {
         " SampleDistortedBoundingBoxV2 ThreadUnsafeUnigramCandidateSampler TruncatedNormal UniformCandidateSampler"
     ),
     "updates a variable: compared step by step in tests/oracle/train/test_optimizers.py and test_training.py": (
-        " ".join(n for n in CATALOG if n.startswith(("Apply", "SparseApply")))
+        " ".join(n for n in CATALOG if n.startswith(("Apply", "SparseApply")) and not n.endswith("Summed"))
         + " Assign AssignAdd AssignSub CountUpTo IsVariableInitialized ScatterAdd ScatterDiv ScatterMax ScatterMin"
         " ScatterMul ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub ScatterNdUpdate ScatterSub ScatterUpdate"
         " StridedSliceAssign Variable VariableV2"
@@ -545,6 +547,7 @@ ELSEWHERE: dict[str, str] = {
                 or "Accumulator" in n
                 or "Mutex" in n
                 or "Barrier" in n
+                or "Table" in n
             )
             and n != "ReaderNumRecordsSkipped"
         )

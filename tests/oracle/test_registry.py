@@ -27,6 +27,7 @@ OURS = {
     "LoopProductsAdd": "as LoopProducts",
     "LoopProductsSum": "as LoopProducts",
     "LoopStack": "state of while_loop's gradient; TensorFlow has StackV2 on resources",
+    "GatherTree": "TensorFlow has it in contrib alone",
     "LoopStackPush": "as LoopStack",
     "LoopStackPop": "as LoopStack",
     "ReaderNumRecordsSkipped": "how many damaged records a reader left out",

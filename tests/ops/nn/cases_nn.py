@@ -244,4 +244,28 @@ _FORMS = (
     ),
 )
 
-CASES: tuple[Case, ...] = (*_ACTIVATIONS, *_SOFTMAX, *_BIAS, *_LRN, *_PYTHON, *_NORM, *_NORM_OPS, *_SAMPLERS, *_FORMS)
+_TREE = (
+    Case(
+        "GatherTree",
+        (
+            np.array([[[1, 2, 3]], [[4, 5, 6]], [[7, 8, 9]], [[-1, -1, -1]]], np.int32),
+            np.array([[[0, 0, 0]], [[0, 1, 1]], [[2, 1, 2]], [[-1, -1, -1]]], np.int32),
+            np.array([3], np.int32),
+            np.int32(10),
+        ),
+        oracle=False,
+    ),
+)
+
+CASES: tuple[Case, ...] = (
+    *_TREE,
+    *_ACTIVATIONS,
+    *_SOFTMAX,
+    *_BIAS,
+    *_LRN,
+    *_PYTHON,
+    *_NORM,
+    *_NORM_OPS,
+    *_SAMPLERS,
+    *_FORMS,
+)

@@ -8,6 +8,7 @@ FAMILIES = (
     "ctc",
     "ctc_decode",
     "fake_quant",
+    "gather_tree",
     "losses",
     "lrn",
     "quantize",

@@ -177,7 +177,8 @@ def sparse_softmax_cross_entropy_with_logits(
         x, at = _both(logits, labels, "sparse_softmax_cross_entropy_with_logits")
         if x.shape.ndims is not None and at.shape.ndims is not None and x.shape.ndims != at.shape.ndims + 1:
             raise ShapeError(
-                f"sparse_softmax_cross_entropy_with_logits: the labels must have one dimension less than the logits, "
+                f"{'Rank mismatch: ' if x.shape.ndims else 'Logits cannot be scalars: '}"
+                "sparse_softmax_cross_entropy_with_logits: the labels must have one dimension less than the logits, "
                 f"got shapes {at.shape} and {x.shape}"
             )
         if x.shape.ndims == 2 and at.shape.ndims == 1:
