@@ -47,6 +47,7 @@ INTERNAL = {
     "Layer.build(shape)": "for subclasses with variables",
     "SessionRunHook.before_run(run_context)": "for subclasses",
     "no_regularizer(_)": "a regulariser's form",
+    "Decoder.finalize(sequence_lengths)": "for subclasses",
     "BatchNormalization.__init__(option)": "renorm_clipping and renorm_momentum, which go with renorm=True, are refused there",
     "VocabularyProcessor.fit(unused_y)": "the form of scikit-learn's transformers, as in TensorFlow",
     "VocabularyProcessor.fit_transform(unused_y)": "the form of scikit-learn's transformers, as in TensorFlow",
@@ -66,6 +67,9 @@ FIELDS = {
             "SessionRunValues",
             "KernelBuildError",
             "LSTMStateTuple.h",
+            "BasicDecoderOutput",
+            "FinalBeamSearchDecoderOutput.beam_search_decoder_output",
+            "AttentionMechanism.memory_layer",
         ),
         _RESULT,
     ),
@@ -78,6 +82,10 @@ FIELDS = {
         "see docs/hints.md",
     ),
     **dict.fromkeys(("TopKAttrs.sorted", "TopKV2Attrs.sorted", "JpegAttrs.fancy_upscaling"), "see docs/hints.md"),
+    **dict.fromkeys(
+        (f"{kind}TableAttrs.use_node_name_sharing" for kind in ("", "Vector", "Dense")), "see docs/hints.md"
+    ),
+    **dict.fromkeys(("DenseTableAttrs.initial_num_buckets", "DenseTableAttrs.max_load_factor"), "see docs/hints.md"),
     **dict.fromkeys(("ConvAttrs.use_cudnn_on_gpu", "SparseMatMulAttrs"), "see docs/hints.md"),
 }
 

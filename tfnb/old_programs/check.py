@@ -20,8 +20,8 @@ from types import ModuleType
 from typing import Any
 
 from tfnb.caches import remembered
+from tfnb.client.compat.refused import advice
 from tfnb.old_programs.hook import tensorflow_of
-from tfnb.old_programs.missing import advice
 from tfnb.old_programs.names import Use, uses
 from tfnb.old_programs.runner import ProgramSyntaxError, syntax_error
 

@@ -8,41 +8,10 @@ from __future__ import annotations
 
 from types import ModuleType
 
+from tfnb.client.compat.refused import advice
 from tfnb.errors import NotFoundError
 
-__all__ = ["MissingModuleError", "MissingNameError", "advice", "missing_module", "missing_name"]
-
-# The first part of a dotted name -> what to do instead. The longest part that matches counts.
-_INSTEAD = {
-    "compat.v2": "tfnb has the graphs of 1.x; programs of TensorFlow 2 need TensorFlow",
-    "contrib.android": "phones are no target; write the graph with tf.train.write_graph",
-    "contrib.autograph": "use tf.cond and tf.while_loop",
-    "contrib.batching": "use tf.train.batch, or tf.data's batch",
-    "contrib.bigtable": "there are no cloud services; read TFRecord files with tf.data",
-    "contrib.boosted_trees": "there are no boosted trees; use tf.estimator.DNNClassifier, or a library of trees",
-    "contrib.cloud": "there are no cloud services; read TFRecord files with tf.data",
-    "contrib.cluster_resolver": "write the addresses into tf.train.ClusterSpec, or use tf.train.DaskCluster",
-    "contrib.eager": "operations are nodes of a graph; use tf.Session",
-    "contrib.gan": "write the two losses and their train ops as graph; tf.losses has the usual losses",
-    "contrib.gdr": "tensors travel between the tasks of a tf.train.DaskCluster by themselves",
-    "contrib.ignite": "there are no cloud services; read TFRecord files with tf.data",
-    "contrib.kafka": "there are no cloud services; read TFRecord files with tf.data",
-    "contrib.lite": "phones are no target; write the graph with tf.train.write_graph",
-    "contrib.mpi": "tensors travel between the tasks of a tf.train.DaskCluster by themselves",
-    "contrib.nccl": "use tf.add_n over the towers' gradients",
-    "contrib.tensor_forest": "there are no forests; use a library of trees",
-    "contrib.tensorrt": "kernels are OpenCL; leave the conversion out",
-    "contrib.tpu": "there are no TPUs; use tf.estimator.Estimator and the optimizer itself",
-    "contrib.verbs": "tensors travel between the tasks of a tf.train.DaskCluster by themselves",
-    "enable_eager_execution": "operations are nodes of a graph; use tf.Session",
-    "enable_v2_behavior": "tfnb has the graphs of 1.x; leave the call out",
-    "lite": "phones are no target; write the graph with tf.train.write_graph",
-    "python.debug": "tf.RunMetadata, tf.show_graph and tf.timeline show what a step did",
-    "python.eager": "operations are nodes of a graph; use tf.Session",
-    "python.pywrap_tensorflow": "the functions of C++ are not there; tf.train.NewCheckpointReader reads checkpoints",
-    "python.tools": "tf.graph_util has freezing and stripping; tf.train.list_variables lists checkpoints",
-    "tpu": "there are no TPUs; use tf.estimator.Estimator",
-}
+__all__ = ["MissingModuleError", "MissingNameError", "missing_module", "missing_name"]
 
 
 class MissingNameError(NotFoundError, AttributeError):
@@ -51,13 +20,6 @@ class MissingNameError(NotFoundError, AttributeError):
 
 class MissingModuleError(NotFoundError, ModuleNotFoundError):
     """tfnb does not have this module of TensorFlow."""
-
-
-def advice(path: str) -> str:
-    """Returns what to use instead of the missing name `path` ("contrib.tpu.TPUConfig"), or ""."""
-    parts = path.split(".")
-    known = (_INSTEAD.get(".".join(parts[:length])) for length in range(len(parts), 0, -1))
-    return next(filter(None, known), "")
 
 
 def missing_name(place: ModuleType, name: str, path: str) -> MissingNameError:

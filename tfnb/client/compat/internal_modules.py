@@ -34,13 +34,15 @@ VIEWS: Mapping[str, Sequence[str]] = {
     **_views("python.framework", "errors errors_impl", ("errors",)),
     **_views("python.framework", "graph_util graph_util_impl", ("graph_util",)),
     "python.framework.graph_io": ("train",),
+    "python.ops.lookup_ops": ("contrib.lookup", ""),
+    "contrib.lookup.lookup_ops": ("contrib.lookup",),
     "python.framework.test_util": ("test",),
     **_views(
         "python.ops",
         "array_ops check_ops clip_ops confusion_matrix control_flow_ops custom_gradient data_flow_ops functional_ops "
         "gen_array_ops gen_control_flow_ops gen_data_flow_ops gen_io_ops gen_linalg_ops gen_logging_ops gen_math_ops "
         "gen_parsing_ops gen_random_ops gen_sparse_ops gen_state_ops gen_string_ops gradient_checker histogram_ops "
-        "init_ops_v2 inplace_ops io_ops linalg_ops logging_ops lookup_ops manip_ops map_fn math_ops numerics "
+        "init_ops_v2 inplace_ops io_ops linalg_ops logging_ops manip_ops map_fn math_ops numerics "
         "parsing_ops partitioned_variables random_ops resource_variable_ops resources script_ops sdca_ops "
         "session_ops sort_ops sparse_ops special_math_ops state_ops string_ops template tensor_array_ops "
         "variable_scope variables",

@@ -34,6 +34,30 @@ contrib.losses contrib.slim.losses : tfnb.client.contrib.losses : sigmoid_cross_
 contrib.losses contrib.slim.losses : tfnb.client.contrib.losses : sparse_softmax_cross_entropy
 io.gfile : tfnb.client.platform.late_gfile : copy exists glob isdir listdir makedirs mkdir remove
 io.gfile : tfnb.client.platform.late_gfile : rename rmtree stat walk
+contrib.lookup : tfnb.client.lookup.tables : FastHashSpec HashTable HasherSpec IdTableWithHashBuckets
+contrib.lookup : tfnb.client.lookup.tables : InitializableLookupTableBase LookupInterface MutableDenseHashTable
+contrib.lookup : tfnb.client.lookup.tables : MutableHashTable StrongHashSpec TableInitializerBase
+contrib.lookup : tfnb.client.lookup.tables : TextFileIdTableInitializer TextFileStringTableInitializer
+contrib.lookup lookup : tfnb.client.lookup.tables : KeyValueTensorInitializer StaticHashTable StaticVocabularyTable
+contrib.lookup lookup : tfnb.client.lookup.tables : TextFileIndex TextFileInitializer
+lookup.experimental : tfnb.client.lookup.tables : DenseHashTable
+contrib.lookup : tfnb.client.lookup.vocabularies : index_table_from_file index_table_from_tensor index_to_string
+contrib.lookup : tfnb.client.lookup.vocabularies : index_to_string_table_from_file string_to_index
+contrib.lookup : tfnb.client.lookup.vocabularies : index_to_string_table_from_tensor
+contrib.lookup : tfnb.client.lookup.vocabularies : string_to_index_table_from_file=index_table_from_file
+contrib.lookup : tfnb.client.lookup.vocabularies : string_to_index_table_from_tensor=index_table_from_tensor
+tf initializers : tfnb.client.lookup.vocabularies : tables_initializer
+tf : tfnb.client.lookup.vocabularies : initialize_all_tables=tables_initializer
+contrib.seq2seq : tfnb.client.seq2seq.decoder : BasicDecoder BasicDecoderOutput Decoder dynamic_decode
+contrib.seq2seq : tfnb.client.seq2seq.helpers : CustomHelper GreedyEmbeddingHelper Helper InferenceHelper
+contrib.seq2seq : tfnb.client.seq2seq.helpers : SampleEmbeddingHelper ScheduledEmbeddingTrainingHelper
+contrib.seq2seq : tfnb.client.seq2seq.helpers : ScheduledOutputTrainingHelper TrainingHelper
+contrib.seq2seq : tfnb.client.seq2seq.attention : AttentionMechanism BahdanauAttention BahdanauMonotonicAttention
+contrib.seq2seq : tfnb.client.seq2seq.attention : LuongAttention LuongMonotonicAttention hardmax monotonic_attention
+contrib.seq2seq : tfnb.client.seq2seq.attention : safe_cumprod
+contrib.seq2seq : tfnb.client.seq2seq.attention_wrapper : AttentionWrapper AttentionWrapperState
+contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoder BeamSearchDecoderOutput
+contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoderState FinalBeamSearchDecoderOutput tile_batch
 contrib.training : tfnb.client.contrib.hparams : HParams parse_values
 """
 API: dict[str, Any] = dict(lazy_names(_TABLE))

@@ -1,14 +1,14 @@
-"""The parts of TensorFlow's API that tfnb refuses, each with the reason and what to use instead.
+"""The parts of TensorFlow's API that tfnb does not have, each with the reason and what to use instead.
 
-Invariant: a name below one of these places is never defined; using it raises `AttributeError` with the reason. The
-table of docs/api_status.md is written from this one.
+What is refused will not come; what is absent only lacks. Invariant: a name below a refused place is never defined;
+using it raises `AttributeError` with the reason. The table of docs/api_status.md is written from this one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-__all__ = ["NAMES", "PACKAGES", "reason_for"]
+__all__ = ["NAMES", "PACKAGES", "advice", "reason_for"]
 
 _TPU = "TPUs are machines of Google's cloud; the same program without TPUEstimator or rewrite runs on OpenCL devices"
 _CLOUD = "it reads from services of a cloud; copy the data to files and read these"
@@ -19,6 +19,8 @@ _FOREST = "its kernels are a library of their own; use scikit-learn's forests an
 _XLA = "every graph is compiled here already; leave the call out"
 _HARDWARE = "it needs hardware or a library of one vendor; leave it out, graphs are compiled for every OpenCL device"
 _LABELS = "axes with names are xarray's subject; pass their values to tf.constant"
+_CHANNELS = "tensors travel between the tasks of a tf.train.DaskCluster by themselves"
+_TWO = "tfnb has the graphs of 1.x; programs of TensorFlow 2 need TensorFlow"
 
 PACKAGES: Mapping[str, str] = {
     "tpu": _TPU,
@@ -65,6 +67,21 @@ NAMES: Mapping[str, str] = {
     "train.experimental.MixedPrecisionLossScaleOptimizer": _HARDWARE,
     "load_file_system_library": "it loads compiled code; register an operation of Python with tf.register_op",
 }
+# Places that lack, and that no reason forbids.
+_ABSENT: Mapping[str, str] = {
+    "compat.v2": _TWO,
+    "contrib.android": _PHONES,
+    "contrib.batching": "use tf.train.batch, or tf.data's batch",
+    "contrib.gan": "write the two losses and their train ops as graph; tf.losses has the usual losses",
+    "contrib.gdr": _CHANNELS,
+    "contrib.mpi": _CHANNELS,
+    "contrib.nccl": "use tf.add_n over the towers' gradients",
+    "contrib.verbs": _CHANNELS,
+    "python.debug": "tf.RunMetadata, tf.show_graph and tf.timeline show what a step did",
+    "python.eager": _EAGER,
+    "python.pywrap_tensorflow": "the functions of C++ are not there; tf.train.NewCheckpointReader reads checkpoints",
+    "python.tools": "tf.graph_util has freezing and stripping; tf.train.list_variables lists checkpoints",
+}
 # Words in the names of raw operations that belong to a refused part.
 _RAW_OPS: Mapping[str, str] = {
     "TPU": _TPU,
@@ -83,5 +100,15 @@ def reason_for(place: str) -> str | None:
     parts = place.split(".")
     if parts[0] == "raw_ops":
         return next((reason for word, reason in _RAW_OPS.items() if word in place), None)
-    packages = (PACKAGES.get(".".join(parts[:n])) for n in range(1, len(parts) + 1))
-    return NAMES.get(place) or next((reason for reason in packages if reason), None)
+    return NAMES.get(place) or _of_package(PACKAGES, parts)
+
+
+def advice(place: str) -> str:
+    """Returns what to use instead of the name `place` ("contrib.gan.gan_model"), refused or absent; "" if unknown."""
+    return reason_for(place) or _of_package(_ABSENT, place.split(".")) or ""
+
+
+def _of_package(table: Mapping[str, str], parts: Sequence[str]) -> str | None:
+    """Returns the reason of the innermost package of the dotted name of these `parts` that `table` has."""
+    places = (table.get(".".join(parts[:n])) for n in range(len(parts), 0, -1))
+    return next((reason for reason in places if reason), None)
