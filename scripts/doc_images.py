@@ -16,7 +16,7 @@ from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOTS, IMAGES = ROOT / "tests" / "browser" / "shots", ROOT / "docs" / "images"
-SOURCES = ("tests/browser/doc_images.py", "tests/browser/test_extension.py")
+SOURCES = ("tests/browser/doc_images.py", "tests/browser/test_extension.py", "tests/browser/test_builder.py")
 
 
 def main() -> int:

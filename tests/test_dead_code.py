@@ -19,6 +19,9 @@ MESSAGES = ROOT / "tfnb" / "notebook" / "protocol"
 # definition -> who uses it
 USED_BY_NAME = {
     "LiveView._ipython_display_": "IPython",
+    "Names.visit_AnnAssign": "ast.NodeVisitor",
+    "BuilderView.to_cell": "users of front ends without the extension",
+    "TfnbMagics.tfnb_build": "IPython, as %%tfnb_build",
     "TfnbMagics.tfnb_profile": "IPython, as %%tfnb_profile",
     "TfnbMagics.tensorflow": "IPython, as %%tensorflow",
     "_TaskPlugin.setup": "Dask, as a plugin of a worker",

@@ -45,6 +45,7 @@ _LAZY = {
     "timeline": "tfnb.notebook.traces.view",
     "show_cluster": "tfnb.notebook.cluster_view",
     "compare": "tfnb.notebook.comparison",
+    "builder": "tfnb.notebook.builder.widget",
     "show_graph": "tfnb.notebook.graph.widget",
     "show_passes": "tfnb.notebook.graph.pass_view",
     "count_parameters": "tfnb.notebook.graph.pass_view",
@@ -86,7 +87,7 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(shell: _Any) -> None:
-    """Adds the magics %tfnb, %%tfnb_profile and %%tensorflow to the `shell`, for `%load_ext tfnb`."""
+    """Adds the magics %tfnb, %%tfnb_build, %%tfnb_profile and %%tensorflow to the `shell`, for `%load_ext tfnb`."""
     _import_module("tfnb.notebook.magics").register(shell)
 
 

@@ -15,9 +15,10 @@ from tfnb.notebook.progress import Progress, progress
 if TYPE_CHECKING:
     from tfnb.notebook.charts.loss_plot import LossPlot
     from tfnb.notebook.graph.widget import show_graph
+    from tfnb.notebook.magics import register as register_magics
     from tfnb.notebook.traces.view import timeline
 
-__all__ = ["LossPlot", "Progress", "progress", "show_graph", "timeline"]
+__all__ = ["LossPlot", "Progress", "progress", "register_magics", "show_graph", "timeline"]
 
 
 def __getattr__(name: str) -> Any:
@@ -27,4 +28,6 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("tfnb.notebook.traces.view").timeline
     if name == "show_graph":
         return importlib.import_module("tfnb.notebook.graph.widget").show_graph
+    if name == "register_magics":
+        return importlib.import_module("tfnb.notebook.magics").register
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

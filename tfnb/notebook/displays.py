@@ -1,8 +1,8 @@
 """How a notebook displays graphs, operations, variables, sessions, devices, caches and recorded steps.
 
-`register` is called when tfnb is imported inside IPython; it also installs `tfnb/notebook/tracebacks.py`. IPython's own
-formatters are used, so nothing is patched and the core's classes do not know of their displays. Invariant: a display
-never fails; for an object that it cannot draw, IPython shows the `repr`.
+`register` is called when tfnb is imported inside IPython; it also installs `tfnb/notebook/tracebacks.py` and the magic
+`%%tfnb_build`. IPython's own formatters are used, so nothing is patched and the core's classes do not know of their
+displays. Invariant: a display never fails; for an object that it cannot draw, IPython shows the `repr`.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def register() -> None:
     install_tracebacks(shell)
     if in_kernel():
         set_view(WaitView)
+    shell.register_magic_function(_tfnb_build, "cell", "tfnb_build")
     html = shell.display_formatter.formatters["text/html"]
     html.for_type(GraphBuilder, lambda graph: notebook.show_graph(graph)._repr_html_())
     html.for_type_by_name("tfnb.session.session", "Session", session_html)
@@ -56,6 +57,13 @@ def register() -> None:
     html.for_type(Variable, variable_html)
     html.for_type_by_name("tfnb.session.config", "RunMetadata", steps_html)
     html.for_type_by_name("tfnb.session.recording", "Recording", steps_html)
+
+
+def _tfnb_build(line: str, cell: str) -> object:
+    """Shows the code of the cell as a diagram that can be edited: `%%tfnb_build [NAME]`."""
+    shell = get_ipython()
+    notebook.register_magics(shell)  # these include the real %%tfnb_build, whose modules are imported only now
+    return shell.run_cell_magic("tfnb_build", line, cell)
 
 
 def session_html(session: Session) -> str:

@@ -1,4 +1,6 @@
-"""`%load_ext tfnb`: magics for notebooks, `%tfnb`, `%%tfnb_profile` and `%%tensorflow`.
+"""`%load_ext tfnb`: magics for notebooks, `%tfnb`, `%%tfnb_build`, `%%tfnb_profile` and `%%tensorflow`.
+
+`%%tfnb_build` is there as soon as tfnb is imported, since its cells must show their diagrams when a notebook is run.
 
 Invariant: a magic only calls public functions, so a program can do the same.
 """
@@ -15,6 +17,7 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.display import display
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.notebook.builder.widget import BuilderView, build_cell
 from tfnb.notebook.traces.view import timeline
 from tfnb.old_programs.hook import installation
 from tfnb.session.default import get_default_session
@@ -31,7 +34,7 @@ def register(shell: InteractiveShell) -> None:
 
 @magics_class
 class TfnbMagics(Magics):
-    """The magics `%tfnb`, `%%tfnb_profile` and `%%tensorflow`."""
+    """The magics `%tfnb`, `%%tfnb_build`, `%%tfnb_profile` and `%%tensorflow`."""
 
     @line_magic
     def tfnb(self, line: str) -> Any:
@@ -43,6 +46,20 @@ class TfnbMagics(Magics):
         if view is None:
             raise UsageError("this tfnb has no viewer of event files")
         return view(path)
+
+    @cell_magic
+    def tfnb_build(self, line: str, cell: str) -> BuilderView:
+        """Shows the code of the cell as a diagram that can be edited: `%%tfnb_build [NAME]`.
+
+        The edits change the cell. With a name, that variable of the notebook is the builder.
+        """
+        name = line.strip()
+        if name and not name.isidentifier():
+            raise UsageError(f"%%tfnb_build: needed the name of a variable, got {name!r}")
+        view = build_cell(cell)
+        if name:
+            self.shell.user_ns[name] = view
+        return view
 
     @cell_magic
     def tfnb_profile(self, line: str, cell: str) -> None:

@@ -1,6 +1,7 @@
 // The JupyterLab extension: its plugins, one per file.
+import builder from "./builder";
 import commands from "./commands";
 import documents from "./documents";
 import status from "./status";
 
-export default [documents, commands, status];
+export default [documents, builder, commands, status];

@@ -225,6 +225,8 @@ export interface LossPoint {
   readonly value: number;
   readonly state: "running" | "done" | "stopped" | "failed";
   readonly message: string;
+  /** The placeholders that have no feed yet, if that is why it did not begin. */
+  readonly needs: readonly string[];
 }
 
 /** The Python of the copied nodes, for the browser's clipboard. */

@@ -224,6 +224,8 @@ class LossPoint(TypedDict):
     value: float
     state: Literal["running", "done", "stopped", "failed"]
     message: str
+    needs: list[str]
+    """The placeholders that have no feed yet, if that is why it did not begin."""
 
 
 class Clipboard(TypedDict):

@@ -1,0 +1,436 @@
+// The commands, each with its keys. The toolbar, the menu, the keyboard and the help all take them from this table.
+
+import type { Edit } from "../../protocol/builder";
+import type { LayOut } from "./arrange";
+import { layoutOf } from "./arrange";
+import type { Choice, Question } from "./chooser";
+import { withAutomatic } from "./dragging";
+import type { Point } from "./geometry";
+import { cut } from "./gestures";
+import { type Fits, search, targets } from "./palette";
+import { aligned, distributed, type Side } from "./placing";
+import type { Workspace } from "./workspace";
+
+export interface Command {
+  id: string;
+  label: string;
+  /** Keys such as "mod+z": "mod" is Ctrl, or Cmd on a Mac. Letters without "mod" act only while a node is selected. */
+  keys: readonly string[];
+  can(): boolean;
+  run(): void;
+}
+
+/** What commands ask of the view. */
+export interface Desk {
+  readonly layOut: LayOut;
+  /** Opens the chooser at a point of the drawing; null for the middle of the window. */
+  choose(question: Question, at: Point | null): void;
+  palette(fits: Fits, at: Point | null, text?: string): void;
+  openForm(): void;
+  showSide(side: "node" | "code" | "log"): void;
+  go(id: string): void;
+  copy(isCut: boolean): void;
+  paste(): void;
+  run(id: string): void;
+  train(id: string): void;
+  fullScreen(): void;
+  help(): void;
+}
+
+/** A question with one answer: the text itself. */
+export function prompt(title: string, text: string, act: (text: string) => void): Question {
+  return {
+    title,
+    text,
+    isSelected: true,
+    none: title,
+    choices: (query) => [
+      { label: query || "(empty)", hint: "Enter", detail: title, act: () => act(query.trim()) },
+    ],
+  };
+}
+
+export const FRAME_COLOURS = ["blue", "orange", "green", "purple", "grey"] as const;
+
+export function commandsOf(workspace: Workspace, desk: Desk): Command[] {
+  return [
+    ...editing(workspace, desk),
+    ...structure(workspace, desk),
+    ...running(workspace, desk),
+    ...arranging(workspace, desk),
+    ...viewing(workspace, desk),
+  ];
+}
+
+const always = (): boolean => true;
+
+function editing(workspace: Workspace, desk: Desk): Command[] {
+  const { session, selected, model } = workspace;
+  const any = (): boolean => selected.size > 0;
+  const nodes = (): string[] => model.order.filter((id) => selected.has(id));
+  const remove = (heal: boolean): void => {
+    if (workspace.selectedWire) cut(workspace, workspace.selectedWire);
+    else if (any()) session.gesture({ edit: "delete", nodes: nodes(), heal });
+  };
+  const rename = (): void => {
+    const { only } = workspace;
+    if (!only) return;
+    const act = (name: string): void => {
+      if (name && name !== only.id) session.gesture({ edit: "rename", node: only.id, name });
+    };
+    desk.choose(prompt(`New name of ${only.id}`, only.id, act), placeOf(workspace, only.id));
+  };
+  const add = (): void => desk.palette({ wire: workspace.openOutput, isLoose: true }, null);
+  return [
+    { id: "add", label: "Add an operation…", keys: ["/", "Insert"], can: always, run: add },
+    {
+      id: "undo",
+      label: "Undo",
+      keys: ["mod+z"],
+      can: () => model.canUndo,
+      run: () => session.undo("undo"),
+    },
+    {
+      id: "redo",
+      label: "Redo",
+      keys: ["shift+mod+z", "mod+y"],
+      can: () => model.canRedo,
+      run: () => session.undo("redo"),
+    },
+    {
+      id: "rename",
+      label: "Rename…",
+      keys: ["F2"],
+      can: () => workspace.only !== null,
+      run: rename,
+    },
+    {
+      id: "delete",
+      label: "Delete",
+      keys: ["Delete", "Backspace"],
+      can: () => any() || workspace.selectedWire !== null,
+      run: () => remove(false),
+    },
+    {
+      id: "dissolve",
+      label: "Delete and join the wires",
+      keys: ["shift+Delete", "shift+Backspace", "mod+Backspace"],
+      can: any,
+      run: () => remove(true),
+    },
+    { id: "cut", label: "Cut", keys: [], can: any, run: () => desk.copy(true) },
+    { id: "copy", label: "Copy as Python", keys: [], can: any, run: () => desk.copy(false) },
+    { id: "paste", label: "Paste Python", keys: [], can: always, run: () => desk.paste() },
+    {
+      id: "duplicate",
+      label: "Duplicate",
+      keys: ["mod+d"],
+      can: any,
+      run: () => session.gesture({ edit: "duplicate", nodes: nodes() }),
+    },
+    {
+      id: "all",
+      label: "Select all",
+      keys: ["mod+a"],
+      can: () => model.order.length > 0,
+      run: () => workspace.select(model.order),
+    },
+  ];
+}
+
+function placeOf(workspace: Workspace, id: string): Point | null {
+  const rect = workspace.rect(id);
+  return rect && [rect.x, rect.y + rect.height + 6];
+}
+
+function structure(workspace: Workspace, desk: Desk): Command[] {
+  const { session, selected, model } = workspace;
+  const any = (): boolean => selected.size > 0;
+  const one = (): boolean => workspace.only !== null;
+  const nodes = (): string[] => model.order.filter((id) => selected.has(id));
+  const first = (): Point | null => placeOf(workspace, nodes()[0] ?? "");
+  const group = (): void => {
+    const act = (name: string): void => {
+      if (name) session.gesture({ edit: "group", nodes: nodes(), name });
+    };
+    desk.choose(prompt("Name of the function", "block", act), first());
+  };
+  const frame = (): void => {
+    const colour = FRAME_COLOURS[model.frames.length % FRAME_COLOURS.length] ?? "blue";
+    const act = (title: string): void =>
+      session.gesture({ edit: "frame", id: "", title, colour, nodes: nodes() });
+    desk.choose(prompt("Title of the frame", "part", act), first());
+  };
+  const note = (): void => {
+    const before = nodes()[0] ?? "";
+    const act = (text: string): void => {
+      if (text) session.gesture({ edit: "note", id: "", text, before });
+    };
+    desk.choose(prompt("Text of the note", "", act), first());
+  };
+  const device = (): void => {
+    const act = (name: string): void =>
+      session.gesture({ edit: "device", nodes: nodes(), device: name });
+    desk.choose(prompt("Device, such as /gpu:0; empty for any", "/gpu:0", act), first());
+  };
+  const select = (direction: "up" | "down") => (): void => {
+    const reached = new Set(selected);
+    for (const id of selected) for (const other of model.reached(id, direction)) reached.add(other);
+    workspace.select(reached, workspace.current);
+  };
+  const connect = (): void => connectFromList(workspace, desk);
+  return [
+    { id: "connect", label: "Connect the output to…", keys: ["c"], can: one, run: connect },
+    { id: "group", label: "Group to a function…", keys: ["g", "mod+g"], can: any, run: group },
+    {
+      id: "ungroup",
+      label: "Open the group",
+      keys: ["shift+g", "shift+mod+g"],
+      can: () => workspace.only?.kind === "function" || workspace.only?.kind === "layer",
+      run: () => session.gesture({ edit: "ungroup", node: workspace.only?.id ?? "" }),
+    },
+    { id: "frame", label: "Frame around the selection…", keys: ["f"], can: any, run: frame },
+    { id: "note", label: "Add a note…", keys: ["n"], can: always, run: note },
+    { id: "device", label: "Place on a device…", keys: [], can: any, run: device },
+    {
+      id: "inputs",
+      label: "Select everything it is computed from",
+      keys: ["["],
+      can: any,
+      run: select("up"),
+    },
+    {
+      id: "outputs",
+      label: "Select everything computed from it",
+      keys: ["]"],
+      can: any,
+      run: select("down"),
+    },
+  ];
+}
+
+/** Lists the inputs for the output of the selected node; where there are several outputs, first these. */
+function connectFromList(workspace: Workspace, desk: Desk): void {
+  const { only } = workspace;
+  if (!only) return;
+  const at = placeOf(workspace, only.id);
+  const listTargets = (output: number): void =>
+    desk.choose(targets(workspace, { node: only.id, output }), at);
+  if (only.outputs.length < 2) {
+    if (only.outputs.length) listTargets(0);
+    else workspace.say(`${only.id} has no output`, true);
+    return;
+  }
+  const choices: Choice[] = only.outputs.map(({ name, dtype }, k) => ({
+    label: name,
+    hint: dtype,
+    detail: "",
+    act: () => listTargets(k),
+  }));
+  const title = `Which output of ${only.id}`;
+  desk.choose(
+    {
+      title,
+      text: "",
+      none: "no output",
+      choices: (query) => choices.filter(({ label }) => label.includes(query)),
+    },
+    at,
+  );
+}
+
+function running(workspace: Workspace, desk: Desk): Command[] {
+  const one = (): boolean => workspace.only !== null;
+  const id = (): string => workspace.only?.id ?? "";
+  const { session } = workspace;
+  const minimize = (optimizer: string) => (): void => {
+    const edit: Edit = { edit: "minimize", node: id(), optimizer, parameters: {} };
+    session.gesture(edit);
+  };
+  const isNumber = (): boolean => /^b?float/.test(workspace.only?.outputs[0]?.dtype ?? "");
+  return [
+    {
+      id: "run",
+      label: "Run to here",
+      keys: ["r", "mod+Enter"],
+      can: one,
+      run: () => desk.run(id()),
+    },
+    { id: "train", label: "Train with this…", keys: ["t"], can: one, run: () => desk.train(id()) },
+    {
+      id: "adam",
+      label: "Minimize it with Adam",
+      keys: [],
+      can: isNumber,
+      run: minimize("tf.train.AdamOptimizer"),
+    },
+    {
+      id: "descent",
+      label: "Minimize it by gradient descent",
+      keys: [],
+      can: isNumber,
+      run: minimize("tf.train.GradientDescentOptimizer"),
+    },
+  ];
+}
+
+function arranging(workspace: Workspace, desk: Desk): Command[] {
+  const { selected, model, session } = workspace;
+  const several = (): boolean => selected.size > 1;
+  const move = (corners: ReadonlyMap<string, Point>): void => {
+    for (const [id, at] of corners) model.placed.set(id, at);
+    session.gesture({ edit: "move", positions: withAutomatic(workspace, corners) });
+    workspace.changed("moves");
+  };
+  const align = (side: Side, word: string): Command => ({
+    id: `align-${side}`,
+    label: `Align ${word}`,
+    keys: [],
+    can: several,
+    run: () => move(aligned(workspace.rects(selected), side)),
+  });
+  const distribute = (axis: "x" | "y", word: string): Command => ({
+    id: `distribute-${axis}`,
+    label: `Equal gaps, ${word}`,
+    keys: [],
+    can: () => selected.size > 2,
+    run: () => move(distributed(workspace.rects(selected), axis)),
+  });
+  const nudge = (key: string, dx: number, dy: number): Command => ({
+    id: `move-${key}`,
+    label: `Move ${key.slice(5).toLowerCase()}`,
+    keys: [`alt+${key}`],
+    can: () => selected.size > 0,
+    run: () =>
+      move(new Map([...workspace.rects(selected)].map(([id, r]) => [id, [r.x + dx, r.y + dy]]))),
+  });
+  return [
+    {
+      id: "tidy",
+      label: "Tidy the selection, or everything",
+      keys: ["mod+l"],
+      can: () => model.order.length > 0,
+      run: () => void tidy(workspace, desk).then(move),
+    },
+    align("left", "left sides"),
+    align("centre", "centres"),
+    align("right", "right sides"),
+    align("top", "tops"),
+    align("middle", "middles"),
+    align("bottom", "bottoms"),
+    distribute("x", "across"),
+    distribute("y", "down"),
+    nudge("ArrowLeft", -10, 0),
+    nudge("ArrowRight", 10, 0),
+    nudge("ArrowUp", 0, -10),
+    nudge("ArrowDown", 0, 10),
+  ];
+}
+
+/** A new layout of the selected nodes, or of all; its upper left corner stays where it was. */
+async function tidy(workspace: Workspace, desk: Desk): Promise<Map<string, Point>> {
+  const { selected, model } = workspace;
+  const ids = selected.size > 1 ? model.order.filter((id) => selected.has(id)) : model.order;
+  const before = [...workspace.rects(ids).values()];
+  const corners = await layoutOf(model, ids, workspace.face, desk.layOut);
+  const least = (of: readonly number[]): number => (of.length ? Math.min(...of) : 0);
+  const dx = least(before.map((r) => r.x)) - least([...corners.values()].map(([x]) => x));
+  const dy = least(before.map((r) => r.y)) - least([...corners.values()].map(([, y]) => y));
+  return new Map([...corners].map(([id, [x, y]]) => [id, [x + dx, y + dy]]));
+}
+
+function viewing(workspace: Workspace, desk: Desk): Command[] {
+  const selection = (): void => {
+    const rect = workspace.only && workspace.rect(workspace.only.id);
+    workspace.fit(rect ?? undefined);
+  };
+  return [
+    {
+      id: "fit",
+      label: "Show everything",
+      keys: ["0", "mod+0"],
+      can: always,
+      run: () => workspace.fit(),
+    },
+    {
+      id: "closer",
+      label: "Zoom in",
+      keys: ["+", "=", "mod+="],
+      can: always,
+      run: () => workspace.zoom(1.25),
+    },
+    {
+      id: "farther",
+      label: "Zoom out",
+      keys: ["-", "mod+-"],
+      can: always,
+      run: () => workspace.zoom(0.8),
+    },
+    {
+      id: "centre",
+      label: "Show the selected node",
+      keys: ["."],
+      can: () => workspace.only !== null,
+      run: selection,
+    },
+    {
+      id: "find",
+      label: "Find a node…",
+      keys: ["mod+f"],
+      can: always,
+      run: () => desk.choose(search(workspace, desk.go), null),
+    },
+    {
+      id: "form",
+      label: "Edit its parameters",
+      keys: ["Enter"],
+      can: () => workspace.only !== null,
+      run: desk.openForm,
+    },
+    {
+      id: "code",
+      label: "Show the code",
+      keys: ["mod+e"],
+      can: always,
+      run: () => desk.showSide("code"),
+    },
+    {
+      id: "log",
+      label: "Show what was written",
+      keys: [],
+      can: always,
+      run: () => desk.showSide("log"),
+    },
+    { id: "full", label: "Full screen", keys: ["F11"], can: always, run: desk.fullScreen },
+    { id: "help", label: "Keys and gestures", keys: ["?", "F1"], can: always, run: desk.help },
+  ];
+}
+
+/** The keys of an event as commands name them: "shift+mod+z". */
+export function keysOf(event: KeyboardEvent): string {
+  const isLetter = /^[a-z]$/i.test(event.key);
+  const parts = [
+    event.shiftKey && (isLetter || event.key.length > 1) && "shift",
+    event.altKey && "alt",
+    (event.ctrlKey || event.metaKey) && "mod",
+    isLetter ? event.key.toLowerCase() : event.key,
+  ];
+  return parts.filter(Boolean).join("+");
+}
+
+/** The keys of a command as people read them. */
+export function keysText({ keys }: Command): string {
+  const [first] = keys;
+  if (!first) return "";
+  const isMac = typeof navigator !== "undefined" && navigator.platform.startsWith("Mac");
+  const words: Record<string, string> = {
+    mod: isMac ? "⌘" : "Ctrl",
+    shift: "Shift",
+    alt: "Alt",
+    Backspace: "⌫",
+  };
+  const parts = first === "+" ? ["+"] : first.split("+");
+  return parts
+    .map((part) => words[part] ?? (part.length === 1 ? part.toUpperCase() : part))
+    .join("+");
+}

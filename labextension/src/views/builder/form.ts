@@ -1,0 +1,244 @@
+// The form of the selected node: its name, problem, inputs, parameters, outputs, and value.
+
+import type { BuilderNode, InputPort, Parameter } from "../../protocol/builder";
+import { button, h } from "../dom";
+import { shapeText } from "./dtypes";
+import { duration, histogram, range, safeImage } from "./values";
+import type { Workspace } from "./workspace";
+
+export interface FormHost {
+  run(id: string): void;
+  go(id: string): void;
+  /** A command's button, by its id. */
+  command(id: string): HTMLElement;
+}
+
+let counter = 0;
+
+/** The form of the selected node; commands for several; help for none. */
+export function drawForm(workspace: Workspace, host: FormHost): HTMLElement[] {
+  const { only, selected } = workspace;
+  if (only) return nodeForm(workspace, only, host);
+  if (selected.size > 1) return severalForm(workspace, host);
+  return [
+    h("h3", {}, "Nothing is selected"),
+    h(
+      "p",
+      {},
+      "Type a letter, press / or double-click the canvas to add an operation. Drag from a port to connect it.",
+    ),
+    h("p", {}, "Select a node to edit its parameters here. Press ? for all keys and gestures."),
+  ];
+}
+
+function severalForm({ selected }: Workspace, host: FormHost): HTMLElement[] {
+  const row = (...ids: string[]): HTMLElement =>
+    h("div", { className: "buttons" }, ...ids.map((id) => host.command(id)));
+  return [
+    h("h3", {}, `${selected.size} nodes`),
+    row("group", "frame", "duplicate", "device"),
+    h("h4", {}, "Align"),
+    row("align-left", "align-centre", "align-right", "align-top", "align-middle", "align-bottom"),
+    row("distribute-x", "distribute-y", "tidy"),
+    row("dissolve", "delete"),
+  ];
+}
+
+function nodeForm(workspace: Workspace, node: BuilderNode, host: FormHost): HTMLElement[] {
+  const { session } = workspace;
+  const name = field("name", node.id, (text) => {
+    if (text && text !== node.id) session.gesture({ edit: "rename", node: node.id, name: text });
+  });
+  const parts = [
+    h("h3", { dir: "auto" }, node.kind === "code" ? "Python" : node.call),
+    h("p", { className: "place" }, `line ${node.line}`, countsText(node)),
+    ...(node.kind === "code" || node.id.startsWith("line:") ? [] : [name]),
+    ...problemOf(workspace, node),
+  ];
+  if (node.kind === "code") parts.push(h("pre", { className: "source", tabIndex: 0 }, node.source));
+  if (node.inputs.length)
+    parts.push(
+      h("h4", {}, "Inputs"),
+      ...node.inputs.map((input) => inputRow(workspace, node, input, host)),
+    );
+  if (node.parameters.length)
+    parts.push(
+      h("h4", {}, "Parameters"),
+      ...node.parameters.map((parameter) => parameterRow(workspace, node, parameter)),
+    );
+  if (node.outputs.length)
+    parts.push(
+      h("h4", {}, "Outputs"),
+      h(
+        "ul",
+        {},
+        ...node.outputs.map(({ name, dtype, shape }) =>
+          h(
+            "li",
+            {},
+            h("code", {}, name),
+            ` ${dtype ? `${dtype} ${shapeText(shape)}` : "not known"}`,
+          ),
+        ),
+      ),
+    );
+  const ids = ["run", "train", "connect", "duplicate", "dissolve", "delete"];
+  if (node.kind === "layer" || node.kind === "function") ids.splice(2, 0, "ungroup");
+  parts.push(h("div", { className: "buttons" }, ...ids.map((id) => host.command(id))));
+  parts.push(...valueRows(workspace, node));
+  return parts;
+}
+
+function countsText({ parameter_count, flops }: BuilderNode): string {
+  const parts = [
+    parameter_count && `${parameter_count.toLocaleString("en")} parameters`,
+    flops > 0 && `${short(flops)}FLOPs`,
+  ].filter(Boolean);
+  return parts.length ? ` · ${parts.join(" · ")}` : "";
+}
+
+/** 1,234,567 as "1.23 M", with a space at the end. */
+export function short(n: number): string {
+  const units = ["", "k", "M", "G", "T", "P"];
+  let [value, unit] = [n, 0];
+  while (value >= 1000 && unit < units.length - 1) [value, unit] = [value / 1000, unit + 1];
+  return `${Number(value.toPrecision(3))} ${units[unit]}`;
+}
+
+function problemOf({ session }: Workspace, { id, problem }: BuilderNode): HTMLElement[] {
+  if (!problem) return [];
+  return [
+    h(
+      "div",
+      { className: "problem" },
+      h("p", {}, `⚠ ${problem.text}`),
+      ...problem.fixes.map((fix) =>
+        button(fix.label, fix.label, () => session.gesture({ edit: "fix", node: id, id: fix.id })),
+      ),
+    ),
+  ];
+}
+
+/** A labelled field that sends its text when it is left or Enter is pressed. */
+function field(
+  label: string,
+  text: string,
+  send: (text: string) => void,
+  properties: Record<string, unknown> = {},
+): HTMLElement {
+  const input = h("input", { type: "text", value: text, spellcheck: false, ...properties });
+  input.addEventListener("change", () => send(input.value.trim()));
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") input.value = text;
+  });
+  return labelled(label, input);
+}
+
+function labelled(label: string, control: HTMLElement, title = ""): HTMLElement {
+  counter += 1;
+  control.id = `tfnb-field-${counter}`;
+  return h(
+    "div",
+    { className: "field", title },
+    h("label", { htmlFor: control.id, dir: "auto" }, label),
+    control,
+  );
+}
+
+function inputRow(
+  workspace: Workspace,
+  node: BuilderNode,
+  { name, label, wire, text, doc, is_needed }: InputPort,
+  host: FormHost,
+): HTMLElement {
+  const { session } = workspace;
+  if (wire) {
+    return h(
+      "div",
+      { className: "field", title: doc },
+      h("span", { className: "label", dir: "auto" }, label),
+      button(wire.node, `go to ${wire.node}`, () => host.go(wire.node), { className: "link" }),
+      button("✕", `disconnect ${label}`, () =>
+        session.gesture({ edit: "disconnect", node: node.id, port: name }),
+      ),
+    );
+  }
+  const send = (value: string): void => {
+    if (value !== text) session.gesture({ edit: "set", node: node.id, name, text: value });
+  };
+  const placeholder = is_needed ? "connect, or a value" : "optional";
+  return field(label, text, send, { placeholder, title: doc });
+}
+
+function parameterRow(
+  { session }: Workspace,
+  node: BuilderNode,
+  parameter: Parameter,
+): HTMLElement {
+  const { name, kind, text, choices, doc } = parameter;
+  const send = (value: string): void => {
+    if (value !== text) session.gesture({ edit: "set", node: node.id, name, text: value });
+  };
+  if (kind === "bool") {
+    const input = h("input", {
+      type: "checkbox",
+      checked: (text || parameter.default) === "True",
+      onchange: () => send(input.checked ? "True" : "False"),
+    });
+    return labelled(name, input, doc);
+  }
+  if (choices.length) {
+    const shown = text && !choices.includes(text) ? [text, ...choices] : choices;
+    const select = h(
+      "select",
+      { onchange: () => send(select.value) },
+      h("option", {
+        value: "",
+        textContent: parameter.default ? `${parameter.default} (default)` : "—",
+      }),
+      ...shown.map((value) => h("option", { value, textContent: value })),
+    );
+    select.value = text;
+    return labelled(name, select, doc);
+  }
+  if (kind === "int" || kind === "float") {
+    // Python's numbers may be expressions, which a field for numbers would not show.
+    if (!text || /^-?\d+(\.\d+)?(e-?\d+)?$/i.test(text)) {
+      const step = kind === "int" ? "1" : "any";
+      return field(name, text, send, {
+        type: "number",
+        step,
+        placeholder: parameter.default,
+        title: doc,
+      });
+    }
+  }
+  return field(name, text, send, { placeholder: parameter.default || kind, title: doc });
+}
+
+function valueRows(workspace: Workspace, node: BuilderNode): HTMLElement[] {
+  const panel = workspace.panels.get(node.id);
+  const result = panel?.result;
+  if (!result) return [];
+  if (result.error) return [h("div", { className: "problem" }, h("p", {}, result.error))];
+  return result.values.flatMap((value) => [
+    h("h4", { dir: "auto" }, `Value of ${value.name}`),
+    h(
+      "p",
+      { className: "place" },
+      `${value.dtype} ${shapeText(value.shape)} · ${duration(result)}`,
+    ),
+    h("p", { className: "place" }, range(value)),
+    ...(safeImage(value.image)
+      ? [h("img", { src: value.image, alt: `image of ${value.name}` })]
+      : []),
+    h(
+      "pre",
+      { className: "table", tabIndex: 0, ariaLabel: `value of ${value.name}`, role: "region" },
+      value.text,
+    ),
+    ...(value.histogram.length > 1
+      ? [h("div", { className: "histogram" }, histogram(value) as unknown as Node)]
+      : []),
+  ]);
+}

@@ -1,0 +1,148 @@
+// What is drawn: the nodes that the kernel has sent, their wires and positions. The order of the source is a topological
+// order of the nodes, because the source is a straight line.
+
+import type { BuilderNode, Drawing, Frame, Note, Totals, Wire } from "../../protocol/builder";
+import type { Point } from "./geometry";
+
+/** A wire to the input number `row` of the node `to`. */
+export interface Connection {
+  from: string;
+  output: number;
+  to: string;
+  row: number;
+  port: string;
+}
+
+export interface Changes {
+  added: string[];
+  removed: string[];
+  /** Nodes whose contents are new. */
+  changed: string[];
+  /** Whether the kernel has nodes that were never sent here. */
+  isIncomplete: boolean;
+}
+
+export class BuilderModel {
+  readonly nodes = new Map<string, BuilderNode>();
+  order: readonly string[] = [];
+  frames: readonly Frame[] = [];
+  notes: readonly Note[] = [];
+  totals: Totals = { parameters: 0, flops: 0, nodes: 0, problems: 0 };
+  revision = -1;
+  source = "";
+  waitsForLine = 0;
+  canUndo = false;
+  canRedo = false;
+  /** The positions that the kernel has, and those that the layout gives to the others. */
+  placed = new Map<string, Point>();
+  readonly automatic = new Map<string, Point>();
+  /** The positions during a drag. */
+  dragged: ReadonlyMap<string, Point> | null = null;
+  private lines: Connection[] | null = null;
+  private byNode: Map<string, Connection[]> | null = null;
+
+  apply(drawing: Drawing): Changes {
+    const before = new Set(this.order);
+    const known = new Set(drawing.order);
+    const added = drawing.order.filter((id) => !before.has(id));
+    const removed = this.order.filter((id) => !known.has(id));
+    this.keepPlaces(drawing, added, removed);
+    for (const id of removed) {
+      this.nodes.delete(id);
+      this.automatic.delete(id);
+    }
+    for (const node of drawing.changed) if (known.has(node.id)) this.nodes.set(node.id, node);
+    this.order = drawing.order.filter((id) => this.nodes.has(id));
+    this.frames = drawing.frames;
+    this.notes = drawing.notes;
+    this.totals = drawing.totals;
+    this.revision = drawing.revision;
+    this.waitsForLine = drawing.waits_for_line;
+    this.canUndo = drawing.can_undo;
+    this.canRedo = drawing.can_redo;
+    this.placed = new Map(
+      Object.entries(drawing.positions).map(([id, [x = 0, y = 0]]) => [id, [x, y]]),
+    );
+    this.lines = null;
+    this.byNode = null;
+    return {
+      added: added.filter((id) => this.nodes.has(id)),
+      removed,
+      changed: drawing.changed.map(({ id }) => id).filter((id) => this.nodes.has(id)),
+      isIncomplete: this.order.length < drawing.order.length,
+    };
+  }
+
+  /** A node that has only a new name keeps the place that the layout gave it. */
+  private keepPlaces(drawing: Drawing, added: string[], removed: string[]): void {
+    if (!removed.length) return;
+    const fresh = new Map(drawing.changed.map((node) => [node.id, node]));
+    const left = new Set(removed);
+    for (const id of added) {
+      const now = fresh.get(id);
+      if (!now) continue;
+      const old = [...left].find((name) => {
+        const was = this.nodes.get(name);
+        return was?.call === now.call && was.inputs.length === now.inputs.length;
+      });
+      const place = old && this.automatic.get(old);
+      if (!old || !place) continue;
+      this.automatic.set(id, place);
+      left.delete(old);
+    }
+  }
+
+  position(id: string): Point | undefined {
+    return this.dragged?.get(id) ?? this.placed.get(id) ?? this.automatic.get(id);
+  }
+
+  get connections(): readonly Connection[] {
+    this.lines ??= this.order.flatMap((to) =>
+      (this.nodes.get(to)?.inputs ?? []).flatMap(({ wire, name }, row) =>
+        wire && this.nodes.has(wire.node)
+          ? [{ from: wire.node, output: wire.output, to, row, port: name }]
+          : [],
+      ),
+    );
+    return this.lines;
+  }
+
+  /** The wires at a node, into it and out of it. */
+  connectionsAt(id: string): readonly Connection[] {
+    if (!this.byNode) {
+      this.byNode = new Map();
+      for (const c of this.connections)
+        for (const end of new Set([c.from, c.to]))
+          this.byNode.set(end, [...(this.byNode.get(end) ?? []), c]);
+    }
+    return this.byNode.get(id) ?? [];
+  }
+
+  outgoing(id: string): readonly Connection[] {
+    return this.connectionsAt(id).filter(({ from }) => from === id);
+  }
+
+  incoming(id: string): readonly Connection[] {
+    return this.connectionsAt(id).filter(({ to }) => to === id);
+  }
+
+  /** All nodes that a node is computed from, or all that are computed from it, without itself. */
+  reached(id: string, direction: "up" | "down"): Set<string> {
+    const seen = new Set<string>();
+    const next = [id];
+    for (let node = next.pop(); node !== undefined; node = next.pop()) {
+      const wires = direction === "up" ? this.incoming(node) : this.outgoing(node);
+      for (const { from, to } of wires) {
+        const other = direction === "up" ? from : to;
+        if (other === id || seen.has(other)) continue;
+        seen.add(other);
+        next.push(other);
+      }
+    }
+    return seen;
+  }
+
+  dtypeOf({ node, output }: Wire): string {
+    return this.nodes.get(node)?.outputs[output]?.dtype ?? "";
+  }
+}

@@ -1,0 +1,210 @@
+// The elements of the nodes that are near: at most 300, those in the window. While nodes are dragged only their
+// transforms change.
+
+import type { BuilderNode } from "../../protocol/builder";
+import { button, h } from "../dom";
+import { portMark } from "./dtypes";
+import { labelOf, titleOf } from "./geometry";
+import { drawPanel } from "./values";
+import { described, type Workspace } from "./workspace";
+
+const REST = 150; // milliseconds without a movement of the window
+
+export class NearLayer {
+  readonly root = h("div", { className: "nodes" });
+  private readonly elements = new Map<string, HTMLElement>();
+  private readonly stale = new Set<string>();
+  private resting: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly workspace: Workspace,
+    /** A prefix of the elements' ids, so that two views in a page have different ones. */
+    private readonly prefix: string,
+    private readonly fix: (node: string, id: string) => void,
+  ) {}
+
+  idOf(id: string): string {
+    return `${this.prefix}-${id.replace(/[^\w-]/g, "_")}`;
+  }
+
+  has(id: string): boolean {
+    return this.elements.has(id);
+  }
+
+  get size(): number {
+    return this.elements.size;
+  }
+
+  /** Draws these nodes anew when they are shown next. */
+  renew(ids: Iterable<string>): void {
+    for (const id of ids) this.stale.add(id);
+  }
+
+  /** Shows exactly these nodes. */
+  show(ids: readonly string[]): void {
+    const wanted = new Set(ids);
+    for (const [id, element] of this.elements) {
+      if (wanted.has(id)) continue;
+      element.remove();
+      this.elements.delete(id);
+    }
+    for (const id of ids) {
+      const old = this.elements.get(id);
+      if (old && !this.stale.has(id)) continue;
+      const element = this.draw(id);
+      if (!element) continue;
+      if (old) old.replaceWith(element);
+      else this.root.append(element);
+      this.elements.set(id, element);
+      this.stale.delete(id);
+      this.move(id);
+    }
+    this.transform();
+  }
+
+  transform(): void {
+    const { x, y, scale } = this.workspace.camera;
+    const transform = `translate(${x}px, ${y}px) scale(${scale})`;
+    if (this.root.style.transform === transform) return;
+    this.root.style.transform = transform;
+    // While it moves, the browser shifts one picture of all nodes; at rest it draws their texts sharp again.
+    this.root.classList.add("moving");
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => this.root.classList.remove("moving"), REST);
+  }
+
+  move(id: string): void {
+    const at = this.workspace.model.position(id);
+    const element = this.elements.get(id);
+    if (at && element) element.style.transform = `translate(${at[0]}px, ${at[1]}px)`;
+  }
+
+  moveAll(): void {
+    for (const id of this.elements.keys()) this.move(id);
+  }
+
+  /** Marks what is selected, and where the keyboard is. */
+  mark(): void {
+    const { selected, current } = this.workspace;
+    for (const [id, element] of this.elements) {
+      element.classList.toggle("selected", selected.has(id));
+      element.classList.toggle("current", id === current);
+      const label = described(this.workspace, id);
+      if (element.ariaLabel !== label) element.ariaLabel = label;
+    }
+  }
+
+  /** While a wire is dragged: fades the ports that refuse it, and lights the others. */
+  markPorts(): void {
+    const { dragging } = this.workspace;
+    this.root.classList.toggle("connecting", dragging !== null);
+    const isOutput = dragging?.from.side === "out";
+    for (const [id, element] of this.elements) {
+      for (const row of element.querySelectorAll<HTMLElement>("[data-in], [data-out]")) {
+        const port = row.dataset.in;
+        const key = `${id}\n${port ?? ""}`;
+        const isEnd = (port !== undefined) === isOutput && id !== dragging?.from.node;
+        const refused = !isEnd || (isOutput && dragging?.refusals?.has(key));
+        row.classList.toggle("refuses", dragging !== null && Boolean(refused));
+        row.classList.toggle("accepts", dragging !== null && !refused);
+      }
+    }
+  }
+
+  dispose(): void {
+    clearTimeout(this.resting);
+  }
+
+  private draw(id: string): HTMLElement | null {
+    const { workspace } = this;
+    const node = workspace.model.nodes.get(id);
+    if (!node) return null;
+    const face = workspace.face(id);
+    const panel = workspace.panels.get(id);
+    const element = h(
+      "div",
+      {
+        className: `node ${node.kind}${node.problem ? " wrong" : ""}`,
+        id: this.idOf(id),
+        role: "group",
+        "aria-roledescription": "node",
+        ariaLabel: described(workspace, id),
+        title: node.problem ? "" : node.call,
+      },
+      h(
+        "div",
+        { className: "head" },
+        h("span", { className: "title", dir: "auto", textContent: titleOf(node) }),
+        h("span", { className: "name", dir: "auto", textContent: node.id }),
+      ),
+      h("div", { className: "rows" }, ...this.rows(node, face.outputs)),
+      face.lines.length
+        ? h("pre", { className: "source", textContent: face.lines.join("\n") })
+        : null,
+      face.summary
+        ? h("div", { className: "summary", title: face.summary, textContent: face.summary })
+        : null,
+      node.problem ? this.problem(node) : null,
+      panel ? drawPanel(panel) : null,
+    );
+    element.dataset.node = id;
+    element.style.width = `${face.width}px`;
+    element.style.height = `${face.height}px`;
+    element.classList.toggle("selected", workspace.selected.has(id));
+    element.classList.toggle("current", id === workspace.current);
+    return element;
+  }
+
+  private rows(node: BuilderNode, outputs: readonly string[]): HTMLElement[] {
+    const { theme, model } = this.workspace;
+    const count = Math.max(node.inputs.length, node.outputs.length);
+    return Array.from({ length: count }, (_, k) => {
+      const row = h("div", { className: "row" });
+      const input = node.inputs[k];
+      if (input) {
+        const state = input.wire
+          ? "wired"
+          : input.text
+            ? "literal"
+            : input.is_needed
+              ? "needed"
+              : "optional";
+        const isWrong = node.problem?.port === input.name;
+        const label = h("span", {
+          className: `in ${state}${isWrong ? " wrong" : ""}`,
+          title: input.doc || input.label,
+          textContent: labelOf(input),
+        });
+        label.dataset.in = input.name;
+        label.prepend(portMark(input.wire ? model.dtypeOf(input.wire) : "", state, theme.dark));
+        row.append(label);
+      }
+      const output = node.outputs[k];
+      if (output) {
+        const title = `${output.name}: ${outputs[k]}`;
+        const label = h("span", { className: "out", title, textContent: outputs[k] ?? "" });
+        label.dataset.out = String(k);
+        label.append(portMark(output.dtype, "wired", theme.dark));
+        row.append(label);
+      }
+      return row;
+    });
+  }
+
+  private problem({ id, problem }: BuilderNode): HTMLElement {
+    return h(
+      "div",
+      { className: "problem", title: problem?.text ?? "" },
+      h("p", {}, h("span", { "aria-hidden": "true" }, "⚠ "), problem?.text ?? ""),
+      problem?.fixes.length
+        ? h(
+            "div",
+            { className: "fixes" },
+            ...problem.fixes.map((fix) =>
+              button(fix.label, fix.label, () => this.fix(id, fix.id), { tabIndex: -1 }),
+            ),
+          )
+        : null,
+    );
+  }
+}

@@ -1,0 +1,141 @@
+// What the list of the chooser offers: calls that fit, targets of a wire, nodes to go to.
+
+import type { Edit, PaletteEntry, Wire } from "../../protocol/builder";
+import type { Choice, Question } from "./chooser";
+import { type Point, portY, type Rect } from "./geometry";
+import type { Connection } from "./model";
+import { COLUMN, freePlace } from "./placing";
+import { described, type Workspace } from "./workspace";
+
+/** What a new node is connected to. */
+export interface Fits {
+  /** The output that it reads. */
+  wire?: Wire | null;
+  /** The input that reads it: a node and the name of the port. */
+  port?: readonly [string, string] | null;
+  /** The wire into which it is inserted. */
+  between?: Connection | null;
+  /** Whether calls that do not fit are offered too, unconnected. */
+  isLoose?: boolean;
+}
+
+const COUNT = 40;
+const USUAL: Point = [180, 92];
+
+/** The palette: Enter adds a call at `at`, a point of the drawing, connected to what it was asked for. */
+export function calls(workspace: Workspace, fits: Fits, at: Point | null, text = ""): Question {
+  const { session } = workspace;
+  const wire = fits.between ? outputOf(fits.between) : (fits.wire ?? null);
+  const port = fits.port ?? null;
+  const choice = (entry: PaletteEntry): Choice => ({
+    label: entry.call,
+    hint: entry.port ? `${port ? "from" : "to"} ${entry.port}` : entry.group,
+    detail: entry.doc,
+    act: () => session.gesture(addition(workspace, entry, fits, at)),
+  });
+  return {
+    title: wire || port ? "Add what fits the wire" : "Add an operation",
+    text,
+    none: "no operation matches",
+    choices: async (query) => {
+      const fitting = session.palette(query, { wire, port }, COUNT);
+      if (!fits.isLoose || !(wire || port)) return (await fitting).entries.map(choice);
+      const [some, all] = await Promise.all([fitting, session.palette(query, {}, COUNT)]);
+      const known = new Map(some.entries.map((entry) => [entry.call, entry]));
+      // Without a word nothing ranks the calls but whether they fit.
+      const order = query.trim() ? all.entries : some.entries;
+      const rest = query.trim() ? some.entries : all.entries;
+      const names = new Set(order.map(({ call }) => call));
+      return [...order, ...rest.filter(({ call }) => !names.has(call))].map((entry) =>
+        choice(known.get(entry.call) ?? { ...entry, port: "" }),
+      );
+    },
+  };
+}
+
+const outputOf = ({ from, output }: Connection): Wire => ({ node: from, output });
+
+function addition(workspace: Workspace, entry: PaletteEntry, fits: Fits, at: Point | null): Edit {
+  const { call, port } = entry;
+  const position = placeOfNew(workspace, fits, at);
+  const { between } = fits;
+  if (between) return { edit: "insert", call, node: between.to, port: between.port, position };
+  return {
+    edit: "add",
+    call,
+    wires: fits.wire && port ? [[port, fits.wire]] : [],
+    to: fits.port ? [fits.port] : [],
+    position,
+    parameters: {},
+  };
+}
+
+/** A free place at the wanted point, or right of the node that is read. */
+function placeOfNew(workspace: Workspace, fits: Fits, at: Point | null): Point {
+  const [width, height] = USUAL;
+  const source = fits.wire ? workspace.rect(fits.wire.node) : null;
+  const middle = workspace.middle();
+  let corner: Point = source
+    ? [source.x + source.width + COLUMN, source.y]
+    : [middle[0] - width / 2, middle[1] - height / 2];
+  if (at) corner = fits.port ? [at[0] - width, at[1] - portY(0)] : [at[0], at[1] - portY(0)];
+  const wanted: Rect = { x: Math.round(corner[0]), y: Math.round(corner[1]), width, height };
+  return freePlace(wanted, [...workspace.rects(workspace.model.order).values()]);
+}
+
+/** The inputs to which an output can be connected, and then those that refuse it, with their reasons. */
+export function targets(workspace: Workspace, wire: Wire): Question {
+  const { session, model } = workspace;
+  const name = model.nodes.get(wire.node)?.outputs[wire.output]?.name ?? wire.node;
+  const reply = session.targets(wire);
+  return {
+    title: `Connect ${name} to`,
+    text: "",
+    none: "no input accepts this output",
+    choices: async (query) => {
+      const { accepted, refused } = await reply;
+      const rows = [
+        ...accepted.map(([node, port]) => ({ node, port, reason: "" })),
+        ...refused.map(([node, port, reason]) => ({ node, port, reason })),
+      ];
+      return rows
+        .filter(({ node, port }) => matches(`${node} ${port}`, query))
+        .map(({ node, port, reason }) => ({
+          label: `${node} · ${port}`,
+          hint: reason ? "refused" : (model.nodes.get(node)?.title ?? ""),
+          detail: reason,
+          act: () => {
+            if (reason) workspace.say(reason, true);
+            else session.gesture({ edit: "connect", wire, node, port });
+          },
+        }));
+    },
+  };
+}
+
+/** The nodes whose name or call contains the words; Enter goes there. */
+export function search(workspace: Workspace, go: (id: string) => void): Question {
+  return {
+    title: "Find a node",
+    text: "",
+    none: "no node matches",
+    choices: (query) =>
+      workspace.model.order
+        .filter((id) => matches(`${id} ${workspace.model.nodes.get(id)?.call}`, query))
+        .slice(0, COUNT)
+        .map((id) => ({
+          label: id,
+          hint: workspace.model.nodes.get(id)?.title ?? "",
+          detail: described(workspace, id),
+          act: () => go(id),
+        })),
+  };
+}
+
+export function matches(text: string, query: string): boolean {
+  const lower = text.toLowerCase();
+  return query
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => lower.includes(word));
+}

@@ -1,0 +1,196 @@
+// Run to here and training: asks the kernel, asks the user for feeds that are missing, and keeps what to show.
+
+import type { LossPoint, OutputPort, RunResult } from "../../protocol/builder";
+import type { Choice, Question } from "./chooser";
+import type { Point } from "./geometry";
+import type { NearLayer } from "./near";
+import { kindOf, range } from "./values";
+import type { Panel, Workspace } from "./workspace";
+
+const MOST_POINTS = 5000;
+const STEPS = 100;
+
+export interface Running {
+  run(id: string): void;
+  train(id: string): void;
+  result(result: RunResult): void;
+  loss(point: LossPoint): void;
+}
+
+export function runner(
+  workspace: Workspace,
+  near: NearLayer,
+  choose: (question: Question, at: Point | null) => void,
+): Running {
+  return new Runner(workspace, near, choose);
+}
+
+class Runner implements Running {
+  private readonly feeds: Record<string, string> = {};
+  /** Starts the last training again, when its feeds have been given. */
+  private again = (): void => {};
+
+  constructor(
+    private readonly workspace: Workspace,
+    private readonly near: NearLayer,
+    private readonly choose: (question: Question, at: Point | null) => void,
+  ) {}
+
+  run(id: string): void {
+    this.set(id, { kind: "text", result: null, losses: [], isRunning: true });
+    this.workspace.say(`running ${id}`);
+    this.workspace.session.send({ type: "run", node: id, feeds: { ...this.feeds } });
+    this.workspace.changed("panels");
+  }
+
+  result(result: RunResult): void {
+    const { node, error, needs, values } = result;
+    this.set(node, { kind: kindOf(result), result, losses: [], isRunning: false });
+    const [value] = values;
+    if (needs.length) this.askFeed(needs, () => this.run(node));
+    else if (error) this.workspace.say(`${node}: ${error}`, true);
+    else if (value)
+      this.workspace.say(`${value.name} is ${value.shape.length ? range(value) : value.text}`);
+    else this.workspace.say(`${node} has run`);
+  }
+
+  /** Asks for one value after the other, then goes on. */
+  private askFeed(needs: readonly string[], done: () => void): void {
+    const [name, ...rest] = needs;
+    if (name === undefined) {
+      done();
+      return;
+    }
+    const rect = this.workspace.rect(name);
+    const take = (text: string): void => {
+      this.feeds[name] = text;
+      this.askFeed(rest, done);
+    };
+    const output = this.workspace.model.nodes.get(name)?.outputs[0];
+    const examples = output ? feedsFor(output) : [];
+    const title = `Value of ${name}, in Python`;
+    const choice = (label: string, detail: string): Choice => ({
+      label,
+      hint: "",
+      detail,
+      act: () => take(label),
+    });
+    const question: Question = {
+      title,
+      text: this.feeds[name] ?? "",
+      isSelected: true,
+      none: title,
+      choices: (query) => {
+        const text = query.trim();
+        const own =
+          text && !examples.some(([label]) => label === text) ? [choice(text, title)] : [];
+        return [...own, ...examples.map(([label, detail]) => choice(label, detail))];
+      },
+    };
+    this.choose(question, rect && [rect.x, rect.y + rect.height + 6]);
+  }
+
+  /** Asks for the loss and the number of steps, and starts; a training that runs is stopped. */
+  train(id: string): void {
+    const { session, model } = this.workspace;
+    const running = [...this.workspace.panels].find(([, panel]) => isTraining(panel));
+    if (running) {
+      session.send({ type: "stop", node: id, loss: running[0], steps: 0, feeds: {} });
+      return;
+    }
+    const above = model.reached(id, "up");
+    const losses = model.order
+      .filter((name) => above.has(name) && isScalar(model.nodes.get(name)?.outputs[0]?.shape))
+      .reverse();
+    const start = (loss: string, steps: number): void => {
+      this.again = () => start(loss, steps);
+      this.set(loss, { kind: "chart", result: null, losses: [], isRunning: true });
+      session.send({ type: "train", node: id, loss, steps, feeds: { ...this.feeds } });
+      this.workspace.say(`training with ${id} for ${steps} steps`);
+      this.workspace.changed("panels");
+    };
+    this.askSteps(id, losses, start);
+  }
+
+  private askSteps(
+    id: string,
+    losses: readonly string[],
+    start: (loss: string, steps: number) => void,
+  ): void {
+    const rect = this.workspace.rect(id);
+    const at: Point | null = rect && [rect.x, rect.y + rect.height + 6];
+    const question: Question = {
+      title: "Steps of training, and the loss to show",
+      text: String(STEPS),
+      isSelected: true,
+      none: `no scalar is computed above ${id}: choose a training operation`,
+      choices: (query) => {
+        const steps = Number.parseInt(query, 10);
+        if (!(steps > 0)) return [];
+        return losses.map((loss) => ({
+          label: `${steps} steps`,
+          hint: `loss: ${loss}`,
+          detail: "",
+          act: () => start(loss, steps),
+        }));
+      },
+    };
+    this.choose(question, at);
+  }
+
+  loss(point: LossPoint): void {
+    const { workspace } = this;
+    const old = workspace.panels.get(point.node);
+    const losses = old?.losses.length ? old.losses : [];
+    losses.push(point);
+    if (losses.length > MOST_POINTS) losses.splice(0, losses.length - MOST_POINTS);
+    this.set(point.node, {
+      kind: "chart",
+      result: null,
+      losses,
+      isRunning: point.state === "running",
+    });
+    if (point.state !== "running") {
+      const text = `training ${point.state} at step ${point.step}, loss ${point.value}`;
+      if (point.needs.length) this.askFeed(point.needs, this.again);
+      else workspace.say(point.message || text, point.state === "failed");
+    }
+  }
+
+  private set(id: string, panel: Panel): void {
+    const { workspace } = this;
+    if (!workspace.model.nodes.has(id)) return;
+    workspace.panels.set(id, panel);
+    workspace.forgetFaces([id]);
+    this.near.renew([id]);
+  }
+}
+
+/** Examples of feeds for a placeholder, with what they are. */
+function feedsFor({ dtype, shape }: OutputPort): (readonly [string, string])[] {
+  const sizes = (shape ?? []).map((n) => n ?? 1).join(", ");
+  const last = shape?.slice(1).join(" ");
+  const isFloat = dtype.includes("float");
+  const digits: Record<string, readonly [string, string]> = {
+    "28 28 1": ["digits.images(step)", "64 handwritten digits, others in each step of a training"],
+    "784": [
+      "digits.rows(step)",
+      "64 handwritten digits as rows, others in each step of a training",
+    ],
+    "10": ["digits.one_hot(step)", "which digit each image shows, as a row of ten"],
+    "": ["digits.labels(step)", "which digit each image shows"],
+  };
+  const found = shape && shape.length > 0 ? digits[last ?? "-"] : undefined;
+  const fits = found && (isFloat ? last !== "" : dtype.includes("int") && last === "");
+  const plain: (readonly [string, string])[] = sizes
+    ? [
+        [`np.zeros([${sizes}])`, "zeros"],
+        [`np.random.rand(${sizes})`, "random numbers from 0 to 1"],
+      ]
+    : [[isFloat ? "0.5" : dtype === "bool" ? "True" : "1", "a number"]];
+  return fits ? [found, ...plain] : plain;
+}
+
+const isTraining = ({ losses }: Panel): boolean => losses[losses.length - 1]?.state === "running";
+const isScalar = (shape: readonly (number | null)[] | null | undefined): boolean =>
+  shape?.length === 0;

@@ -1,0 +1,160 @@
+// The pane at the right: the form of the node, the code, and the log of what gestures have written.
+
+import { button, h } from "../dom";
+import { drawForm, type FormHost } from "./form";
+import type { Workspace } from "./workspace";
+
+export type Tab = "node" | "code" | "log";
+const TABS: readonly (readonly [Tab, string])[] = [
+  ["node", "Node"],
+  ["code", "Code"],
+  ["log", "Log"],
+];
+const WAIT = 500; // milliseconds after the last key until the code is sent
+const MOST_LINES = 500;
+
+export class Side {
+  readonly root: HTMLElement;
+  private readonly tabs = new Map<Tab, HTMLButtonElement>();
+  private readonly panes: Record<Tab, HTMLElement>;
+  private readonly code = h("textarea", {
+    className: "code",
+    spellcheck: false,
+    wrap: "off",
+    ariaLabel: "Python code of the graph",
+  });
+  private readonly waits = h("p", { className: "waits", hidden: true });
+  private shown: Tab = "node";
+  private later: ReturnType<typeof setTimeout> | undefined;
+  /** The text that the kernel has sent last, or that was sent to it. */
+  private sent = "";
+
+  constructor(
+    private readonly workspace: Workspace,
+    private readonly host: FormHost,
+    prefix: string,
+  ) {
+    this.panes = {
+      node: h("div", { className: "pane form" }),
+      code: h("div", { className: "pane" }, this.waits, this.code),
+      log: h("div", { className: "pane log" }),
+    };
+    const list = h("div", { className: "tabs", role: "tablist", ariaLabel: "side pane" });
+    for (const [tab, text] of TABS) {
+      const pane = this.panes[tab];
+      pane.id = `${prefix}-pane-${tab}`;
+      pane.role = "tabpanel";
+      pane.ariaLabel = text;
+      pane.tabIndex = tab === "log" ? 0 : -1;
+      const control = button(text, text, () => this.show(tab), { role: "tab" });
+      control.setAttribute("aria-controls", pane.id);
+      this.tabs.set(tab, control);
+      list.append(control);
+    }
+    list.addEventListener("keydown", (event) => this.key(event));
+    this.root = h("div", { className: "side" }, list, ...Object.values(this.panes));
+    this.code.addEventListener("input", () => {
+      clearTimeout(this.later);
+      this.later = setTimeout(() => this.send(), WAIT);
+    });
+    this.code.addEventListener("change", () => this.send());
+    this.code.addEventListener("keydown", (event) => this.codeKey(event));
+    this.show("node");
+  }
+
+  show(tab: Tab): void {
+    this.shown = tab;
+    this.root.classList.toggle("wide", tab === "code");
+    for (const [name, control] of this.tabs) {
+      control.ariaSelected = String(name === tab);
+      control.tabIndex = name === tab ? 0 : -1;
+      this.panes[name].hidden = name !== tab;
+    }
+    if (tab === "node") this.drawNode();
+  }
+
+  /** Draws the form of the selected node; a field that has the focus keeps it. */
+  drawNode(): void {
+    if (this.shown !== "node") return;
+    const pane = this.panes.node;
+    const controls = (): HTMLElement[] => [
+      ...pane.querySelectorAll<HTMLElement>("input, select, button"),
+    ];
+    const place = controls().indexOf(document.activeElement as HTMLElement);
+    pane.replaceChildren(...drawForm(this.workspace, this.host));
+    if (place >= 0) controls()[place]?.focus({ preventScroll: true });
+  }
+
+  /** Puts the focus on the first field of the form. */
+  focusForm(): void {
+    this.show("node");
+    const fields = this.panes.node.querySelectorAll<HTMLElement>("input, select, textarea, button");
+    // The first is the name, which is seldom what one wants to change.
+    (fields[1] ?? fields[0])?.focus();
+  }
+
+  focusCode(): void {
+    this.show("code");
+    this.code.focus();
+  }
+
+  setSource(source: string): void {
+    this.sent = source;
+    if (this.code.value === source) return;
+    // Text that is being typed is newer than what arrives.
+    if (this.later !== undefined) return;
+    const { selectionStart, selectionEnd } = this.code;
+    this.code.value = source;
+    this.code.setSelectionRange(selectionStart, selectionEnd);
+  }
+
+  setWaiting(line: number): void {
+    this.waits.hidden = !line;
+    this.waits.textContent = line
+      ? `The drawing waits for line ${line}, which is not complete.`
+      : "";
+    this.tabs.get("code")?.classList.toggle("waiting", line > 0);
+  }
+
+  addLog(echo: string): void {
+    const { log } = this.panes;
+    log.append(h("pre", { textContent: echo }));
+    while (log.childElementCount > MOST_LINES) log.firstElementChild?.remove();
+    log.scrollTop = log.scrollHeight;
+  }
+
+  private send(): void {
+    clearTimeout(this.later);
+    this.later = undefined;
+    const source = this.code.value;
+    if (source === this.sent) return;
+    this.sent = source;
+    this.workspace.session.gesture({ edit: "source", source });
+  }
+
+  /** Enter keeps the indentation. Tab leaves the field, as everywhere. */
+  private codeKey(event: KeyboardEvent): void {
+    if (event.key !== "Enter" || event.isComposing) return;
+    const { code } = this;
+    const line = code.value.slice(0, code.selectionStart).split("\n").pop() ?? "";
+    const indent = /^[ \t]*/.exec(line)?.[0] ?? "";
+    if (!indent) return;
+    event.preventDefault();
+    code.setRangeText(`\n${indent}`, code.selectionStart, code.selectionEnd, "end");
+    code.dispatchEvent(new Event("input"));
+  }
+
+  private key(event: KeyboardEvent): void {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const names = TABS.map(([tab]) => tab);
+    const next = names[(names.indexOf(this.shown) + by + names.length) % names.length] ?? "node";
+    this.show(next);
+    this.tabs.get(next)?.focus();
+  }
+
+  dispose(): void {
+    clearTimeout(this.later);
+  }
+}

@@ -1,0 +1,126 @@
+// The value that was computed at a node, drawn on it: a number, a table, an image, a histogram, or a curve of losses.
+
+import type { LossPoint, RunResult, RunValue } from "../../protocol/builder";
+import { h } from "../dom";
+import type { PanelKind } from "./geometry";
+import type { Panel } from "./workspace";
+
+const SVG = "http://www.w3.org/2000/svg";
+const [WIDTH, HEIGHT] = [150, 44];
+
+export function kindOf({ values, error, needs }: RunResult): PanelKind {
+  const [value] = values;
+  if (error || needs.length || !value) return "text";
+  if (value.image) return "image";
+  if (!value.shape.length) return "number";
+  return value.histogram.length > 1 ? "histogram" : "text";
+}
+
+export function drawPanel(panel: Panel): HTMLElement {
+  const { result, losses } = panel;
+  const last = losses[losses.length - 1];
+  if (last) return lossPanel(losses, last);
+  if (panel.isRunning || !result) return h("div", { className: "value" }, "running…");
+  if (result.needs.length) {
+    const names = result.needs.join(", ");
+    return h("div", { className: "value fault" }, `needs a value for ${names}`);
+  }
+  if (result.error)
+    return h("div", { className: "value fault", title: result.error }, result.error);
+  const [value] = result.values;
+  if (!value) return h("div", { className: "value" }, `done in ${duration(result)}`);
+  return h(
+    "div",
+    { className: `value ${panel.kind}`, title: `${value.name}, ${duration(result)}` },
+    ...pictureOf(value, panel.kind),
+  );
+}
+
+function pictureOf(value: RunValue, kind: PanelKind): (Node | null)[] {
+  const odd = oddities(value);
+  const alt = `image of ${value.name}`;
+  if (kind === "image" && safeImage(value.image))
+    return [h("img", { src: value.image, alt, draggable: false })];
+  if (kind === "number") return [h("b", { textContent: value.text }), odd];
+  if (kind === "histogram")
+    return [histogram(value), h("span", { textContent: range(value) }), odd];
+  return [h("pre", { textContent: value.text }), odd];
+}
+
+/** Only pictures that are in the message itself: a view never loads anything from a network. */
+export const safeImage = (address: string): boolean => /^data:image\/png;base64,/.test(address);
+
+function oddities({ nan_count, inf_count }: RunValue): HTMLElement | null {
+  const parts = [nan_count && `${nan_count} NaN`, inf_count && `${inf_count} Inf`].filter(Boolean);
+  return parts.length
+    ? h("span", { className: "odd", textContent: `⚠ ${parts.join(", ")}` })
+    : null;
+}
+
+const short = (n: number): string => String(Number(n.toPrecision(4)));
+
+export function range({ least, largest, mean }: RunValue): string {
+  if (least === null || largest === null) return "";
+  const middle = mean === null ? "" : `, mean ${short(mean)}`;
+  return `${short(least)} to ${short(largest)}${middle}`;
+}
+
+export const duration = ({ milliseconds }: RunResult): string =>
+  milliseconds < 10 ? `${milliseconds.toFixed(2)} ms` : `${Math.round(milliseconds)} ms`;
+
+function picture(label: string, path: string, isFilled: boolean): SVGElement {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", label);
+  const shape = document.createElementNS(SVG, "path");
+  shape.setAttribute("d", path);
+  shape.setAttribute("class", isFilled ? "bars" : "curve");
+  shape.setAttribute("vector-effect", "non-scaling-stroke");
+  svg.append(shape);
+  return svg;
+}
+
+export function histogram(value: RunValue): SVGElement {
+  const { histogram: bars } = value;
+  const first = bars[0]?.[0] ?? 0;
+  const last = bars[bars.length - 1]?.[1] ?? 1;
+  const most = Math.max(1, ...bars.map(([, , count]) => count));
+  const x = (at: number): string => (((at - first) / (last - first || 1)) * WIDTH).toFixed(1);
+  const path = bars
+    .filter(([, , count]) => count)
+    .map(([a, b, count]) => {
+      const top = (HEIGHT * (1 - count / most)).toFixed(1);
+      return `M${x(a)} ${HEIGHT}V${top}H${x(b)}V${HEIGHT}z`;
+    })
+    .join("");
+  return picture(`histogram of ${value.name}: ${range(value)}`, path, true);
+}
+
+const MOST_POINTS = 150;
+
+function lossPanel(losses: readonly LossPoint[], last: LossPoint): HTMLElement {
+  const values = losses.filter(({ value }) => Number.isFinite(value));
+  const every = Math.ceil(values.length / MOST_POINTS);
+  const points = values.filter((_, k) => k % every === 0 || k === values.length - 1);
+  const [first, end] = [points[0]?.step ?? 0, points[points.length - 1]?.step ?? 1];
+  const least = Math.min(...points.map(({ value }) => value));
+  const most = Math.max(...points.map(({ value }) => value));
+  const path = points
+    .map(({ step, value }, k) => {
+      const x = ((step - first) / (end - first || 1)) * WIDTH;
+      const y = 3 + (HEIGHT - 6) * (1 - (value - least) / (most - least || 1));
+      return `${k ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`;
+    })
+    .join("");
+  const text = `step ${last.step}: ${short(last.value)}${last.state === "running" ? "" : `, ${last.state}`}`;
+  const label = `loss at ${text}`;
+  const isFailed = last.state === "failed";
+  return h(
+    "div",
+    { className: `value chart ${isFailed ? "fault" : ""}`, title: last.message },
+    picture(label, path, false),
+    h("span", { textContent: isFailed && last.message ? last.message : text }),
+  );
+}

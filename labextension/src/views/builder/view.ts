@@ -1,0 +1,404 @@
+// The visual graph builder in the browser. It draws what the kernel sends, and sends the user's gestures; it knows no
+// operation and computes no shape. It needs a pair of functions to send and to receive, and nothing of Jupyter.
+
+import type { Drawing, FromKernel, LossPoint, RunResult } from "../../protocol/builder";
+import { h, keepKeys } from "../dom";
+import { Layouter } from "../graph/layouter";
+import { themeOf } from "../graph/palette";
+import { layoutOf, placesBeside } from "./arrange";
+import { Bar } from "./bar";
+import { Chooser, type Question } from "./chooser";
+import { Clip } from "./clip";
+import { type Command, commandsOf, type Desk } from "./commands";
+import type { Host } from "./dragging";
+import type { Point } from "./geometry";
+import { Pointer } from "./gestures";
+import { handleKeys } from "./keys";
+import { Marginalia } from "./marginalia";
+import { menuOf } from "./menu";
+import { Minimap } from "./minimap";
+import { NearLayer } from "./near";
+import { type Overlay, paintAbove, paintBelow } from "./painter";
+import { calls } from "./palette";
+import { type Running, runner } from "./running";
+import { Session, type ToKernel } from "./session";
+import { Side } from "./side";
+import style from "./style.css?text";
+import { Voice } from "./voice";
+import { type Change, described, Workspace } from "./workspace";
+
+/** The connection to a kernel. */
+export interface Channel {
+  send(message: ToKernel): void;
+  /** Registers what handles messages; the returned function ends that. */
+  receive(handle: (message: FromKernel) => void): () => void;
+}
+
+export interface BuilderOptions {
+  /** In pixels. */
+  height?: number;
+  /** Where nodes stood when the notebook was saved. */
+  places?: Readonly<Record<string, Point>>;
+}
+
+const READABLE = 0.62; // the scale below which a first drawing is not shown as a whole
+let counter = 0;
+
+/** Draws the builder in `host`; it ends with `dispose`. */
+export function drawBuilder(
+  host: HTMLElement,
+  channel: Channel,
+  options: BuilderOptions = {},
+): BuilderView {
+  return new BuilderView(host, channel, options);
+}
+
+export class BuilderView {
+  readonly workspace: Workspace;
+  private readonly root = h("div", { className: "tfnb-builder" });
+  private readonly stage: HTMLElement;
+  private readonly below = h("canvas", { className: "layer", "aria-hidden": "true" });
+  private readonly above = h("canvas", { className: "layer above", "aria-hidden": "true" });
+  private readonly near: NearLayer;
+  private readonly marginalia: Marginalia;
+  private readonly map: Minimap;
+  private readonly chooser: Chooser;
+  private readonly side: Side;
+  private readonly bar: Bar;
+  private readonly voice = new Voice();
+  private readonly clip: Clip;
+  private readonly running: Running;
+  private readonly pointer: Pointer;
+  private readonly layouter = new Layouter();
+  private readonly overlay: Overlay = { marquee: null, guides: [] };
+  private readonly commands: readonly Command[];
+  private readonly ends: (() => void)[] = [];
+  private frame = 0;
+  private readonly stale = new Set<Change>();
+  private isFirst = true;
+
+  constructor(
+    host: HTMLElement,
+    private readonly channel: Channel,
+    private readonly options: BuilderOptions,
+  ) {
+    counter += 1;
+    const prefix = `tfnb-builder-${counter}`;
+    const session = new Session((message) => channel.send(message));
+    this.workspace = new Workspace(
+      session,
+      (what) => this.changed(what),
+      (text, isRefusal) => this.say(text, isRefusal),
+    );
+    const { workspace } = this;
+    this.stage = stageOf();
+    this.near = new NearLayer(workspace, prefix, (node, id) =>
+      session.gesture({ edit: "fix", node, id }),
+    );
+    this.map = new Minimap(workspace);
+    this.chooser = new Chooser(
+      () => this.stage.focus({ preventScroll: true }),
+      (text) => this.voice.say(text),
+    );
+    this.running = runner(workspace, this.near, (question, at) => this.choose(question, at));
+    this.clip = new Clip(workspace, this.root);
+    const desk = this.desk();
+    this.commands = commandsOf(workspace, desk);
+    this.marginalia = new Marginalia(workspace, desk);
+    this.bar = new Bar(workspace, this.commands, (id) => this.command(id));
+    this.side = new Side(
+      workspace,
+      {
+        run: (id) => this.running.run(id),
+        go: (id) => this.go(id),
+        command: (id) => this.bar.control(id),
+      },
+      prefix,
+    );
+    this.pointer = new Pointer(workspace, this.gestureHost(), this.stage);
+    this.build(host);
+    this.ends.push(channel.receive((message) => this.receive(message)));
+    channel.send({ type: "open" });
+  }
+
+  private build(host: HTMLElement): void {
+    const { root, stage, workspace } = this;
+    root.style.height = `${this.options.height ?? 600}px`;
+    // No key may reach the notebook's shortcuts.
+    root.setAttribute("data-lm-suppress-shortcuts", "true");
+    keepKeys(root);
+    for (const type of ["keyup", "keypress", "copy", "cut", "paste", "contextmenu"])
+      root.addEventListener(type, (event) => event.stopPropagation());
+    stage.append(
+      this.below,
+      this.marginalia.root,
+      this.near.root,
+      this.above,
+      this.map.root,
+      this.voice.toast,
+      this.chooser.root,
+    );
+    root.append(
+      h("style", { textContent: style }),
+      this.bar.root,
+      h("div", { className: "body" }, stage, this.side.root),
+      h("div", { className: "foot" }, this.voice.status, this.bar.totals),
+    );
+    host.replaceChildren(root);
+    handleKeys(workspace, stage, {
+      commands: this.commands,
+      type: (text) => this.palette({ wire: workspace.openOutput, isLoose: true }, null, text),
+      escape: () => {
+        const wasActive = this.pointer.isActive;
+        this.pointer.cancel();
+        return wasActive;
+      },
+    });
+    stage.addEventListener("focus", () => this.focused());
+    this.observe();
+    workspace.theme = themeOf(root);
+    this.say("Type a letter, or double-click, to add an operation.");
+  }
+
+  private observe(): void {
+    const sizes = new ResizeObserver(() => {
+      const { clientWidth, clientHeight } = this.stage;
+      if (!clientWidth || !clientHeight) return;
+      const wasHidden = !this.workspace.width;
+      Object.assign(this.workspace, { width: clientWidth, height: clientHeight });
+      if (wasHidden && !this.isFirst) this.workspace.fit();
+      this.changed("camera");
+    });
+    sizes.observe(this.stage);
+    const restyle = (): void => {
+      this.workspace.theme = themeOf(this.root);
+      this.near.renew(this.workspace.model.order);
+      this.changed("document");
+    };
+    const themes = new MutationObserver(restyle);
+    themes.observe(document.body, {
+      attributes: true,
+      attributeFilter: ["data-jp-theme-light", "data-jp-theme-name", "class"],
+    });
+    const waiting = setInterval(() => {
+      if (this.workspace.session.waitsLongerThan(3000))
+        this.voice.wait("waiting for the kernel, which is busy or has ended");
+    }, 1000);
+    this.ends.push(
+      () => sizes.disconnect(),
+      () => themes.disconnect(),
+      () => clearInterval(waiting),
+    );
+  }
+
+  private gestureHost(): Host {
+    return {
+      overlay: this.overlay,
+      palette: (fits, at) => this.palette(fits, at),
+      menu: (at) => this.choose(menuOf(this.commands), at),
+      openForm: () => this.side.focusForm(),
+      editFrame: (id) => this.marginalia.editFrame(id),
+      drawOverlay: () => paintAbove(this.workspace, this.above, this.overlay),
+    };
+  }
+
+  private desk(): Desk {
+    return {
+      layOut: (jobs) => this.layouter.layouts(jobs),
+      choose: (question, at) => this.choose(question, at),
+      palette: (fits, at, text) => this.palette(fits, at, text),
+      openForm: () => this.side.focusForm(),
+      showSide: (tab) => (tab === "code" ? this.side.focusCode() : this.side.show(tab)),
+      go: (id) => this.go(id),
+      copy: (isCut) => this.clip.copy(isCut),
+      paste: () => void this.clip.paste(),
+      run: (id) => this.running.run(id),
+      train: (id) => this.running.train(id),
+      fullScreen: () => {
+        if (document.fullscreenElement) void document.exitFullscreen();
+        else void this.root.requestFullscreen();
+      },
+      help: () => this.choose(menuOf(this.commands, true), null),
+    };
+  }
+
+  // ---- messages ------------------------------------------------------------------------------------
+
+  private receive(message: FromKernel): void {
+    const { workspace } = this;
+    workspace.session.receive(message);
+    if (message.type === "drawing") void this.show(message);
+    else if (message.type === "source") {
+      workspace.model.source = message.source;
+      this.side.setSource(message.source);
+    } else if (message.type === "result") this.result(message);
+    else if (message.type === "training") this.loss(message);
+  }
+
+  private async show(drawing: Drawing): Promise<void> {
+    const { workspace } = this;
+    const { model } = workspace;
+    const changes = model.apply(drawing);
+    if (changes.isIncomplete) this.channel.send({ type: "open" });
+    for (const id of changes.removed) workspace.panels.delete(id);
+    const readers = changes.changed.flatMap((id) => model.outgoing(id).map(({ to }) => to));
+    workspace.forgetFaces([...changes.changed, ...changes.removed]);
+    this.near.renew([...changes.changed, ...readers]);
+    const isFirst = this.isFirst && model.order.length > 0;
+    if (isFirst) this.isFirst = false;
+    await this.place(isFirst);
+    workspace.forgetBoxes();
+    if (isFirst) workspace.fit(undefined, READABLE);
+    const kept = [...workspace.selected].filter((id) => model.nodes.has(id));
+    workspace.select(drawing.selected.length ? drawing.selected : kept);
+    for (const id of drawing.selected.slice(0, 1)) workspace.reveal(id);
+    this.side.setWaiting(drawing.waits_for_line);
+    if (drawing.echo) this.side.addLog(drawing.echo);
+    if (drawing.message) this.say(drawing.message, drawing.is_refused);
+    this.changed("document");
+  }
+
+  /** Gives a place to each node that has none. */
+  private async place(isFirst: boolean): Promise<void> {
+    const { workspace, layouter } = this;
+    const { model, face } = workspace;
+    for (const [id, at] of Object.entries(this.options.places ?? {}))
+      if (model.nodes.has(id) && !model.position(id)) model.automatic.set(id, at);
+    const free = model.order.filter((id) => !model.position(id));
+    if (!free.length) return;
+    const isAll = isFirst || free.length === model.order.length;
+    const corners =
+      isAll && free.length === model.order.length
+        ? await layoutOf(model, free, face, (jobs) => layouter.layouts(jobs))
+        : placesBeside(model, free, face);
+    // While the worker was at work, another drawing may have given places.
+    for (const [id, at] of corners) if (!model.automatic.has(id)) model.automatic.set(id, at);
+  }
+
+  private result(result: RunResult): void {
+    this.running.result(result);
+    this.changed("panels");
+  }
+
+  private loss(point: LossPoint): void {
+    this.running.loss(point);
+    this.changed("panels");
+  }
+
+  // ---- drawing -------------------------------------------------------------------------------------
+
+  private changed(what: Change): void {
+    this.stale.add(what);
+    if (!this.frame) this.frame = requestAnimationFrame(() => this.draw());
+  }
+
+  private draw(): void {
+    this.frame = 0;
+    const { workspace, near, stale } = this;
+    const is = (...words: Change[]): boolean => words.some((word) => stale.has(word));
+    if (!workspace.width) return;
+    if (is("moves")) near.moveAll();
+    const shown = is("camera", "document", "panels", "moves", "selection")
+      ? workspace.near()
+      : null;
+    if (shown) {
+      this.isFar = workspace.model.order.length > 0 && shown.length === 0;
+      near.show(shown);
+      if (is("document")) near.moveAll();
+    }
+    if (is("selection", "document", "camera", "panels"))
+      this.mark(is("selection", "document", "panels"));
+    if (is("wires", "document")) near.markPorts();
+    if (is("document", "camera", "moves", "panels"))
+      this.marginalia.draw(is("document"), is("document", "moves", "panels"));
+    if (is("selection", "document", "panels")) this.side.drawNode();
+    if (is("selection", "document", "mode")) this.bar.draw();
+    paintBelow(workspace, this.below, this.isFar);
+    paintAbove(workspace, this.above, this.overlay);
+    // While nodes are dragged the small picture stays as it was.
+    const isDragging = workspace.model.dragged !== null;
+    if (!isDragging) this.map.draw(is("document", "moves", "panels", "selection"));
+    stale.clear();
+  }
+
+  private isFar = false;
+
+  private mark(isNew: boolean): void {
+    const { stage, near, workspace } = this;
+    if (isNew) near.mark();
+    const { current } = workspace;
+    if (current && near.has(current))
+      stage.setAttribute("aria-activedescendant", near.idOf(current));
+    else stage.removeAttribute("aria-activedescendant");
+    stage.dataset.near = String(near.size);
+    stage.dataset.nodes = String(workspace.model.order.length);
+  }
+
+  // ---- actions -------------------------------------------------------------------------------------
+
+  private command(id: string): void {
+    const command = this.commands.find((one) => one.id === id);
+    if (command?.can()) command.run();
+  }
+
+  private choose(question: Question, at: Point | null): void {
+    const { workspace } = this;
+    const { width, height } = workspace;
+    const [x, y] = at ? workspace.toScreen(at) : [width / 2 - 165, Math.min(60, height / 5)];
+    this.chooser.open(question, [x, y], [width, height]);
+  }
+
+  private palette(fits: Parameters<typeof calls>[1], at: Point | null, text = ""): void {
+    const { workspace } = this;
+    const source = fits.wire ? workspace.rect(fits.wire.node) : null;
+    const near: Point | null = source && [source.x + source.width + 20, source.y];
+    this.choose(calls(workspace, fits, at, text), at ?? near);
+  }
+
+  private go(id: string): void {
+    const { workspace } = this;
+    workspace.select([id]);
+    workspace.reveal(id);
+    this.say(described(workspace, id));
+    this.stage.focus({ preventScroll: true });
+  }
+
+  private focused(): void {
+    const { workspace } = this;
+    if (workspace.current && workspace.model.nodes.has(workspace.current))
+      this.voice.say(described(workspace, workspace.current));
+  }
+
+  private say(text: string, isRefusal = false): void {
+    const { workspace } = this;
+    const at = isRefusal && workspace.pointer ? workspace.toScreen(workspace.pointer) : null;
+    this.voice.say(text, isRefusal, at);
+  }
+
+  /** Says that the kernel has ended, for example. */
+  note(text: string): void {
+    this.say(text);
+  }
+
+  dispose(): void {
+    cancelAnimationFrame(this.frame);
+    for (const end of this.ends) end();
+    this.workspace.camera.dispose();
+    this.layouter.dispose();
+    this.side.dispose();
+    this.near.dispose();
+    this.voice.dispose();
+    this.root.remove();
+  }
+}
+
+function stageOf(): HTMLElement {
+  return h("div", {
+    className: "stage",
+    tabIndex: 0,
+    role: "application",
+    "aria-roledescription": "graph editor",
+    ariaLabel:
+      "Canvas. Arrow keys walk along wires and through the nodes, slash adds an operation, c connects, Enter edits parameters, question mark lists all keys.",
+  });
+}

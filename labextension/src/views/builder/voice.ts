@@ -1,0 +1,42 @@
+// What the view says: in the line at the bottom, aloud for screen readers, and a refusal also where it happened.
+
+import { h } from "../dom";
+import type { Point } from "./geometry";
+
+const SHOWN = 5000; // milliseconds that a refusal stays
+
+export class Voice {
+  readonly status = h("span", { className: "status", role: "status", "aria-live": "polite" });
+  readonly toast = h("div", { className: "toast", hidden: true, "aria-hidden": "true" });
+  private later: ReturnType<typeof setTimeout> | undefined;
+  private isWaiting = false;
+
+  say(text: string, isRefusal = false, at: Point | null = null): void {
+    this.isWaiting = false;
+    this.status.textContent = text;
+    this.status.classList.toggle("refusal", isRefusal);
+    clearTimeout(this.later);
+    this.toast.hidden = !isRefusal;
+    if (!isRefusal) return;
+    this.toast.textContent = text;
+    const [x, y] = at ?? [20, 20];
+    Object.assign(this.toast.style, {
+      left: `${Math.max(4, x)}px`,
+      top: `${Math.max(4, y + 14)}px`,
+    });
+    this.later = setTimeout(() => {
+      this.toast.hidden = true;
+    }, SHOWN);
+  }
+
+  /** Says once that something is late. */
+  wait(text: string): void {
+    if (this.isWaiting) return;
+    this.say(text);
+    this.isWaiting = true;
+  }
+
+  dispose(): void {
+    clearTimeout(this.later);
+  }
+}

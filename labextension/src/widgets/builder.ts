@@ -1,0 +1,118 @@
+// The browser's side of tf.builder(). The model itself is never displayed: it draws a view in each place of the notebook
+// that has its key, instead of the saved picture.
+
+import type { AnyModel } from "@anywidget/types";
+import type { BuilderState, FromKernel, Gesture } from "../protocol/builder";
+import { type BuilderView, type Channel, drawBuilder } from "../views/builder/view";
+import { type CellLink, linkCell } from "../views/cell_link";
+import { h } from "../views/dom";
+import { ask } from "./channel/ask";
+import { listen } from "./channel/listen";
+import { inPlaces } from "./channel/places";
+
+const GONE = "the kernel has ended: this is the last state; run the cell again to go on";
+
+class Live {
+  private readonly views = new Map<HTMLElement, BuilderView>();
+  private readonly handlers = new Set<(message: FromKernel) => void>();
+  private answered = (): void => {};
+  private hasAnswer = false;
+  private link: CellLink | null = null;
+  /** The source with which the kernel began; until it changes, no cell is inserted. */
+  private first: string | null = null;
+  private readonly hiding = h("style");
+
+  constructor(private readonly model: AnyModel<BuilderState>) {
+    // The saved picture is meant for notebooks without a kernel, so it is hidden while the view is live.
+    this.hiding.textContent = `#${CSS.escape(model.get("key"))} { display: none; }`;
+    const gone = (): void => {
+      for (const view of this.views.values()) view.note(GONE);
+    };
+    (model.on as (event: string, act: () => void) => void)("comm_live_update", gone);
+  }
+
+  receive = (message: FromKernel): void => {
+    this.hasAnswer = true;
+    this.answered();
+    for (const handle of this.handlers) handle(message);
+    if (message.type === "source") this.keepSource(message.source);
+    else if (message.type === "drawing" && Object.keys(message.positions).length)
+      this.link?.keep(JSON.stringify(message.positions));
+  };
+
+  private keepSource(source: string): void {
+    const { link } = this;
+    if (this.first !== null) {
+      if (link?.read() != null || source !== this.first) link?.write(source);
+      return;
+    }
+    this.first = source;
+    // A cell that was changed while no view was open is newer than what the kernel has.
+    const text = link?.read();
+    if (text?.trim() && text !== source) this.sendSource(text);
+  }
+
+  private sendSource = (source: string): void => {
+    const gesture: Gesture = { type: "gesture", gesture: 0, edits: [{ edit: "source", source }] };
+    this.model.send(gesture);
+  };
+
+  /** The places that the cell keeps; anybody may have written them. */
+  private kept(): Record<string, [number, number]> {
+    try {
+      const kept = Object.entries(JSON.parse(this.link?.kept() || "{}") as object);
+      const isPlace = ([, at]: [string, unknown]): boolean =>
+        Array.isArray(at) && at.length === 2 && at.every((n) => Number.isFinite(n));
+      return Object.fromEntries(kept.filter(isPlace));
+    } catch {
+      return {};
+    }
+  }
+
+  mount = (place: HTMLElement): void => {
+    if (this.views.has(place)) return;
+    for (const [old, view] of this.views) if (!old.isConnected) this.close(old, view);
+    if (!this.views.size) {
+      this.link?.dispose();
+      this.link = linkCell(place, this.sendSource);
+    }
+    document.head.append(this.hiding);
+    const channel: Channel = {
+      send: (message) => {
+        if (message.type !== "open" || this.hasAnswer) this.model.send(message);
+        else this.answered = ask(() => this.model.send(message));
+      },
+      receive: (handle) => {
+        this.handlers.add(handle);
+        return () => this.handlers.delete(handle);
+      },
+    };
+    this.views.set(place, drawBuilder(place, channel, { places: this.kept() }));
+  };
+
+  private close(place: HTMLElement, view: BuilderView): void {
+    view.dispose();
+    this.views.delete(place);
+  }
+
+  dispose(): void {
+    this.answered();
+    this.link?.dispose();
+    this.hiding.remove();
+    for (const [place, view] of this.views) this.close(place, view);
+  }
+}
+
+export default {
+  async initialize({ model }: { model: AnyModel<BuilderState> }): Promise<() => void> {
+    const live = new Live(model);
+    const key = model.get("key");
+    model.on("msg:custom", live.receive);
+    await listen(model, key);
+    const leave = inPlaces(key, live.mount);
+    return () => {
+      leave();
+      live.dispose();
+    };
+  },
+};

@@ -1,0 +1,241 @@
+// The builder without a page: sizes, curves, hits, free places, guides, alignment, and what a drawing changes.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { BuilderNode, Drawing } from "../src/protocol/builder";
+import { layoutOf, placesBeside } from "../src/views/builder/arrange";
+import { lookOf, shapeText } from "../src/views/builder/dtypes";
+import {
+  curveOf,
+  distanceTo,
+  faceOf,
+  nearest,
+  overlap,
+  pointOn,
+  type Rect,
+} from "../src/views/builder/geometry";
+import { BuilderModel } from "../src/views/builder/model";
+import { aligned, distributed, freePlace, snap } from "../src/views/builder/placing";
+import { layoutAll } from "../src/views/graph/layout";
+
+/** The same numbers in every run. */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1103515245 + 12345) % 2147483648;
+    return state / 2147483648;
+  };
+}
+
+const output = (name: string) => ({ name, dtype: "float32", shape: [null, 10], operation: name });
+
+function node(id: string, reads: readonly string[] = [], line = 1): BuilderNode {
+  return {
+    id,
+    kind: "op",
+    call: "tf.add_n",
+    title: "add_n",
+    line,
+    source: `${id} = tf.add_n([${reads.join(", ")}])`,
+    inputs: reads.map((name, k) => ({
+      name: `inputs[${k}]`,
+      label: `inputs[${k}]`,
+      wire: { node: name, output: 0 },
+      text: "",
+      is_needed: true,
+      doc: "",
+    })),
+    outputs: [output(id)],
+    parameters: [],
+    problem: null,
+    parameter_count: 0,
+    flops: -1,
+    operations: [id],
+    frame: "",
+  };
+}
+
+function drawing(
+  changed: readonly BuilderNode[],
+  order: readonly string[],
+  positions: Record<string, readonly number[]> = {},
+): Drawing {
+  return {
+    type: "drawing",
+    revision: 1,
+    gesture: 0,
+    changed,
+    order,
+    frames: [],
+    notes: [],
+    positions,
+    totals: { parameters: 0, flops: 0, nodes: order.length, problems: 0 },
+    selected: [],
+    echo: "",
+    message: "",
+    is_refused: false,
+    waits_for_line: 0,
+    can_undo: false,
+    can_redo: false,
+  };
+}
+
+/** A model of nodes that each read some earlier ones. */
+function randomModel(count: number, seed: number): BuilderModel {
+  const next = random(seed);
+  const nodes = Array.from({ length: count }, (_, k) => {
+    const reads = new Set<string>();
+    while (k && reads.size < Math.min(k, Math.floor(next() * 3)))
+      reads.add(`n${Math.floor(next() * k)}`);
+    return node(`n${k}`, [...reads], k + 1);
+  });
+  const model = new BuilderModel();
+  model.apply(
+    drawing(
+      nodes,
+      nodes.map(({ id }) => id),
+    ),
+  );
+  return model;
+}
+
+const sizes = (model: BuilderModel) => (id: string) =>
+  faceOf(model.nodes.get(id) ?? node(id), null);
+
+test("twelve dtypes have twelve forms, without their colours", () => {
+  const names =
+    "float16 bfloat16 float32 float64 int8 int16 int32 int64 uint8 uint16 bool string complex64 complex128";
+  const forms = names.split(" ").map((name) => `${lookOf(name).form} ${lookOf(name).filling}`);
+  assert.equal(new Set(forms).size, forms.length);
+  assert.deepEqual(lookOf("float32_ref"), lookOf("float32"));
+});
+
+test("shapes as text", () => {
+  assert.equal(shapeText(null), "any shape");
+  assert.equal(shapeText([]), "scalar");
+  assert.equal(shapeText([null, 784]), "?×784");
+});
+
+test("a curve's points are at distance zero from it, and others at theirs", () => {
+  const next = random(3);
+  for (let k = 0; k < 100; k++) {
+    const curve = curveOf([next() * 400, next() * 400], [next() * 400, next() * 400]);
+    assert.ok(distanceTo(curve, pointOn(curve, next())) < 1.5);
+  }
+  const straight = curveOf([0, 0], [100, 0]);
+  assert.ok(Math.abs(distanceTo(straight, [50, 9]) - 9) < 0.01);
+});
+
+test("the nearest port within the radius, or none", () => {
+  const ports = [
+    ["a", [0, 0]],
+    ["b", [10, 0]],
+  ] as const;
+  assert.equal(nearest(ports, [7, 1], 20), "b");
+  assert.equal(nearest(ports, [5, 50], 20), null);
+});
+
+test("a free place is free, and at the wanted place if that is free", () => {
+  const next = random(11);
+  const rects: Rect[] = [];
+  for (let k = 0; k < 200; k++) {
+    const [width, height] = [60 + next() * 200, 40 + next() * 80];
+    const wanted = { x: next() * 900, y: next() * 500, width, height };
+    const isFree = !rects.some((r) => overlap(wanted, r, 20));
+    const [x, y] = freePlace(wanted, rects, 20);
+    if (isFree) assert.deepEqual([x, y], [wanted.x, wanted.y]);
+    const placed = { x, y, width, height };
+    assert.ok(!rects.some((r) => overlap(placed, r, 19.99)));
+    rects.push(placed);
+  }
+});
+
+test("snapping aligns sides and middles within the radius, and not beyond", () => {
+  const other = { x: 100, y: 100, width: 80, height: 40 };
+  const near = snap({ x: 103, y: 200, width: 60, height: 40 }, [other], 6);
+  assert.deepEqual([near.dx, near.dy], [-3, 0]);
+  assert.deepEqual(
+    near.guides.map(({ vertical, at }) => [vertical, at]),
+    [[true, 100]],
+  );
+  const far = snap({ x: 112, y: 230, width: 30, height: 33 }, [other], 6);
+  assert.deepEqual([far.dx, far.dy, far.guides.length], [0, 0, 0]);
+});
+
+test("aligned nodes share a side, distributed ones have equal gaps", () => {
+  const rects = new Map<string, Rect>([
+    ["a", { x: 0, y: 0, width: 50, height: 20 }],
+    ["b", { x: 70, y: 33, width: 30, height: 40 }],
+    ["c", { x: 300, y: 9, width: 100, height: 60 }],
+  ]);
+  for (const [id, [x]] of aligned(rects, "right"))
+    assert.equal(x + (rects.get(id)?.width ?? 0), 400);
+  for (const [id, [, y]] of aligned(rects, "middle"))
+    assert.ok(Math.abs(y + (rects.get(id)?.height ?? 0) / 2 - 36.5) <= 0.5);
+  assert.deepEqual(
+    [...distributed(rects, "x").values()].map(([x]) => x),
+    [0, 160, 300],
+  );
+});
+
+test("layouts have no overlaps, go from left to right, and later nodes move no others", async () => {
+  const model = randomModel(60, 5);
+  const faceOf = sizes(model);
+  const places = await layoutOf(model, model.order, faceOf, async (jobs) => layoutAll(jobs));
+  for (const [id, at] of places) model.automatic.set(id, at);
+  const rect = (id: string): Rect => {
+    const [x, y] = model.position(id) ?? [Number.NaN, Number.NaN];
+    return { x, y, width: faceOf(id).width, height: faceOf(id).height };
+  };
+  const isApart = (): boolean =>
+    model.order.every((a, i) => model.order.slice(i + 1).every((b) => !overlap(rect(a), rect(b))));
+  assert.ok(isApart());
+  for (const { from, to } of model.connections)
+    assert.ok(rect(from).x + rect(from).width < rect(to).x);
+  const before = new Map(model.automatic);
+  const added = ["z0", "z1", "z2", "z3"];
+  const order = [...model.order, ...added];
+  model.apply(
+    drawing(
+      added.map((id, k) => node(id, [`n${k * 7}`])),
+      order,
+    ),
+  );
+  for (const [id, at] of placesBeside(model, added, faceOf)) model.automatic.set(id, at);
+  assert.ok(isApart());
+  for (const [id, at] of before) assert.deepEqual(model.automatic.get(id), at);
+});
+
+test("a large drawing is laid out in columns, in a moment", async () => {
+  const model = randomModel(5000, 9);
+  const start = performance.now();
+  const places = await layoutOf(model, model.order, sizes(model), () => assert.fail("dagre"));
+  assert.equal(places.size, 5000);
+  assert.ok(performance.now() - start < 1000);
+});
+
+test("a drawing adds, changes and removes nodes; a renamed one keeps its place", () => {
+  const model = new BuilderModel();
+  model.apply(drawing([node("a"), node("b", ["a"]), node("c", ["b"])], ["a", "b", "c"]));
+  for (const [k, id] of ["a", "b", "c"].entries()) model.automatic.set(id, [k * 100, 7]);
+  assert.deepEqual([...model.reached("c", "up")], ["b", "a"]);
+  const changes = model.apply(drawing([node("h", ["a"]), node("c", ["h"])], ["a", "h", "c"]));
+  assert.deepEqual(changes.added, ["h"]);
+  assert.deepEqual(changes.removed, ["b"]);
+  assert.deepEqual(model.position("h"), [100, 7]);
+  assert.deepEqual(
+    model.outgoing("h").map(({ to }) => to),
+    ["c"],
+  );
+  assert.ok(model.apply(drawing([], ["a", "h", "c", "new"])).isIncomplete);
+});
+
+test("positions of the kernel go before those of the layout, and end with an undo", () => {
+  const model = new BuilderModel();
+  model.apply(drawing([node("a")], ["a"]));
+  model.automatic.set("a", [40, 40]);
+  model.apply(drawing([], ["a"], { a: [200, 90] }));
+  assert.deepEqual(model.position("a"), [200, 90]);
+  model.apply(drawing([], ["a"]));
+  assert.deepEqual(model.position("a"), [40, 40]);
+});

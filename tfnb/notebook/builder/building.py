@@ -1,0 +1,324 @@
+"""Runs a program statement by statement in a graph of its own, and notes what each statement made.
+
+A statement that raises gets the error, and leaves nothing in the graph; what needs its names is left out, with unknown
+outputs, and everything else goes on. Invariant: a statement that `safety.py` refuses is never run; its names have the
+values of `known`, the notebook's variables, where those are plain data.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import itertools
+import linecache
+import re
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from types import CodeType, ModuleType
+from typing import Any, Literal
+
+import numpy as np
+
+from tfnb.errors import NotFoundError, OpError
+from tfnb.ir.builder import GraphBuilder, all_or_nothing
+from tfnb.ir.default import get_default_graph, pushed
+from tfnb.ir.operation import Operation
+from tfnb.notebook.builder.calls import CallForm, call_form
+from tfnb.notebook.builder.safety import reason_not_to_run
+from tfnb.notebook.builder.statements import Block, Program, Statement
+
+__all__ = ["Builder", "Built", "Outcome", "library", "plain_message"]
+
+State = Literal["built", "failed", "incomplete", "unknown", "not run"]
+_numbers = itertools.count(1)
+
+
+def library() -> ModuleType:
+    """Returns the package's public interface, which programs import as `tf`."""
+    return sys.modules["tfnb"]
+
+
+@dataclass
+class Outcome:
+    """What a statement made: its operations, the values of the names that it bound, or why it did not run.
+
+    `missing` are the needed parameters that the source does not give (state "incomplete").
+    """
+
+    state: State
+    form: CallForm | None
+    operations: tuple[Operation, ...] = ()
+    values: dict[str, Any] = field(default_factory=dict)
+    result: Any = None
+    error: BaseException | None = None
+    reason: str = ""
+    missing: tuple[str, ...] = ()
+    parameter_count: int = 0
+
+
+@dataclass
+class Built:
+    """The graph of a program, and an outcome for each of its statements."""
+
+    graph: GraphBuilder
+    outcomes: list[Outcome]
+    names: dict[str, Any]
+
+
+class Builder:
+    """Builds programs, of which each is usually a small change of the one before."""
+
+    def __init__(self, known: Mapping[str, Any] | None = None, is_trusted: bool = False) -> None:
+        self.known = known
+        self.is_trusted = is_trusted
+        self._file = f"<builder {next(_numbers)}>"
+        self._codes: dict[tuple[str, int], CodeType] = {}
+
+    def build(self, program: Program) -> Built:
+        """Runs the statements in order. Errors of the statements are in the outcomes; none is raised."""
+        lines = program.source.splitlines(keepends=True)
+        linecache.cache[self._file] = (len(program.source), None, lines, self._file)
+        graph = GraphBuilder()
+        names: dict[str, Any] = {"__name__": "__builder__", "__builtins__": builtins}
+        if not any("tf" in s.names for s in program.statements):
+            names["tf"] = library()
+        codes, self._codes = self._codes, {}
+        run = _Run(self, program, graph, names, codes)
+        with pushed(graph), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the notebook shows them when the cell is run
+            outcomes = run.all()
+        return Built(run.main_graph(), outcomes, names)
+
+    def code(self, tree: ast.AST, text: str, line: int, former: Mapping[tuple[str, int], CodeType]) -> CodeType:
+        """Returns a statement or expression, compiled; texts that were compiled at this line before are not again."""
+        key = (text, line)
+        code = former.get(key) or self._codes.get(key)
+        if code is None:
+            if isinstance(tree, ast.expr):
+                code = compile(ast.Expression(tree), self._file, "eval")
+            else:
+                code = compile(ast.Module([tree], []), self._file, "exec")  # type: ignore[list-item]
+        self._codes[key] = code
+        return code
+
+
+class _Run:
+    """One build."""
+
+    def __init__(
+        self,
+        builder: Builder,
+        program: Program,
+        graph: GraphBuilder,
+        names: dict[str, Any],
+        codes: Mapping[tuple[str, int], CodeType],
+    ) -> None:
+        self.builder, self.program, self.graph, self.names, self.codes = builder, program, graph, names, codes
+        self.unknown: set[str] = set()
+        self.blocks: list[tuple[Block, ExitStack | None]] = []
+        self.graphs: dict[int, GraphBuilder] = {id(graph): graph}
+
+    def all(self) -> list[Outcome]:
+        try:
+            return [self._statement(s) for s in self.program.statements]
+        finally:
+            self._leave(0)
+
+    def main_graph(self) -> GraphBuilder:
+        """The graph that the program builds into: its own if it makes one, as `with graph.as_default()` does."""
+        if not self.graph.version:
+            for graph in self.graphs.values():
+                if graph.version:
+                    return graph
+        return self.graph
+
+    def resolve(self, tree: ast.expr) -> Any:
+        """The object that a name or a chain of attributes stands for, as far as looking it up runs no code; or None."""
+        if isinstance(tree, ast.Name):
+            if tree.id in self.unknown:
+                return None
+            return self.names.get(tree.id)
+        if isinstance(tree, ast.Attribute) and not tree.attr.startswith("_"):
+            owner = self.resolve(tree.value)
+            if owner is None or isinstance(owner, np.ndarray):
+                return None
+            if isinstance(owner, ModuleType | type) or isinstance(getattr(type(owner), tree.attr, None), _FUNCTIONS):
+                try:
+                    return getattr(owner, tree.attr, None)
+                except NotFoundError:
+                    return None
+        return None
+
+    # blocks
+
+    def _leave(self, count: int) -> None:
+        while len(self.blocks) > count:
+            stack = self.blocks.pop()[1]
+            if stack is not None:
+                stack.close()
+
+    def _enter(self, statement: Statement) -> Outcome | None:
+        """Opens the `with` blocks around a statement; returns an outcome if one of them does not open."""
+        chain = statement.block.chain() if statement.block is not None else ()
+        same = 0
+        while same < min(len(chain), len(self.blocks)) and self.blocks[same][0] is chain[same]:
+            same += 1
+        self._leave(same)
+        for block in chain[same:]:
+            if any(stack is None for _, stack in self.blocks):
+                self.blocks.append((block, None))
+                continue
+            stack = ExitStack()
+            names = {n.id for item in block.tree.items for n in ast.walk(item.context_expr) if isinstance(n, ast.Name)}
+            if names & self.unknown:
+                self.blocks.append((block, None))
+                continue
+            try:
+                for item in block.tree.items:
+                    self._open(stack, item)
+            except Exception as e:
+                stack.close()
+                self.blocks.append((block, None))
+                self._bind(statement.names)
+                return Outcome("failed", None, error=e, reason="its `with` block does not open")
+            self.blocks.append((block, stack))
+        if any(stack is None for _, stack in self.blocks):
+            self._bind(statement.names)
+            return Outcome("unknown", None, reason="its `with` block did not open")
+        return None
+
+    def _open(self, stack: ExitStack, item: ast.withitem) -> None:
+        tree = item.context_expr
+        reason = reason_not_to_run(tree, self.resolve, self.builder.is_trusted)
+        if reason:
+            raise NotFoundError(f"the block is not entered: {reason}")
+        text = self.program.text(tree)
+        value = stack.enter_context(eval(self._code(tree, text, tree.lineno), self.names))
+        if isinstance(item.optional_vars, ast.Name):
+            self.names[item.optional_vars.id] = value
+            self.unknown.discard(item.optional_vars.id)
+
+    # statements
+
+    def _code(self, tree: ast.AST, text: str, line: int) -> CodeType:
+        return self.builder.code(tree, text, line, self.codes)
+
+    def _bind(self, names: Sequence[str]) -> None:
+        """Gives names the values that the notebook knows, if these are plain data; else they are unknown."""
+        for name in names:
+            value = (self.builder.known or {}).get(name)
+            if _is_data(value):
+                self.names[name] = value
+                self.unknown.discard(name)
+            else:
+                self.names.pop(name, None)
+                self.unknown.add(name)
+
+    def _left_out(self, statement: Statement) -> None:
+        """Notes that a statement did not run: what it binds, and lists and dicts that it would fill, are not known."""
+        self._bind(statement.names)
+        for part in ast.walk(statement.tree):
+            if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in _FILLING:
+                owner = part.func.value
+                if isinstance(owner, ast.Name) and owner.id in self.names:
+                    del self.names[owner.id]
+                    self.unknown.add(owner.id)
+
+    def _statement(self, statement: Statement) -> Outcome:
+        closed = self._enter(statement)
+        if closed is not None:
+            return closed
+        value = statement.value
+        form = call_form(value, self.resolve) if value is not None else None
+        self._look_up(statement)
+        if form is not None and form.signature is not None:
+            missing = tuple(s.name for s in form.slots if s.tree is None and _is_missing(s, form))
+            if missing:
+                self._bind(statement.names)
+                return Outcome("incomplete", form, missing=missing)
+        unknown = [u.name for u in statement.uses if u.name in self.unknown and not u.is_deferred]
+        if unknown:
+            self._left_out(statement)
+            return Outcome("unknown", form, reason=f"{unknown[0]} is not known")
+        local = frozenset(statement.names) if value is None else frozenset[str]()
+        reason = reason_not_to_run(statement.tree, self.resolve, self.builder.is_trusted, local)
+        if reason:
+            self._left_out(statement)
+            return Outcome("not run", form, reason=reason)
+        return self._execute(statement, form)
+
+    def _look_up(self, statement: Statement) -> None:
+        """Takes names that the source does not define from the notebook."""
+        for use in statement.uses:
+            if use.by < 0 and use.name not in self.names and not hasattr(builtins, use.name):
+                value = (self.builder.known or {}).get(use.name)
+                if _is_data(value) or isinstance(value, ModuleType):
+                    self.names[use.name] = value
+
+    def _execute(self, statement: Statement, form: CallForm | None) -> Outcome:
+        graph = get_default_graph()
+        self.graphs.setdefault(id(graph), graph)
+        start = graph.version
+        sizes = {name: len(values) for name, values in graph.collections.items()}
+        value, result = statement.value, None
+        try:
+            with all_or_nothing(graph):
+                if isinstance(statement.tree, ast.Expr) and value is not None:
+                    result = eval(self._code(value, statement.text, statement.line), self.names)
+                else:
+                    exec(self._code(statement.tree, statement.text, statement.line), self.names)
+        except (Exception, RecursionError) as e:
+            for name, values in graph.collections.items():
+                del values[sizes.get(name, 0) :]
+            self._bind(statement.names)
+            return Outcome("failed", form, error=e)
+        self.unknown.difference_update(statement.names)
+        values = {n: self.names[n] for n in statement.names if n in self.names}
+        made = tuple(graph._operations[start:])
+        count = _parameters(graph.collections.get("trainable_variables", [])[sizes.get("trainable_variables", 0) :])
+        return Outcome("built", form, made, values, result, parameter_count=count)
+
+
+_FILLING = frozenset(("append", "extend", "insert", "update", "add", "setdefault", "pop", "remove", "clear"))
+_FUNCTIONS = (type(lambda: None), type(len), type(str.join), classmethod, staticmethod)
+
+
+def _is_missing(slot: Any, form: CallForm) -> bool:
+    """Is it a parameter that needs an argument? With `*args` or `**kwargs` nobody knows."""
+    if slot.formal is None or not slot.formal.is_needed or slot.element > 0:
+        return False
+    if slot.call is not None and (
+        any(isinstance(a, ast.Starred) for a in slot.call.args) or any(k.arg is None for k in slot.call.keywords)
+    ):
+        return False
+    return slot.element < 0 or slot.parent is None
+
+
+def _parameters(variables: Sequence[Any]) -> int:
+    total = 0
+    for v in variables:
+        dims = v.shape.dims
+        total += int(np.prod([d or 0 for d in dims], dtype=np.int64)) if dims is not None else 0
+    return total
+
+
+def _is_data(value: Any) -> bool:
+    """Is it a number, a text, an array, or lists of these, which a graph can be built from?"""
+    if isinstance(value, bool | int | float | complex | str | bytes | np.ndarray | np.generic):
+        return True
+    if isinstance(value, list | tuple):
+        return len(value) < 1000 and all(_is_data(v) for v in value)
+    if isinstance(value, dict):
+        return len(value) < 1000 and all(_is_data(v) for v in value.values())
+    return False
+
+
+def plain_message(error: BaseException) -> str:
+    """Returns an error's message without the lines about where in the source it was raised."""
+    text = error.message if isinstance(error, OpError) else str(error)
+    text = text.split("\n  in the call at")[0].strip()
+    text = re.sub(r" at 0x[0-9a-f]+", "", text)  # where an object lies in memory says nothing, and changes
+    return text or type(error).__name__

@@ -1,0 +1,282 @@
+"""The document of the builder: a source, the places of its nodes, and the history of both.
+
+`Document.apply` takes a message of the browser and returns those for it. Invariant: a gesture is done as a whole and is
+one step of undo, or it changes nothing and the answer says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfnb.errors import InvalidArgumentError, OpError
+from tfnb.notebook.builder.building import Builder, Built
+from tfnb.notebook.builder.comments import frames_of, notes_of
+from tfnb.notebook.builder.dispatch import change_of
+from tfnb.notebook.builder.drawing import is_drawn, node_of
+from tfnb.notebook.builder.fixes import problem_of
+from tfnb.notebook.builder.questions import copied, palette, targets
+from tfnb.notebook.builder.state import Change, State
+from tfnb.notebook.builder.statements import Program, Unfinished, parse
+from tfnb.notebook.protocol.builder import (
+    BuilderNode,
+    CopyRequest,
+    Drawing,
+    Frame,
+    FromKernel,
+    Gesture,
+    Note,
+    Open,
+    PaletteRequest,
+    SourceMessage,
+    TargetsRequest,
+    Totals,
+    Undo,
+)
+
+__all__ = ["Document"]
+
+_MOST_STEPS = 1000
+FromBrowser = Gesture | Undo | Open | PaletteRequest | TargetsRequest | CopyRequest
+
+
+@dataclass(frozen=True)
+class _Snapshot:
+    """What undo brings back."""
+
+    source: str
+    positions: dict[str, list[float]]
+
+
+@dataclass
+class _Answer:
+    """What is said about a gesture in the next drawing."""
+
+    gesture: int = 0
+    selected: list[str] = field(default_factory=list)
+    echo: str = ""
+    message: str = ""
+    is_refused: bool = False
+
+
+class Document:
+    """A graph that is edited: Python source in, drawings out.
+
+    `source` is the present text, which may be half-typed; `positions` the places of nodes by their ids. `known` are the
+    variables of the notebook, of which plain data is used where the source does not define a name. Set `is_trusted`
+    when the user has run the code himself: then loops and functions are run, too, to draw what they make.
+    """
+
+    def __init__(
+        self,
+        source: str = "",
+        *,
+        positions: Mapping[str, list[float]] | None = None,
+        known: Mapping[str, Any] | None = None,
+        is_trusted: bool = False,
+    ) -> None:
+        self.source = source
+        self.positions: dict[str, list[float]] = {k: list(v) for k, v in (positions or {}).items()}
+        self.revision = 0
+        self._builder = Builder(known, is_trusted)
+        self._past: list[_Snapshot] = []
+        self._future: list[_Snapshot] = []
+        self._waits_for_line = 0
+        self._program = parse("")
+        self._built = self._builder.build(self._program)
+        self._frames: list[Frame] = []
+        self._notes: list[Note] = []
+        self._sent: dict[str, BuilderNode] = {}
+        self._nodes: dict[str, BuilderNode] = {}
+        self._read()
+
+    @property
+    def is_trusted(self) -> bool:
+        return self._builder.is_trusted
+
+    @is_trusted.setter
+    def is_trusted(self, value: bool) -> None:
+        self._builder.is_trusted = value
+        self._read()
+
+    @property
+    def program(self) -> Program:
+        """The statements of the last complete source."""
+        return self._program
+
+    @property
+    def built(self) -> Built:
+        """The graph of the last complete source, and what each statement made."""
+        return self._built
+
+    def rebuild(self) -> None:
+        """Runs the source anew, for example because variables of the notebook have changed."""
+        self._read()
+
+    def apply(self, message: FromBrowser) -> list[FromKernel]:
+        """Carries a message of the browser out, and returns the messages that answer it."""
+        if message["type"] == "open":
+            return [self.drawing(), self._source_message()]
+        if message["type"] == "palette":
+            return [palette(self._state(), message)]
+        if message["type"] == "targets":
+            return [targets(self._state(), message)]
+        if message["type"] == "copy":
+            return [copied(self._state(), message)]
+        answer = _Answer(int(message["gesture"]))
+        before = self.source
+        if message["type"] == "gesture":
+            self._gesture(message, answer)
+        elif message["type"] == "undo":
+            self._step(self._past, self._future, "undo", answer)
+        elif message["type"] == "redo":
+            self._step(self._future, self._past, "redo", answer)
+        messages: list[FromKernel] = [self._drawing(answer)]
+        if self.source != before:
+            messages.append(self._source_message())
+        return messages
+
+    def set_source(self, source: str) -> list[FromKernel]:
+        """Takes a source that was typed outside of the canvas; one step of undo. Returns the messages to send."""
+        return self.apply({"type": "gesture", "gesture": 0, "edits": [{"edit": "source", "source": source}]})
+
+    def drawing(self, full: bool = True) -> Drawing:
+        """Returns the drawing: with all nodes, or only with those that changed since the last one."""
+        if full:
+            self._sent = {}
+        return self._drawing(_Answer())
+
+    # gestures
+
+    def _gesture(self, message: Gesture, answer: _Answer) -> None:
+        snapshot = _Snapshot(self.source, dict(self.positions))
+        try:
+            if [e["edit"] for e in message["edits"]] == ["source"]:
+                self.source = str(message["edits"][0]["source"])  # type: ignore[typeddict-item]
+                answer.message = "the code has changed"
+            else:
+                self._edit(message, answer)
+        except OpError as e:
+            answer.message, answer.is_refused = e.message, True
+            self.source, self.positions = snapshot.source, dict(snapshot.positions)
+            return
+        if self.source == snapshot.source and self.positions == snapshot.positions:
+            return
+        self._past.append(snapshot)
+        del self._past[:-_MOST_STEPS]
+        self._future.clear()
+        if self.source != snapshot.source:
+            former = self._program
+            self._read()
+            answer.echo = _new_lines(former, self._program)
+
+    def _edit(self, message: Gesture, answer: _Answer) -> None:
+        if self._waits_for_line:
+            raise InvalidArgumentError(f"line {self._waits_for_line} of the code is not complete; complete it first")
+        state = self._state()
+        source, positions, messages = self.source, dict(self.positions), []
+        for edit in message["edits"]:
+            change = change_of(state, edit)
+            positions = _placed(positions, change)
+            answer.selected = change.selected or answer.selected
+            messages.append(change.message)
+            if change.source != source:
+                source = change.source
+                state = State(_complete(source), self._builder)
+        answer.message = messages[-1] if len(set(messages)) == 1 else ", ".join(m for m in messages if m)[:400]
+        self.source, self.positions = source, positions
+
+    def _state(self) -> State:
+        return State(self._program, self._builder, self._built)
+
+    def _step(self, back: list[_Snapshot], forth: list[_Snapshot], word: str, answer: _Answer) -> None:
+        if not back:
+            answer.message, answer.is_refused = f"there is nothing to {word}", True
+            return
+        forth.append(_Snapshot(self.source, dict(self.positions)))
+        snapshot = back.pop()
+        changed = snapshot.source != self.source
+        self.source, self.positions = snapshot.source, dict(snapshot.positions)
+        if changed:
+            self._read()
+        answer.message = f"{word} done"
+
+    # the program
+
+    def _read(self) -> None:
+        """Parses and builds the source. Half-typed code leaves the last program, and notes the line it waits for."""
+        try:
+            program = parse(self.source)
+        except Unfinished as e:
+            self._waits_for_line = e.line
+            self.revision += 1
+            return
+        self._waits_for_line = 0
+        self._program, self._built = program, self._builder.build(program)
+        self._frames, self._notes = frames_of(program), notes_of(program)
+        state = self._state()
+        frame_of = {node: frame["id"] for frame in self._frames for node in frame["nodes"]}
+        self._nodes = {}
+        for s in program.statements:
+            if is_drawn(s):
+                node = node_of(program, self._built, s)
+                node["problem"] = problem_of(state, s)
+                node["frame"] = frame_of.get(s.id, "")
+                self._nodes[s.id] = node
+        self.revision += 1
+
+    # messages
+
+    def _source_message(self) -> SourceMessage:
+        return {"type": "source", "revision": self.revision, "source": self.source}
+
+    def _drawing(self, answer: _Answer) -> Drawing:
+        changed = [node for name, node in self._nodes.items() if self._sent.get(name) != node]
+        self._sent = dict(self._nodes)
+        return {
+            "type": "drawing",
+            "revision": self.revision,
+            "gesture": answer.gesture,
+            "changed": changed,
+            "order": list(self._nodes),
+            "frames": self._frames,
+            "notes": self._notes,
+            "positions": {k: v for k, v in self.positions.items() if k in self._nodes},
+            "totals": self._totals(),
+            "selected": answer.selected,
+            "echo": answer.echo,
+            "message": answer.message,
+            "is_refused": answer.is_refused,
+            "waits_for_line": self._waits_for_line,
+            "can_undo": bool(self._past),
+            "can_redo": bool(self._future),
+        }
+
+    def _totals(self) -> Totals:
+        nodes = self._nodes.values()
+        return {
+            "parameters": sum(n["parameter_count"] for n in nodes),
+            "flops": sum(max(n["flops"], 0) for n in nodes),
+            "nodes": len(self._nodes),
+            "problems": sum(n["problem"] is not None for n in nodes),
+        }
+
+
+def _placed(positions: dict[str, list[float]], change: Change) -> dict[str, list[float]]:
+    renamed = {change.renamed.get(k, k): v for k, v in positions.items()}
+    return {**renamed, **change.positions}
+
+
+def _complete(source: str) -> Program:
+    """Parses a source that an edit has written."""
+    try:
+        return parse(source)
+    except Unfinished as e:
+        raise InvalidArgumentError(f"this would leave code that Python cannot read: {e.message}") from None
+
+
+def _new_lines(former: Program, program: Program) -> str:
+    """The statements that are new or different, for the log."""
+    old = {s.text for s in former.statements}
+    return "\n".join(s.text for s in program.statements if s.text not in old)

@@ -1,0 +1,228 @@
+"""Runs nodes of a document: once, to show their values, or many times, as a training.
+
+What a placeholder is fed is Python that the user has typed for it, with the variables of the notebook; feeds are
+remembered. Invariant: the document is read under the view's lock and run outside of it, so it can be edited meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.variables.variable import Variable
+from tfnb.errors import InvalidArgumentError, NotFoundError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.operation import Operation
+from tfnb.ir.sparse import SparseTensor
+from tfnb.ir.tensor import Tensor
+from tfnb.notebook.builder.document import Document
+from tfnb.notebook.builder.drawing import output_values
+from tfnb.notebook.builder.runs.samples import Digits
+from tfnb.notebook.builder.runs.sessions import BuilderSession
+from tfnb.notebook.builder.runs.training import Training
+from tfnb.notebook.builder.runs.values import run_value
+from tfnb.notebook.protocol.builder import LossPoint, RunResult, TrainRequest
+from tfnb.session.session import Session
+
+__all__ = ["MissingFeeds", "Runs", "node_values"]
+
+_FETCHED = (Tensor, Variable, Operation, SparseTensor, IndexedSlices)
+
+
+def node_values(document: Document, node: str) -> list[tuple[str, Any]]:
+    """Returns what the statement of a node has made, by the expressions that refer to it.
+
+    Raises `NotFoundError` if there is no such node, and `InvalidArgumentError` if its statement could not be built.
+    """
+    for statement, outcome in zip(document.program.statements, document.built.outcomes, strict=True):
+        if statement.id == node:
+            if outcome.state != "built":
+                text = str(outcome.error) if outcome.error is not None else outcome.reason
+                raise InvalidArgumentError(f"{node} is not complete: {text or outcome.state}")
+            values = [(name, value) for name, value in output_values(statement, outcome) if value is not None]
+            # A list whose elements are listed is not listed itself.
+            return [(name, value) for name, value in values if len(values) == 1 or not isinstance(value, list | tuple)]
+    raise NotFoundError(f"the builder has no node {node!r}")
+
+
+class MissingFeeds(InvalidArgumentError):
+    """Placeholders have no feed yet; `needs` are their names."""
+
+    def __init__(self, needs: list[str]) -> None:
+        super().__init__(_missing(needs))
+        self.needs = needs
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What is to be run, read from the document at one moment."""
+
+    graph: GraphBuilder
+    values: list[tuple[str, Any]]
+    placeholders: dict[str, Tensor]  # by the expression that refers to it in the source
+
+
+class Runs:
+    """The runs of one document. `namespace()` gives the variables of the notebook, `others()` its sessions."""
+
+    def __init__(
+        self,
+        namespace: Callable[[], Mapping[str, Any]],
+        others: Callable[[], Iterable[Session]],
+    ) -> None:
+        self.sessions = BuilderSession()
+        self.feeds: dict[str, str] = {}
+        self._namespace, self._others = namespace, others
+        self._training: Training | None = None
+
+    def remember(self, feeds: Mapping[str, str]) -> None:
+        """Keeps the Python texts of feeds; an empty text takes a feed away."""
+        for name, text in feeds.items():
+            if str(text).strip():
+                self.feeds[name] = str(text).strip()
+            else:
+                self.feeds.pop(name, None)
+
+    def request(self, document: Document, node: str) -> _Request:
+        """Reads a node from the document. Raises the errors of `node_values`."""
+        placeholders: dict[str, Tensor] = {}
+        for statement, outcome in zip(document.program.statements, document.built.outcomes, strict=True):
+            for name, value in output_values(statement, outcome):
+                if isinstance(value, Tensor) and value.op.type.startswith("Placeholder"):
+                    placeholders[name or statement.id] = value
+        return _Request(document.built.graph, node_values(document, node), placeholders)
+
+    def session(self, graph: GraphBuilder) -> Session:
+        """Returns the session in which this graph is run."""
+        return self.sessions.session(graph, self._others())
+
+    def run(self, node: str, request: _Request) -> RunResult:
+        """Runs what the node needs, and returns its values, or what is missing or wrong."""
+        result: RunResult = {
+            "type": "result",
+            "node": node,
+            "values": [],
+            "milliseconds": 0.0,
+            "error": "",
+            "needs": [],
+        }
+        fetched = [(name, value) for name, value in request.values if isinstance(value, _FETCHED)]
+        try:
+            if fetched:
+                session = self.session(request.graph)
+                values = [value for _, value in fetched]
+                feed = self._feed(session, values, request, result["needs"])(0)
+                if result["needs"]:
+                    result["error"] = _missing(result["needs"])
+                    return result
+                begin = time.perf_counter()
+                arrays = self.sessions.run(session, values, feed)
+                result["milliseconds"] = (time.perf_counter() - begin) * 1e3
+                computed = dict(zip((name for name, _ in fetched), arrays, strict=True))
+            else:
+                computed = {}
+            for name, value in request.values:
+                if not isinstance(value, Operation):
+                    result["values"].append(run_value(name, computed.get(name, value)))
+        except Exception as error:  # of the graph or of a feed: the user's, so it is shown at the node
+            result["error"] = _plain_error(error)
+        return result
+
+    # ---- training ----------------------------------------------------------------------------
+
+    @property
+    def is_training(self) -> bool:
+        return self._training is not None and self._training.running
+
+    def train(
+        self, message: TrainRequest, request: _Request, loss: _Request | None, report: Callable[[LossPoint], None]
+    ) -> None:
+        """Starts a training in a thread. Raises `InvalidArgumentError` if one runs already, and `MissingFeeds`."""
+        if self.is_training:
+            raise InvalidArgumentError("a training of this builder runs already; stop it first")
+        steps = int(message["steps"])
+        if not 1 <= steps <= 10_000_000:
+            raise InvalidArgumentError(f"needed a number of steps from 1 to 10,000,000, got {steps:,}")
+        operations = [value for _, value in request.values if isinstance(value, _FETCHED)]
+        losses = [value for _, value in loss.values if isinstance(value, Tensor)][:1] if loss is not None else []
+        if not operations:
+            raise InvalidArgumentError(f"{message['node']} is no operation or tensor, so it cannot be run")
+        session, needs = self.session(request.graph), list[str]()
+        fetches = (losses, operations)
+        feeds = self._feed(session, fetches, request, needs)
+        if needs:
+            raise MissingFeeds(needs)
+
+        def step(feed: Mapping[Tensor, object]) -> Any:
+            values, _ = self.sessions.run(session, fetches, feed)
+            return values[0] if values else None
+
+        self._training = Training(
+            message["loss"] or message["node"], steps, step, feeds, report, lambda: self.sessions.adopt(session)
+        )
+        self._training.start()
+
+    def stop(self) -> None:
+        """Ends the training, if there is one, after its present step."""
+        if self._training is not None:
+            self._training.stop()
+
+    def close(self) -> None:
+        """Ends the training and closes the session."""
+        if self._training is not None:
+            self._training.stop("the builder was closed")
+            self._training.join()
+        self.sessions.close()
+
+    # ---- feeds -------------------------------------------------------------------------------
+
+    def _feed(
+        self, session: Session, fetches: object, request: _Request, needs: list[str]
+    ) -> Callable[[int], dict[Tensor, object]]:
+        """Returns a function from the number of a step to its feeds; appends the placeholders without a feed to
+        `needs`.
+        """
+        names = {tensor.op.name: name for name, tensor in request.placeholders.items()}
+        fed: dict[Tensor, tuple[str, str]] = {}
+        for op in self.sessions.placeholders(session, fetches):
+            name = names.get(op.name, op.name)
+            if name in self.feeds:
+                fed[op.outputs[0]] = (name, self.feeds[name])
+            elif op.type != "PlaceholderWithDefault":
+                needs.append(name)
+        constant: dict[str, object] = {}
+
+        def feeds(step: int) -> dict[Tensor, object]:
+            return {tensor: self._value(text, name, step, constant) for tensor, (name, text) in fed.items()}
+
+        return feeds
+
+    def _value(self, text: str, placeholder: str, step: int, constant: dict[str, object]) -> object:
+        """Returns the value of the Python text of a feed. A text that names no step is computed once."""
+        if text in constant:
+            return constant[text]
+        namespace = {"np": np, "digits": Digits(), **self._namespace(), "step": step}
+        try:
+            code = compile(text, f"<feed of {placeholder}>", "eval")
+            value = eval(code, namespace)
+        except Exception as error:
+            raise InvalidArgumentError(f"the feed of {placeholder}: {_plain_error(error)}") from error
+        # A call may give something else each time, as a function that returns the next batch does.
+        if not {"step"} & set(code.co_names) and "(" not in text:
+            constant[text] = value
+        return value
+
+
+def _missing(needs: list[str]) -> str:
+    example = "digits.images(step)" if len(needs) == 1 else "digits.images(step) and digits.labels(step)"
+    return f"{', '.join(needs)}: a placeholder needs a value, as Python, such as 0.5, np.ones([2, 3]) or {example}"
+
+
+def _plain_error(error: Exception) -> str:
+    text = str(getattr(error, "message", "") or error)
+    return (text if isinstance(error, InvalidArgumentError) else f"{type(error).__name__}: {text}")[:2000]

@@ -1,0 +1,349 @@
+"""`tf.builder`: draw a graph, read it as Python, run it where you stand.
+
+The output of the cell is a picture and the code, which a saved notebook keeps. If there is a kernel, the browser puts
+the live canvas in its place; it draws, and sends gestures. A view owns a document, a lock, the session of "run to here"
+and a training, and a thread that runs nodes and keeps the picture up to date. Invariant: a message that fails is
+answered with the reason, and leaves the document as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from IPython import get_ipython
+from traitlets import Dict, Unicode
+
+from tfnb.errors import DTypeError, OpError, UnimplementedError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.graphdef.message_types import GraphDef
+from tfnb.notebook.assets import widget_module
+from tfnb.notebook.builder.catalogue import search
+from tfnb.notebook.builder.document import Document
+from tfnb.notebook.builder.picture import builder_html, builder_picture
+from tfnb.notebook.builder.runs.running import Runs
+from tfnb.notebook.channel import Channel
+from tfnb.notebook.graph.file_formats import read_graph
+from tfnb.notebook.live_view import LiveView
+from tfnb.notebook.protocol.builder import Drawing, FromKernel, LossPoint, RunRequest, TrainRequest
+from tfnb.session.default import get_default_session
+from tfnb.session.session import Session
+
+__all__ = ["BuilderView", "build_cell", "builder"]
+
+SECONDS_PER_PICTURE = 1.0
+GRAPH_FILES = (".pb", ".pbtxt", ".meta")
+SAVED_MODELS = ("saved_model.pb", "saved_model.pbtxt")
+
+_of_cells: dict[str, BuilderView] = {}  # open views by the id of the cell that shows them
+
+
+class BuilderChannel(Channel):
+    """The channel to the browser. The traits are those of `BuilderState`."""
+
+    _esm = widget_module("builder")
+
+    source = Unicode().tag(sync=True)
+    positions = Dict().tag(sync=True)
+    picture = Unicode().tag(sync=True)
+    cell = Unicode().tag(sync=True)
+
+
+def builder(graph: object = "") -> BuilderView:
+    """Returns a visual builder of graphs, to be shown in a notebook.
+
+    `graph`: Python source, the path of a graph file or of a SavedModel's folder, a `tf.Graph`, or a GraphDef; by
+    default the canvas is empty. A cell that is run again shows its builder again, with its undo and its variables.
+    Raises `DTypeError` for another argument, `NotFoundError` or `DataLossError` for a file that has no graph, and
+    `UnimplementedError` for a graph without source.
+    """
+    source, origin = _source_of(graph)
+    shown = _shown_in_this_cell()
+    if shown is not None and shown.begun_with == source:
+        return shown
+    view = BuilderView(source, origin)
+    _remember(view)
+    return view
+
+
+def build_cell(source: str) -> BuilderView:
+    """Returns the builder of a cell whose code is the document, for `%%tfnb_build`."""
+    shown = _shown_in_this_cell()
+    if shown is not None:
+        shown.source = source
+        return shown
+    view = BuilderView(source)
+    view.cell = _cell_id()
+    _remember(view)
+    return view
+
+
+def _source_of(graph: object) -> tuple[str, Session | None]:
+    """Returns the Python of a graph, and a session of the notebook that has the values of its variables."""
+    if isinstance(graph, os.PathLike):
+        graph = os.fspath(graph)
+    if isinstance(graph, str) and "\n" not in graph:
+        path = graph
+        for name in SAVED_MODELS:
+            if os.path.isfile(os.path.join(graph, name)):
+                path = os.path.join(graph, name)
+        if path.endswith(GRAPH_FILES) or os.path.isfile(path):
+            return program_of(read_graph(path)), None
+    if isinstance(graph, str):
+        return graph, None
+    if isinstance(graph, GraphBuilder):
+        origin = next((session for session in _notebook_sessions() if session.graph is graph), None)
+        return program_of(graph.as_graph_def()), origin
+    if hasattr(graph, "node") and hasattr(graph, "SerializeToString"):
+        return program_of(cast(GraphDef, graph)), None
+    raise DTypeError(f"needed Python source, a path, a tf.Graph or a GraphDef, got {type(graph).__name__}")
+
+
+def program_of(graph: GraphDef) -> str:
+    """Returns Python that builds a graph which has no source."""
+    raise UnimplementedError(f"the builder does not write Python for graphs without source yet, here {len(graph.node)}")
+
+
+def _cell_id() -> str:
+    """Returns the id of the cell that is being run, or "" where the front end does not tell it."""
+    parent = getattr(get_ipython(), "parent_header", None) or {}
+    return str((parent.get("metadata") or {}).get("cellId") or "")
+
+
+def _shown_in_this_cell() -> BuilderView | None:
+    """Returns the open view that the present cell showed when it was run before."""
+    view = _of_cells.get(_cell_id())
+    if view is None or view.closed or view.execution == _run_number():
+        return None
+    view.execution = _run_number()
+    return view
+
+
+def _remember(view: BuilderView) -> None:
+    view.execution = _run_number()
+    if _cell_id():
+        _of_cells[_cell_id()] = view
+
+
+def _run_number() -> int:
+    return int(getattr(get_ipython(), "execution_count", 0))
+
+
+def _notebook_sessions() -> list[Session]:
+    """Returns the sessions that are variables of the notebook, and the default session first."""
+    shell = get_ipython()
+    variables = list(shell.user_ns.values()) if shell is not None else []
+    return [s for s in [get_default_session(), *variables] if isinstance(s, Session) and not s.closed]
+
+
+class BuilderView(LiveView):
+    """A graph that is being built. `source` is its Python, `graph` the tf.Graph that it makes, `session` the session of
+    "run to here", which has the values of its variables. `view["loss"]` is what the source calls `loss`, and
+    `view.run("loss", {"x": ...})` its value.
+
+    `close()` ends a training, closes the session, and leaves the picture and the code.
+    """
+
+    kind = "graph-builder"  # its class names differ from those of the canvas
+
+    def __init__(self, source: str = "", origin: Session | None = None) -> None:
+        super().__init__()
+        shell = get_ipython()
+        self._namespace: Mapping[str, Any] = shell.user_ns if shell is not None else {}
+        self._lock = threading.RLock()
+        # The user has run the cell that has this source, or that names it.
+        self._document = Document(source, known=self._namespace, is_trusted=True)
+        self._runs = Runs(lambda: self._namespace, self._others)
+        self._runs.sessions.begin_with(origin)
+        self._default: Session | None = None
+        self._jobs: deque[RunRequest] = deque()
+        self._picture_is_old = False
+        self.begun_with = source
+        self.cell = ""
+        self.execution = 0
+
+    # ---- the interface for programs ----------------------------------------------------------
+
+    @property
+    def source(self) -> str:
+        """The Python of the graph."""
+        return self._document.source
+
+    @source.setter
+    def source(self, source: str) -> None:
+        with self._lock:
+            if source != self._document.source:
+                self._send_all(self._document.set_source(source))
+
+    @property
+    def graph(self) -> GraphBuilder:
+        """The graph that the source makes now. Each edit gives a new one."""
+        return self._document.built.graph
+
+    @property
+    def session(self) -> Session:
+        """The session in which nodes are run: one of the notebook, if it runs this graph, or one of the builder."""
+        return self._runs.session(self.graph)
+
+    @property
+    def closed(self) -> bool:
+        return self._released
+
+    def __getitem__(self, name: str) -> Any:
+        """Returns what the source calls `name`. Raises `KeyError` if it defines no such name."""
+        return self._document.built.names[name]
+
+    def run(self, name: str, feeds: Mapping[str, object] | None = None) -> Any:
+        """Runs what the source calls `name`, and returns its value; `feeds` are values by the names of placeholders.
+
+        Variables that have no value yet are initialized. Raises `KeyError` for an unknown name, and the errors of
+        `session.run`.
+        """
+        with self._lock:
+            fetch, session = self[name], self.session
+            feed_dict = {self[placeholder]: value for placeholder, value in (feeds or {}).items()}
+        return self._runs.sessions.run(session, fetch, feed_dict)
+
+    def to_cell(self) -> None:
+        """Puts the code into a new cell below, also where JupyterLab's extension is not installed."""
+        get_ipython().set_next_input(self.source)
+
+    def __repr__(self) -> str:
+        totals = self._document.drawing(full=False)["totals"]
+        return f"<tf.builder: {totals['nodes']:,} nodes, {totals['parameters']:,} parameters>\n{self.source}"
+
+    def _repr_html_(self) -> str:
+        with self._lock:
+            drawing = self._document.drawing()
+            nodes = {node["id"]: node for node in drawing["changed"]}
+            picture = builder_picture([nodes[name] for name in drawing["order"]], drawing["positions"])
+            return f'<div id="{self._key}" class="tfnb-builder-picture">{builder_html(picture, self.source)}</div>'
+
+    # ---- messages ----------------------------------------------------------------------------
+
+    def _open(self, key: str) -> BuilderChannel:
+        return BuilderChannel(key, source=self.source, positions=self._document.positions, cell=self.cell, picture="")
+
+    def _received(self, _channel: Channel, message: object, _buffers: object) -> None:
+        """Handles a message from the browser, in the thread of a comm."""
+        if isinstance(message, dict):
+            self._send_all(self.answer(message))
+
+    def answer(self, message: Mapping[str, Any]) -> list[FromKernel]:
+        """Returns the messages that answer one of the browser; results of runs follow later."""
+        self._default = get_default_session() or self._default
+        try:
+            with self._lock:
+                return self._answer(message)
+        except OpError as error:
+            return [self._refusal(message, error.message, getattr(error, "needs", []))]
+        except Exception as error:  # a fault of ours, or of a message: the canvas stays usable
+            return [self._refusal(message, f"this did not work: {type(error).__name__}: {error}")]
+
+    def _answer(self, message: Mapping[str, Any]) -> list[FromKernel]:
+        kind = message.get("type")
+        if kind == "run":
+            self._runs.remember(message["feeds"])
+            self._jobs.append(cast(RunRequest, message))
+            self._wake.set()
+            return []
+        if kind == "train":
+            self._train(cast(TrainRequest, message))
+            return []
+        if kind == "stop":
+            self._runs.stop()
+            return []
+        replies = self._document.apply(cast(Any, message))
+        if any(reply["type"] == "drawing" for reply in replies):
+            self._picture_is_old = True
+            self._wake.set()
+        return replies
+
+    def _train(self, message: TrainRequest) -> None:
+        self._runs.remember(message["feeds"])
+        request = self._runs.request(self._document, message["node"])
+        loss = self._runs.request(self._document, message["loss"]) if message["loss"] else None
+        self._runs.train(message, request, loss, self._send)
+
+    def _refusal(self, message: Mapping[str, Any], text: str, needs: Sequence[str] = ()) -> FromKernel:
+        node = str(message.get("node", ""))
+        if message.get("type") in ("train", "stop"):
+            node = str(message.get("loss") or node)
+            point: LossPoint = {
+                "type": "training",
+                "node": node,
+                "step": 0,
+                "value": 0.0,
+                "state": "failed",
+                "message": text,
+                "needs": list(needs),
+            }
+            return point
+        if message.get("type") == "run":
+            return {
+                "type": "result",
+                "node": node,
+                "values": [],
+                "milliseconds": 0.0,
+                "error": text,
+                "needs": [],
+            }
+        drawing: Drawing = self._document.drawing(full=True)
+        gesture = message.get("gesture")
+        return {
+            **drawing,
+            "gesture": gesture if isinstance(gesture, int) else 0,
+            "message": text,
+            "is_refused": True,
+        }
+
+    def _send_all(self, replies: list[FromKernel]) -> None:
+        for reply in replies:
+            self._send(reply)
+
+    def _others(self) -> list[Session]:
+        sessions = _notebook_sessions()
+        return [self._default, *sessions] if self._default is not None else sessions
+
+    # ---- the thread --------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        search("matmul")  # the list of all operations takes half a second, so it is made before somebody asks
+        last_picture = time.monotonic()
+        while not self._closed.is_set():
+            self._wake.wait(SECONDS_PER_PICTURE if self._picture_is_old else None)
+            self._wake.clear()
+            while self._jobs and not self._closed.is_set():
+                self._run_node(self._jobs.popleft())
+            if self._picture_is_old and time.monotonic() - last_picture > SECONDS_PER_PICTURE:
+                self._show_picture()
+                last_picture = time.monotonic()
+
+    def _run_node(self, message: RunRequest) -> None:
+        node = message["node"]
+        try:
+            with self._lock:
+                request = self._runs.request(self._document, node)
+        except OpError as error:
+            self._send(self._refusal(message, error.message))
+            return
+        self._send(self._runs.run(node, request))
+
+    def _cell_ended(self, _result: object = None) -> None:
+        if self._picture_is_old:
+            self._show_picture()
+
+    def _show_picture(self) -> None:
+        self._picture_is_old = False
+        super()._show_picture()
+        if isinstance(self._channel, BuilderChannel) and not self._closed.is_set():
+            self._channel.source, self._channel.positions = self.source, dict(self._document.positions)
+
+    def _release(self) -> None:
+        self._runs.close()
+        for cell in [cell for cell, view in _of_cells.items() if view is self]:
+            del _of_cells[cell]
