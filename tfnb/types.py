@@ -26,6 +26,7 @@ __all__ = [
     "TensorSpec",
     "as_dtype",
     "as_shape",
+    "bracketed",
     "scalar",
     "unknown_shape",
 ]
@@ -213,6 +214,7 @@ FIXED_SIZE = (*NUMBERS, bool_)
 DEVICE_FLOATS = (float32, float64)
 
 _OLD = {"half": float16, "float": float32, "double": float64, "str": string}
+OLD_NAMES = {d: name for name, d in _OLD.items() if name != "str"}  # the names in the messages of TensorFlow's kernels
 _BY_NAME = {d.name: d for d in ANY} | _OLD
 _BY_NUMPY = {d.np: d for d in ALL if d is not string}
 _BY_ENUM = {d.enum: d for d in ANY}
@@ -383,7 +385,7 @@ class Shape:
         """
         other = as_shape(other)
         if not self.is_compatible_with(other):
-            raise ShapeError(f"shapes {self} and {other} are not compatible")
+            raise ShapeError(f"Shapes {self} and {other} are not compatible")
         if self.dims is None:
             return other
         if other.dims is None:
@@ -392,15 +394,41 @@ class Shape:
 
     def assert_is_compatible_with(self, other: object) -> None:
         """Raises `ShapeError` unless a tensor can have both this shape and `other`."""
-        self.merge_with(other)
+        if not self.is_compatible_with(other):
+            raise ShapeError(f"Shapes {self} and {as_shape(other)} are incompatible")
 
     def assert_has_rank(self, rank: int) -> None:
         """Raises `ShapeError` unless the shape can have the rank."""
         self.with_rank(rank)
 
+    def assert_same_rank(self, other: object) -> None:
+        """Raises `ShapeError` if the ranks of this shape and of `other` are known and differ."""
+        other = as_shape(other)
+        if self.dims is not None and other.dims is not None and len(self.dims) != len(other.dims):
+            raise ShapeError(f"Shapes {self} and {other} must have the same rank")
+
+    def assert_is_fully_defined(self) -> None:
+        """Raises `ShapeError` unless the rank and all dimensions are known."""
+        if not self.is_fully_defined():
+            raise ShapeError(f"Shape {self} is not fully defined")
+
     def with_rank(self, rank: int) -> Shape:
         """Returns the shape with this rank. Raises `ShapeError` if it has another one."""
-        return self.merge_with(Shape((None,) * rank))
+        if self.dims is not None and len(self.dims) != rank:
+            raise ShapeError(f"Shape {self} must have rank {rank}")
+        return Shape((None,) * rank) if self.dims is None else self
+
+    def with_rank_at_least(self, rank: int) -> Shape:
+        """Returns the shape. Raises `ShapeError` if it is known to have fewer dimensions than `rank`."""
+        if self.dims is not None and len(self.dims) < rank:
+            raise ShapeError(f"Shape {self} must have rank at least {rank}")
+        return self
+
+    def with_rank_at_most(self, rank: int) -> Shape:
+        """Returns the shape. Raises `ShapeError` if it is known to have more dimensions than `rank`."""
+        if self.dims is not None and len(self.dims) > rank:
+            raise ShapeError(f"Shape {self} must have rank at most {rank}")
+        return self
 
     def concatenate(self, other: object) -> Shape:
         """Returns the dimensions of this shape followed by those of `other`, of unknown rank if one of them is."""
@@ -442,6 +470,14 @@ class Shape:
 
     def __repr__(self) -> str:
         return f"TensorShape({None if self.dims is None else list(self.dims)})"
+
+
+def bracketed(dims: Iterable[Any] | None) -> str:
+    """Returns dimensions in the form in which TensorFlow's kernels print them, such as "[2,?,3]"; "<unknown>" for None.
+
+    Programs and tests look for this form in the messages of errors.
+    """
+    return "<unknown>" if dims is None else f"[{','.join('?' if d is None else str(d) for d in dims)}]"
 
 
 def _iterate(dims: object) -> Iterable[Any]:

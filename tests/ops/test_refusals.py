@@ -22,7 +22,7 @@ _POOL = {"ksize": (1, 4, 4, 1), "strides": (1, 1, 1, 1), "padding": "VALID"}
     ("case", "says"),
     [
         (Case("MatrixDiagV3", (arr(3, 3), np.array([-1, 1], _I), _I(5), _I(4), np.float32(0))), "do not reach"),
-        (Case("StridedSlice", (arr(4), _ONE, _ONE, _ONE), {"ellipsis_mask": -1}), "only one ellipsis"),
+        (Case("StridedSlice", (arr(4), _ONE, _ONE, _ONE), {"ellipsis_mask": -1}), "Multiple ellipses"),
         (Case("SplitV", (arr(4), np.array([-2, 4], _I), _I(0)), {"num_split": 2}), "negative"),
         (Case("SparseFillEmptyRowsGrad", (np.array([0, -1]), arr(3))), "reverse_index_map"),
         (Case("UniqueV2", (ints(2, 3), np.array([0, 0], _I)), {"out_idx": "int32"}), "one number"),

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor
@@ -27,6 +29,7 @@ from tfnb.ops.math.compare import (
     LOGICAL_OR,
     logical_xor,
 )
+from tfnb.ops.math.reduce import PROD
 from tfnb.ops.math.unary import NEG, absolute
 from tfnb.ops.sparse.functions import sparse_divide, sparse_multiply
 
@@ -74,6 +77,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "invert": LOGICAL_NOT,
     "getitem": getitem,
     "pack_nested": pack_nested,
+    "product": lambda x: PROD(x, np.int32(0)),
     "sparse_mul": sparse_multiply,
     "sparse_div": sparse_divide,
     **gather.OPERATORS,

@@ -13,7 +13,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Kind, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.step_graph.graph import Edge, Graph, Node, node_of
 from tfnb.ir.tensor import Tensor
-from tfnb.types import ALL, TensorSpec
+from tfnb.types import ALL, OLD_NAMES, TensorSpec, bracketed
 
 __all__ = ["FEED", "Request", "prune"]
 
@@ -100,7 +100,9 @@ def _refuse(op: Operation, feeds: dict[Edge, int]) -> None:
         return
     spec = op.specs[0]
     raise InvalidArgumentError(
-        f"you must feed a value for the placeholder {op.name!r} with dtype {spec.dtype.name} and shape {spec.shape}: "
+        f"You must feed a value for placeholder tensor {op.name!r} with dtype "
+        f"{OLD_NAMES.get(spec.dtype, spec.dtype.name)}"
+        f"{'' if spec.shape.dims is None else f' and shape {bracketed(spec.shape.dims)}'}: "
         f'session.run(..., feed_dict={{"{op.name}:0": value}})',
         op,
     )

@@ -101,7 +101,8 @@ def feed_array(tensor: Tensor, value: object) -> np.ndarray:
     dims = tensor.shape.dims
     if dims is not None and dims != array.shape and not _compatible(dims, array.shape):
         raise ShapeError(
-            f"cannot feed a value of shape {array.shape} for the tensor {tensor.name}, which has shape {tensor.shape}",
+            f"Cannot feed value of shape {array.shape} for Tensor {tensor.name!r}, which has "
+            f"shape {str(tensor.shape)!r}",
             tensor.op,
         )
     return array

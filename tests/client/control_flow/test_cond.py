@@ -165,10 +165,12 @@ def test_case():
     with tf.Session() as session:
         assert [session.run(y, {k: i}) for i in (0, 2, 5)] == [10, 4, -1]
         assert session.run(z, {k: 1}) == 2
-        with pytest.raises(errors.InvalidArgumentError, match="more than one condition is true"):
+        with pytest.raises(
+            errors.InvalidArgumentError, match="More than one condition evaluated as True but exclusive=True"
+        ):
             session.run(z, {k: 0})
         assert session.run(only, {k: 2}) == 4
-        with pytest.raises(errors.InvalidArgumentError, match="no condition is true"):
+        with pytest.raises(errors.InvalidArgumentError, match="None of the conditions evaluated as True"):
             session.run(only, {k: 7})
     with pytest.raises(errors.DTypeError, match="pairs of a condition and a function"):
         tf.case([(tf.equal(k, 0), 3)], default=lambda: -1)
@@ -177,7 +179,7 @@ def test_case():
 @pytest.mark.parametrize(
     ("build", "error", "message"),
     [
-        (lambda p: tf.cond(True, lambda: 1, lambda: 2), TypeError, "not a Python bool"),
+        (lambda p: tf.cond(True, lambda: 1, lambda: 2), TypeError, "must not be a Python bool"),
         (lambda p: tf.cond(p, 1, lambda: 2), TypeError, "must be callable"),
         (lambda p: tf.cond(p, lambda: 1, lambda: 2.0), errors.DTypeError, "true_fn returned int32 .* false_fn float32"),
         (lambda p: tf.cond(p, lambda: None, lambda: 2.0), errors.InvalidArgumentError, "true_fn must return something"),

@@ -60,13 +60,18 @@ def test_bad_records_name_file_and_place_and_can_be_left_out(tmp_path):
             except errors.InvalidArgumentError as e:
                 said.append(str(e))
     assert said[0] == (1, 2) and said[4] == (8, 9) and said[6] == (10, 11)
-    for place, text in ((1, "needed 2 fields, got 1"), (2, "field 1"), (3, "followed by"), (5, "field 0 is required")):
+    for place, text in (
+        (1, "Expect 2 fields but have 1"),
+        (2, "field 1"),
+        (3, "followed by"),
+        (5, "field 0 is required"),
+    ):
         assert f"bad.csv, record {place + 1}" in said[place] and text in said[place]
     kept = data.ignore_errors()
     assert elements(kept) == [(1, 2), (8, 9), (10, 11)]
     assert kept.skipped == 4
     file.write_bytes(b'1,2\n"3')
-    with pytest.raises(errors.InvalidArgumentError, match="not closed"):
+    with pytest.raises(errors.InvalidArgumentError, match="Quoted field has to end"):
         elements(data)
 
 

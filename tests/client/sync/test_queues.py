@@ -209,7 +209,7 @@ def test_wrong_elements_are_refused(sess):
         q.enqueue([[1.0, 2.0, 3.0]])
     with pytest.raises(InvalidArgumentError, match=r"component 0. Expected \[2\], got \[3\]"):
         sess.run(q.enqueue(x), {x: [1, 2, 3]})
-    with pytest.raises(InvalidArgumentError, match=r"Expected \[3, 2\], got \[3\]"):
+    with pytest.raises(InvalidArgumentError, match=r"Expected \[3,2\], got \[3\]"):
         sess.run(q.enqueue_many([x]), {x: [1, 2, 3]})
     with pytest.raises(InvalidArgumentError, match="specified shapes"):
         sess.run(tf.FIFOQueue(5, tf.float32).dequeue_many(2))
@@ -387,3 +387,10 @@ def test_a_step_that_fails_elsewhere_gives_back_what_it_took(sess):
     with pytest.raises(OpError, match="no"):
         sess.run([q.dequeue_many(3), bad])
     assert sess.run(q.dequeue_many(2)).tolist() == [1, 2]
+
+
+def test_one_component_may_be_scalar(sess):
+    """`shapes=()` of a queue with one component says that its elements are scalars."""
+    q = tf.FIFOQueue(10, tf.float32, shapes=())
+    sess.run(q.enqueue_many([[1.0, 2.0, 3.0]]))
+    np.testing.assert_array_equal(sess.run(q.dequeue_many(2)), [1.0, 2.0])

@@ -106,7 +106,7 @@ BAD = {
     "range": (lambda x: tf.range(0, 5, 0), InvalidArgumentError, "must not be 0"),
     "unstack": (lambda x: tf.unstack(x), InvalidArgumentError, "is unknown; give num"),
     "empty argmax": (lambda x: tf.argmax(tf.zeros([0, 2]), 0), InvalidArgumentError, "no elements"),
-    "top k": (lambda x: tf.nn.top_k(x, 29), ShapeError, "at least k = 29"),
+    "top k": (lambda x: tf.nn.top_k(x, 29), ShapeError, "last dimension >= k = 29"),
     "constant": (lambda x: tf.constant([1, 2, 3], shape=[2]), ShapeError, "for the shape"),
 }
 
@@ -193,3 +193,15 @@ def test_the_distance_of_sequences_has_the_larger_of_both_shapes():
         assert tf.edit_distance(one, one).shape.as_list() == [2]
         assert tf.edit_distance(one, two).shape.as_list() == [3]
         assert tf.edit_distance(one, tf.sparse_placeholder(tf.string, [None, None])).shape.as_list() == [None]
+
+
+@pytest.mark.opencl
+def test_shape_size_and_rank_of_sparse_tensors():
+    """They are those of the dense tensor, also for a value that was fetched and for a shape that is fed."""
+    value = tf.SparseTensorValue(((0, 1), (1, 0)), (42, 24), (2, 3))
+    with tf.Graph().as_default(), tf.Session() as sess:
+        shape, size, rank = sess.run([tf.shape(value), tf.size(value), tf.rank(value)])
+        assert (shape.tolist(), size, rank, shape.dtype) == ([2, 3], 6, 2, np.int32)
+        fed = tf.sparse_placeholder(tf.int32)
+        shape, size, rank = sess.run([tf.shape(fed, out_type=tf.int64), tf.size(fed), tf.rank(fed)], {fed: value})
+        assert (shape.tolist(), size, rank, shape.dtype) == ([2, 3], 6, 2, np.int64)

@@ -82,7 +82,7 @@ def test_iterating_gives_the_rows():
         ((0, 0, 0), ShapeError, "too many indices"),
         ("a", DTypeError, "must be an integer, a slice"),
         (1.5, DTypeError, "must be an integer"),
-        ((..., ...), InvalidArgumentError, "one ellipsis"),
+        ((..., ...), InvalidArgumentError, "Multiple ellipses"),
         (slice(None, None, 0), InvalidArgumentError, "must not be 0"),
     ],
 )

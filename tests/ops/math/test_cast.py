@@ -48,3 +48,12 @@ def test_truncate_of_complex_numbers():
         real = evaluate(CAST(tf.constant(x), DstT=tf.float32, Truncate=True))
         assert real.view(np.uint32).tolist() == [0x3EAAAAAA]
         assert evaluate(CAST(tf.constant(x[0]), DstT=tf.complex64, Truncate=True)).shape == ()
+
+
+@pytest.mark.opencl
+def test_cast_of_a_sparse_tensor_casts_its_values():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        sparse = tf.SparseTensor([[0, 1]], [2], [1, 3])
+        value = sess.run(tf.cast(sparse, tf.float32))
+        assert value.values.dtype == np.float32 and value.indices.tolist() == [[0, 1]]
+        assert tf.cast(sparse, tf.int32) is sparse

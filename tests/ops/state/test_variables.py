@@ -146,7 +146,7 @@ def test_scatter_by_whole_indices_refuses(session: Any) -> None:
     with pytest.raises(InvalidArgumentError, match=r"\[3\].*\(3, 2\)"):
         evaluate(bad, {}, {v.op: np.zeros((3, 2), np.float32)})
     session.run(v.initializer)
-    with pytest.raises(InvalidArgumentError, match=r"index 3 is not in \[0, 3\)"):
+    with pytest.raises(InvalidArgumentError, match=r"indices\[0,0\] = 3 is not in \[0, 3\)"):
         session.run(bad)
     np.testing.assert_array_equal(session.run(v), np.zeros((3, 2)))
 

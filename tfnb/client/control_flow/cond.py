@@ -52,7 +52,7 @@ def cond(
     if not callable(true_fn) or not callable(false_fn):
         raise DTypeError("cond: true_fn and false_fn must be callable")
     if isinstance(pred, (bool, np.bool_)):
-        raise DTypeError("cond: pred must be a tensor, not a Python bool; use a Python `if` instead")
+        raise DTypeError("cond: pred must not be a Python bool; use a Python `if` instead")
     graph = graph_of([pred])
     with graph.as_default(), graph.name_scope(name or "cond"):
         predicate: Tensor = graph.to_tensor(pred, bool_)
@@ -148,10 +148,19 @@ def case(
         if exclusive or default is None:
             preds = stack([graph.to_tensor(p, bool_) for p, _ in pairs])
             if default is None:
-                checks.append(assert_that(reduce_any(preds), ["case: no condition is true:", preds]))
+                checks.append(
+                    assert_that(
+                        reduce_any(preds),
+                        ["case: None of the conditions evaluated as True and default is None.", preds],
+                    )
+                )
             if exclusive:
                 count = reduce_sum(cast(preds, int32))
-                checks.append(assert_that(count <= 1, ["case: more than one condition is true:", preds]))
+                checks.append(
+                    assert_that(
+                        count <= 1, ["case: More than one condition evaluated as True but exclusive=True.", preds]
+                    )
+                )
         if default is None:
             (_, default), pairs = pairs[-1], pairs[:-1]
         branch = default

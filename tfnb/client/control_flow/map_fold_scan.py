@@ -49,7 +49,9 @@ def map_fn(
             result = fn(pack(elems, inputs.at(i)))
             if not same_structure(result_dtypes, result):
                 raise InvalidArgumentError(
-                    f"map_fn: the function returned {result!r}, announced was {result_dtypes!r}; give dtype"
+                    f"map_fn: The two structures don't have the same number of elements: the "
+                    f"function returned {result!r}, "
+                    f"announced was {result_dtypes!r}; give dtype"
                 )
             parts = [a.write(i, x) for a, x in zip(written, flatten(result), strict=True)]
             return i + 1, parts
@@ -119,7 +121,9 @@ def scan(
             result = fn(accumulated, pack(elems, inputs.at(i)))
             if not same_structure(structure, result):
                 raise InvalidArgumentError(
-                    f"scan: the function returned {result!r}, which has not the structure of {structure!r}"
+                    f"scan: The two structures don't have the same number of elements: the "
+                    f"function returned {result!r}, "
+                    f"the initializer is {structure!r}"
                 )
             result = pack(structure, [graph.to_tensor(x) for x in flatten(result)])
             parts = [t.write(i, x) for t, x in zip(written, flatten(result), strict=True)]

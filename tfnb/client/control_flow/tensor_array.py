@@ -15,6 +15,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import range_
 from tfnb.ops.array.shape_ops import IDENTITY, shape_of
+from tfnb.ops.math.cast import cast
 from tfnb.ops.state.tensor_array import (
     TENSOR_ARRAY,
     TENSOR_ARRAY_CLOSE,
@@ -245,13 +246,13 @@ class TensorArray:
         vector).
         """
         value = self._tensor(value)
-        lengths = self.graph.to_tensor(lengths, int64) if not isinstance(lengths, Tensor) else lengths
-        static_lengths = constant_value(lengths)
+        sizes: Tensor = cast(lengths, int64) if isinstance(lengths, Tensor) else self.graph.to_tensor(lengths, int64)
+        static_lengths = constant_value(sizes)
         dims = value.shape.dims
         if self._element.infer and static_lengths is not None and dims is not None and static_lengths.size:
             common_length = int(static_lengths[0]) if bool((static_lengths == static_lengths[0]).all()) else None
             self._element.learn(Shape((common_length, *dims[1:])))
-        return self.with_flow(TENSOR_ARRAY_SPLIT(self._handle, value, lengths, self._flow, name=name))
+        return self.with_flow(TENSOR_ARRAY_SPLIT(self._handle, value, sizes, self._flow, name=name))
 
     def size(self, name: str | None = None) -> Tensor:
         """Returns the number of elements, an int32 scalar."""

@@ -244,7 +244,7 @@ def _check_invariant(enter: Tensor, merge: Tensor, following: Tensor) -> None:
     if is_compatible and all(w is None or w == g for w, g in zip(invariant, dims or (), strict=True)):
         return
     raise ShapeError(
-        f"the shape of the loop variable {merge.name} is not an invariant of the loop: it enters with shape "
+        f"The shape for {merge.name} is not an invariant for the loop. It enters the loop with shape "
         f"{enter.shape}, the loop takes {merge.shape}, and after one iteration it has shape {following.shape}. "
         "Give shape_invariants to tf.while_loop, or use set_shape() on the loop variable",
         merge.op,

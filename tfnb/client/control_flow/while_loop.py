@@ -113,7 +113,8 @@ def _build(
         result = _as_returned(body(*pack(structure, variables)), structure)
         if not same_structure(list(structure), list(result)):
             raise InvalidArgumentError(
-                f"while_loop: body returned {result!r}, which has not the structure of the loop variables {structure!r}"
+                "while_loop: body and the loop variables do not have the same number of elements or structure: "
+                f"{result!r} and {structure!r}"
             )
         results.append(result)
         return [graph.to_tensor(leaf, v.dtype) for leaf, v in zip(flatten(result), variables, strict=True)]
@@ -135,7 +136,7 @@ def _shapes(structure: object, values: list[Tensor], invariants: object) -> list
     for value, shape in zip(values, shapes, strict=True):
         if shape is not None and not _at_least_as_known(value.shape, shape):
             raise ShapeError(
-                f"while_loop: the shape invariant {shape} does not hold for {value.name} of shape {value.shape}"
+                f"while_loop: {value.name} of shape {value.shape} is not compatible with the shape invariant {shape}"
             )
     return shapes
 

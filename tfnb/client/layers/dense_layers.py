@@ -41,6 +41,9 @@ class Layer:
     """
 
     default_name = "layer"
+    # Whether layers of one given name are meant to have one scope, as calls of functions are; else a second layer of
+    # a name gets a number.
+    shares_name = False
 
     def __init__(
         self,
@@ -140,7 +143,9 @@ class Layer:
     def _open(self) -> Any:
         if self._scope is not None:
             return variable_scope(self._scope, reuse=True if self.built else self._reuse)
-        return variable_scope(self._given_name, self.default_name, reuse=self._reuse)
+        if self.shares_name or self._reuse:
+            return variable_scope(self._given_name, self.default_name, reuse=self._reuse)
+        return variable_scope(None, self._given_name or self.default_name)
 
     def add_variable(
         self,
@@ -184,7 +189,9 @@ def functional(layer: type[Layer]) -> Callable[..., Tensor]:
     def call(*args: object, **options: object) -> Tensor:
         arguments = call_signature.bind(*args, **options).arguments
         x = arguments.pop("inputs")
-        return layer(_reuse=arguments.pop("reuse", None), **arguments)(x)
+        made = layer(_reuse=arguments.pop("reuse", None), **arguments)
+        made.shares_name = True
+        return made(x)
 
     call.__name__ = call.__qualname__ = layer.default_name
     call.__doc__ = f"{layer.__doc__}\n\n    Applies a new layer `{layer.__name__}` to `inputs`."

@@ -13,6 +13,7 @@ import numpy as np
 from tfnb.client.variables.variable import group
 from tfnb.errors import DTypeError, ShapeError
 from tfnb.ir.default import graph_of
+from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import rank as rank_op
 from tfnb.ops.array.shape_ops import shape
@@ -78,12 +79,17 @@ def assert_rank_in(
         if a.shape.ndims is not None:
             if a.shape.ndims not in ranks:
                 raise ShapeError(
-                    f"{message or ''} the rank of {a.name} must be in {ranks}, its shape is {a.shape}".strip()
+                    f"{message or ''} Tensor {a.name} must have rank in {tuple(ranks)}. "
+                    f"Received rank {a.shape.ndims}, shape {a.shape}".strip()
                 )
             return NO_OP(name=None)
         rank = rank_op(a)
         is_one = reduce_any(EQUAL(rank, np.asarray(ranks, np.int32)))
-        given = [f"{message or ''} the rank of {a.name} must be in {ranks}".strip(), rank] if data is None else data
+        given = (
+            [f"{message or ''} Tensor {a.name} must have rank in {tuple(ranks)}".strip(), rank]
+            if data is None
+            else data
+        )
         return assert_that(is_one, list(given), summarize or 3)
 
 
@@ -93,7 +99,7 @@ def assert_scalar(tensor: TensorLike, name: str | None = None, message: str | No
     with graph.as_default(), graph.name_scope(name or "assert_scalar"):
         t: Tensor = graph.to_tensor(tensor)
     if t.shape.ndims != 0:
-        raise ShapeError(f"{message or ''} {t.name} must be a scalar, its shape is {t.shape}".strip())
+        raise ShapeError(f"{message or ''} Expected scalar shape for {t.name}, saw shape: {t.shape}".strip())
     return t
 
 
@@ -108,17 +114,19 @@ def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLi
             continue
         expected = expected or tensor.dtype.base_dtype
         if tensor.dtype.base_dtype != expected:
-            raise DTypeError(f"{tensor.name} is {tensor.dtype.name}, it must be {expected.name}")
+            raise DTypeError(f"{tensor.name} must be of type {expected!r}, it is {tensor.dtype.name}")
     expected = expected or float32
     if not expected.is_floating:
-        raise DTypeError(f"expected a floating dtype, got {expected.name}")
+        raise DTypeError(f"Expected floating point type, got {expected.name}")
     return expected
 
 
 def assert_proper_iterable(values: object) -> None:
     """Raises `DTypeError` unless `values` can be iterated over and is no tensor, array or text."""
-    if isinstance(values, (Tensor, np.ndarray, str, bytes)) or not isinstance(values, Iterable):
-        raise DTypeError(f"expected a list or another iterable, got {type(values).__name__}")
+    if isinstance(values, (Tensor, SparseTensor, np.ndarray, str, bytes)):
+        raise DTypeError(f'Expected argument to be a "proper" iterable. Found: {type(values).__name__}')
+    if not isinstance(values, Iterable):
+        raise DTypeError(f"Expected argument to be iterable. Found: {type(values).__name__}")
 
 
 def assert_shapes(

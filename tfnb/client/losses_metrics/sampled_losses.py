@@ -44,7 +44,10 @@ def _labels_and_inputs(graph: GraphBuilder, labels: TensorLike, inputs: TensorLi
 
 def _without_hits(logits: Tensor, labels: Tensor, sampled: Tensor) -> Tensor:
     """Returns the sampled logits, with the lowest number where a sampled class is a true class."""
-    hits = ANY_OF(EQUAL(EXPAND_DIMS(labels, 2), sampled), np.int32(1))
+    if labels.shape.ndims == 2 and labels.shape.dims[1] == 1:  # type: ignore[index]
+        hits = EQUAL(labels, sampled)
+    else:
+        hits = ANY_OF(EQUAL(EXPAND_DIMS(labels, 2), sampled), np.int32(1))
     lowest = zeros_like(logits) + logits.dtype.np.type(np.finfo(np.float32).min)
     return SELECT(hits, lowest, logits)
 

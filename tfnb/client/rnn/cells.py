@@ -448,7 +448,7 @@ class MultiRNNCell(RNNCell):
         if self._state_is_tuple:
             if not isinstance(state, (tuple, list)) or len(state) != len(self._cells):
                 raise InvalidArgumentError(
-                    f"MultiRNNCell: the state must be a tuple of {len(self._cells)}, got {state!r}"
+                    f"MultiRNNCell: Expected state to be a tuple of length {len(self._cells)}, but received: {state!r}"
                 )
             states = list(state)
         else:

@@ -40,18 +40,19 @@ def shape_list(shapes: Any, dtypes: Sequence[DType], partial: bool = False) -> t
     """
     if shapes is None:
         if partial:
-            raise InvalidArgumentError("a list of shapes must be provided: this queue pads to them")
+            raise InvalidArgumentError("When providing partial shapes, a list of shapes must be provided.")
         return ()
-    if isinstance(shapes, Shape) or (
-        isinstance(shapes, (list, tuple)) and shapes and all(isinstance(d, int) for d in shapes)
-    ):
+    one_shape = isinstance(shapes, (list, tuple)) and all(isinstance(d, int) for d in shapes)
+    if isinstance(shapes, Shape) or (one_shape and (shapes or len(dtypes) == 1)):  # [] of one component is a scalar
         shapes = [shapes]
     result = tuple(as_shape(s) for s in shapes)
     if len(result) != len(dtypes):
         raise InvalidArgumentError(f"{len(result)} shapes were given for {len(dtypes)} components of an element")
     for s in result:
+        if s.dims is None and partial:
+            raise ShapeError(f"the shapes of a queue must have a defined rank, got {s}")
         if s.dims is None or (not partial and not s.is_fully_defined()):
-            raise ShapeError(f"the shapes of a queue must be {'of known rank' if partial else 'fully known'}, got {s}")
+            raise ShapeError(f"the shapes of a queue must be fully known, got {s}")
     return result
 
 

@@ -124,6 +124,11 @@ class VariableScope:
         """The device to which the values of variables are read by default, or None."""
         return self._d.caching_device
 
+    @property
+    def constraint(self) -> Any:
+        """The default constraint of variables, or None."""
+        return self._d.constraint
+
     def reuse_variables(self) -> None:
         """Makes `get_variable` inside this scope share existing variables and create none, from now on."""
         self._d = replace(self._d, reuse=True)
@@ -159,6 +164,10 @@ class VariableScope:
     def global_variables(self) -> list[Any]:
         """Returns the global variables of this scope and the scopes in it."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def local_variables(self) -> list[Any]:
+        """Returns the variables of this process of this scope and the scopes in it."""
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
 
     def get_variable(self, name: str, **kwargs: object) -> Any:
         """Returns the variable `name` of this scope; `kwargs` are the other arguments of `tf.get_variable`."""
@@ -350,8 +359,12 @@ def get_variable(
 
 
 def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
-    """Does what `get_variable` does, for a variable of this process: it is in LOCAL_VARIABLES and not trained."""
-    return get_variable(name, *args, **{"collections": [GraphKeys.LOCAL_VARIABLES], "trainable": False, **kwargs})
+    """Does what `get_variable` does, for a variable of this process: it is in LOCAL_VARIABLES and not trained.
+
+    It is in LOCAL_VARIABLES besides the given `collections`.
+    """
+    keys = [*(kwargs.pop("collections", None) or ()), GraphKeys.LOCAL_VARIABLES]
+    return get_variable(name, *args, **{"trainable": False, **kwargs, "collections": list(dict.fromkeys(keys))})
 
 
 API = {

@@ -321,7 +321,9 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
     x = graph_of((value,)).to_tensor(value)
     if num is None:
         dims = x.shape.dims
-        num = None if dims is None else dims[normalize_axis(axis, len(dims), "unstack: axis")]
+        if dims is not None and not -len(dims) <= axis < len(dims):
+            raise InvalidArgumentError(f"unstack: axis = {axis} not in [{-len(dims)}, {len(dims)})")
+        num = None if dims is None else dims[axis]
     if num is None:
         raise InvalidArgumentError(f"unstack: the size of axis {axis} of shape {x.shape} is unknown; give num")
     return UNPACK(x, num=num, axis=axis, name=name)

@@ -27,7 +27,7 @@ from tfnb.ops.array.shape_ops import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SIZE, sh
 from tfnb.ops.math.compare import GREATER, GREATER_EQUAL, LESS, LOGICAL_AND, SELECT
 from tfnb.ops.math.reduce_sum import BROADCAST_TO, SUM, all_axes
 from tfnb.sizes import integer
-from tfnb.types import ALL, INDEX, NUMBERS, REALS, Shape, int32, unknown_shape
+from tfnb.types import ALL, INDEX, NUMBERS, REALS, Shape, bracketed, int32, unknown_shape
 
 __all__ = [
     "GATHER_ND",
@@ -55,8 +55,16 @@ def _host_gather_nd(call: HostCall, params: np.ndarray, indices: np.ndarray) -> 
     k = indices.shape[-1]
     bad = (indices < 0) | (indices >= np.asarray(params.shape[:k], indices.dtype))
     if bad.any():
-        bad_index = indices[bad.any(-1)].reshape(-1, k)[0]
-        raise InvalidArgumentError(f"the index {bad_index.tolist()} is not inside shape {params.shape}", call.op)
+        if not params.size:
+            raise InvalidArgumentError(
+                f"Requested more than 0 entries, but params is empty. Params shape: {bracketed(params.shape)}", call.op
+            )
+        where = int(np.flatnonzero(bad.any(-1).reshape(-1))[0])
+        raise InvalidArgumentError(
+            f"flat indices[{where}, :] = {bracketed(indices.reshape(-1, k)[where])} does not index into param "
+            f"(shape: {bracketed(params.shape)})",
+            call.op,
+        )
     return (
         params[tuple(np.moveaxis(indices, -1, 0))]
         if k

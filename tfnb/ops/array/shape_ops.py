@@ -21,7 +21,9 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, scalar_shape, unchanged, with_rank
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.sparse import SparseTensor, SparseTensorValue
+from tfnb.ir.tensor import Tensor, TensorLike, call_operator
+from tfnb.ops.math.cast import cast
 from tfnb.sizes import integer
 from tfnb.types import (
     ALL,
@@ -403,6 +405,8 @@ def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = int3
 
     The result is a constant when the shape is known statically.
     """
+    if isinstance(input, (SparseTensor, SparseTensorValue)):
+        return cast(SparseTensor.from_value(input).dense_shape, out_type, name or "Shape")
     x = _as_tensor(input)
     if x.shape.is_fully_defined():
         dtype = as_dtype(out_type)
@@ -415,6 +419,11 @@ def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32
 
     The result is a constant when the number is known statically.
     """
+    if isinstance(input, (SparseTensor, SparseTensorValue)):
+        sparse = SparseTensor.from_value(input)
+        if not sparse.shape.is_fully_defined():
+            return cast(call_operator("product", sparse.dense_shape), out_type, name)
+        return sparse.graph.constant(np.asarray(sparse.shape.num_elements(), as_dtype(out_type).np), name or "Size")
     x = _as_tensor(input)
     if x.shape.is_fully_defined():
         return x.graph.constant(np.asarray(x.shape.num_elements(), as_dtype(out_type).np), name or "Size")
@@ -423,6 +432,8 @@ def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32
 
 def rank(input: TensorLike, name: str | None = None) -> Any:
     """Returns the number of dimensions of a tensor as an int32 scalar; a constant when it is known statically."""
+    if isinstance(input, (SparseTensor, SparseTensorValue)):
+        return size(SparseTensor.from_value(input).dense_shape, name or "Rank")
     x = _as_tensor(input)
     if x.shape.ndims is not None:
         return x.graph.constant(np.asarray(x.shape.ndims, np.int32), name or "Rank")

@@ -83,10 +83,13 @@ def entries(dims: Numbers, begin: Numbers, end: Numbers, strides: Numbers, attrs
     new = [i for i in range(count) if attrs.new_axis_mask >> i & 1 and not attrs.ellipsis_mask >> i & 1]
     dots = [i for i in range(count) if attrs.ellipsis_mask >> i & 1]
     if attrs.ellipsis_mask & (attrs.ellipsis_mask - 1):  # more than one bit is set
-        raise InvalidArgumentError("an index may hold only one ellipsis")
+        raise InvalidArgumentError("Multiple ellipses in slice spec not allowed: an index may hold one")
     rest = len(dims) - (count - len(new) - len(dots))
     if rest < 0:
-        raise ShapeError(f"too many indices ({count - len(new) - len(dots)}) for a tensor of rank {len(dims)}")
+        raise ShapeError(
+            f"slice index out of range: too many indices ({count - len(new) - len(dots)}) for a "
+            f"tensor of rank {len(dims)}"
+        )
     result: list[_Entry] = []
     axis = 0
     for i in range(count):
@@ -366,7 +369,7 @@ def _parse(x: Tensor, key: Any) -> tuple[_Key, list[tuple[int, Any]]]:
     for p in parts:
         if p is Ellipsis:
             if dots:
-                raise InvalidArgumentError("an index may hold only one ellipsis")
+                raise InvalidArgumentError("Multiple ellipses in slice spec not allowed: an index may hold one")
             result, dots = result.plus(0, 0, 1, ellipsis_mask=True), True
             axis = -(_result_axes(parts) - axis)
             continue

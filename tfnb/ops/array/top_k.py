@@ -52,8 +52,10 @@ def _top_shapes(c: Infer, k: int | None) -> tuple[Shape, Shape]:
     x = c.shapes[0]
     if x.dims is None:
         return unknown_shape, unknown_shape
+    if k is not None and k < 0:
+        raise ShapeError(f"{c.op_name}: Need k >= 0, got {k}")
     if not x.dims or (k is not None and (k < 0 or (x.dims[-1] is not None and k > x.dims[-1]))):
-        raise ShapeError(f"{c.op_name}: needs a last dimension of at least k = {k}, got shape {x}")
+        raise ShapeError(f"{c.op_name}: input must have last dimension >= k = {k}, got shape {x}")
     return (Shape((*x.dims[:-1], k)),) * 2
 
 

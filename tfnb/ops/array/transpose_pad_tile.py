@@ -219,7 +219,9 @@ def margin_pairs(value: np.ndarray, rank: int) -> list[tuple[int, int]]:
     Raises `InvalidArgumentError` for a wrong shape or negative numbers.
     """
     if value.shape != (rank, 2) or (value < 0).any():
-        raise InvalidArgumentError(f"Pad: needs a pair of numbers >= 0 for each of {rank} axes, got {value.tolist()}")
+        raise InvalidArgumentError(
+            f"Pad: Paddings must be non-negative, a pair for each of {rank} axes, got {value.tolist()}"
+        )
     return [(integer(b), integer(a)) for b, a in value]
 
 

@@ -121,7 +121,7 @@ def py_func(
         raise InvalidArgumentError(f"py_func needs a function, got {func!r}")
     listed = isinstance(Tout, (list, tuple))
     types = [as_dtype(t) for t in Tout] if listed else [as_dtype(Tout)]
-    op = PY_FUNC if stateful else PY_FUNC_STATELESS
+    op = PY_FUNC if stateful or not types else PY_FUNC_STATELESS  # without results it is called for its effect
     token = f"pyfunc_{next(_TOKENS)}"
     graph = graph_of((inp,))
     bound = bind(op, [list(inp)], {"Tout": types, "token": token, "function": func}, graph.to_tensor)

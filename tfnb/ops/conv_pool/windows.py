@@ -81,7 +81,11 @@ def settle(attrs: Any, rank: int = 4) -> None:
             values = integers(getattr(attrs, name), rank, name)
             object.__setattr__(attrs, name, values)
             if {values[0], values[1 if first else -1]} != {1}:
-                raise InvalidArgumentError(f"{name} {values} must be 1 for batch and channels")
+                raise InvalidArgumentError(
+                    f"Current implementation does not support {name} in the batch and depth "
+                    f"dimensions: {name} {values} "
+                    "must be 1 for batch and channels"
+                )
     explicit = tuple(int(p) for p in getattr(attrs, "explicit_paddings", ()))
     if hasattr(attrs, "explicit_paddings"):
         object.__setattr__(attrs, "explicit_paddings", explicit)

@@ -152,7 +152,7 @@ class _CsvRows(Rows):
         fields = csv_fields(text, s.delimiter, s.quotes) or [b""]
         if len(fields) <= self._most or (not s.columns and len(fields) != len(s.types)):
             expected = f"more than {self._most}" if s.columns else len(s.types)
-            raise InvalidArgumentError(f"needed {expected} fields, got {len(fields)}")
+            raise InvalidArgumentError(f"Expect {expected} fields but have {len(fields)}")
         values = []
         for column, dtype, default, where in zip(self._columns, s.types, s.defaults, self._places, strict=True):
             field = fields[column]

@@ -30,10 +30,11 @@ from tfnb.ir.record import record
 from tfnb.ir.shapes import no_outputs, scalar_shape
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.strings.convert import number_from
-from tfnb.ops.strings.elementwise import clipped, mapped
+from tfnb.ops.strings.elementwise import clipped, mapped, unquoted
 from tfnb.types import (
     COMPLEX,
     FLOATS,
+    OLD_NAMES,
     DType,
     DTypeLike,
     Shape,
@@ -156,13 +157,17 @@ def _raw(call: HostCall, texts: np.ndarray) -> np.ndarray:
     dtype: DType = call.types["out_type"]
     lengths = {len(t) for t in texts.reshape(-1)}
     if len(lengths) > 1:
+        sizes = [len(t) for t in texts.reshape(-1)]
+        k = next(k for k, size in enumerate(sizes) if size != sizes[0])
         raise InvalidArgumentError(
-            f"DecodeRaw: all strings must have the same length, got {sorted(lengths)[:5]}", call.op
+            f"DecodeRaw requires input strings to all be the same size, but element {k} has size {sizes[k]} != "
+            f"{sizes[0]}",
+            call.op,
         )
     length = lengths.pop() if lengths else 0
     if length % dtype.size:
         raise InvalidArgumentError(
-            f"DecodeRaw: {length} bytes are not a multiple of {dtype.size}, the size of {dtype.name}",
+            f"Input to DecodeRaw has length {length} that is not a multiple of {dtype.size}, the size of {dtype.name}",
             call.op,
         )
     flat = np.frombuffer(b"".join(texts.reshape(-1)), np.uint8)
@@ -238,7 +243,9 @@ def csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
             end = len(record) if end < 0 else end
             field = record[at:end]
             if bad := _ODD.search(field):
-                raise InvalidArgumentError(f"an unquoted field has a quote or line end at byte {at + bad.start()}")
+                raise InvalidArgumentError(
+                    f"Unquoted fields cannot have quotes/CRLFs inside: one at byte {at + bad.start()}"
+                )
             fields.append(field)
         if end >= len(record):
             return fields
@@ -251,7 +258,9 @@ def _closing(record: bytes, at: int) -> int:
     while True:
         end = record.find(b'"', end)
         if end < 0:
-            raise InvalidArgumentError(f"the quote at byte {at} is not closed")
+            raise InvalidArgumentError(
+                f"Quoted field has to end with quote followed by delimiter or end: that at byte {at}"
+            )
         if record[end + 1 : end + 2] != b'"':
             return end
         end += 2
@@ -278,7 +287,7 @@ def csv_value(field: bytes, dtype: DType, where: str) -> Any:
         return field
     value = number_from(field, dtype)
     if value is None:
-        raise InvalidArgumentError(f"{where} is not a valid {dtype.name}: {clipped(field)}")
+        raise InvalidArgumentError(f"{where} is not a valid {OLD_NAMES.get(dtype, dtype.name)}: {unquoted(field)}")
     return value
 
 
@@ -295,9 +304,9 @@ def _csv(call: HostCall, records: np.ndarray, *defaults: np.ndarray) -> tuple[np
         wrong = len(fields) <= max(columns) if a.select_cols else len(fields) != len(defaults)
         if wrong:
             expected = f"more than {max(columns)}" if a.select_cols else len(defaults)
-            raise InvalidArgumentError(f"DecodeCSV, record {r}: needed {expected} fields, got {len(fields)}", call.op)
+            raise InvalidArgumentError(f"Expect {expected} fields but have {len(fields)} in record {r}", call.op)
         for k, column in enumerate(columns):
-            field, where = fields[column], f"field {column} of record {r}"
+            field, where = fields[column], f"Field {column} in record {r}"
             if field and field != missing:
                 try:
                     out[k][r] = csv_value(field, types[k], where)
@@ -306,7 +315,7 @@ def _csv(call: HostCall, records: np.ndarray, *defaults: np.ndarray) -> tuple[np
             elif defaults[k].size:
                 out[k][r] = defaults[k].reshape(-1)[0]
             else:
-                raise InvalidArgumentError(f"DecodeCSV: {where} is required but missing", call.op)
+                raise InvalidArgumentError(f"Field {column} is required but missing in record {r}!", call.op)
     return tuple(o.reshape(records.shape) for o in out)
 
 

@@ -17,7 +17,7 @@ from tfnb.ir.shapes import scalar_shape
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.sparse.arithmetic import check_places
-from tfnb.ops.strings.elementwise import clipped
+from tfnb.ops.strings.elementwise import unquoted
 from tfnb.types import ALL, DType, DTypeLike, Shape, as_dtype, string, unknown_shape
 
 __all__ = ["API", "OPS"]
@@ -42,9 +42,12 @@ def _array(call: HostCall, text: bytes, dtype: DType) -> np.ndarray:
     except OpError as e:
         raise InvalidArgumentError(f"{call.op.type}: {e.message}", call.op) from None
     except Exception as e:  # protobuf has its own error classes
-        raise InvalidArgumentError(f"{call.op.type}: {clipped(text)} holds no tensor: {e}", call.op) from None
+        name = "`serialized`" if call.op.type == "ParseTensor" else call.op.type
+        raise InvalidArgumentError(f"Could not parse {name} as TensorProto: '{unquoted(text)}': {e}", call.op) from None
     if array.dtype != dtype.np:
-        raise InvalidArgumentError(f"{call.op.type}: the string holds {array.dtype}, asked for {dtype.name}", call.op)
+        raise InvalidArgumentError(
+            f"{call.op.type}: Type mismatch between parsed tensor ({array.dtype}) and dtype ({dtype.name})", call.op
+        )
     return array
 
 

@@ -34,7 +34,10 @@ __all__ = ["API", "MATRIX_BAND_PART", "MATRIX_SET_DIAG", "OPS", "matrix_transpos
 def _matrices(c: Infer) -> Shape:
     x = c.shapes[0]
     if x.ndims is not None and x.ndims < 2:
-        raise ShapeError(f"{c.op_name}: needs matrices, got shape {x}")
+        raise ShapeError(
+            f"{c.op_name}: Shape must be at least rank 2 but is rank {x.ndims}: input must be at "
+            f"least 2-dim, got shape {x}"
+        )
     return x
 
 
@@ -142,7 +145,7 @@ def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: b
         x = conj(x) if conjugate else x
         rank = x.shape.ndims
         if rank is not None and rank < 2:
-            raise ShapeError(f"matrix_transpose: needs matrices, got shape {x.shape}")
+            raise ShapeError(f"matrix_transpose: the argument should be a (batch) matrix, got shape {x.shape}")
         if rank is not None:
             return TRANSPOSE(x, np.asarray([*range(rank - 2), rank - 1, rank - 2], np.int32))
         n = RANK(x)

@@ -117,7 +117,9 @@ DIAG_PART: OpDef = OpDef(
 def _matrix_diag_shape(c: Infer) -> Shape:
     d = c.shapes[0]
     if d.ndims == 0:
-        raise ShapeError("MatrixDiag: needs a tensor of rank >= 1, got a scalar")
+        raise ShapeError(
+            "MatrixDiag: Shape must be at least rank 1 but is rank 0: input must be at least 1-dim, got a scalar"
+        )
     return d if d.dims is None else Shape((*d.dims, d.dims[-1]))
 
 
@@ -154,7 +156,10 @@ def _matrix_part_shape(c: Infer) -> Shape:
     if x.dims is None:
         return unknown_shape
     if len(x.dims) < 2:
-        raise ShapeError(f"MatrixDiagPart: needs matrices, got shape {x}")
+        raise ShapeError(
+            f"MatrixDiagPart: Shape must be at least rank 2 but is rank {len(x.dims)}: input must "
+            f"be at least 2-dim, got {x}"
+        )
     m, n = x.dims[-2:]
     return Shape((*x.dims[:-2], None if m is None or n is None else smallest(m, n)))
 

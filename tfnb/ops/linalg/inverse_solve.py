@@ -79,7 +79,9 @@ def matrices(c: Infer, i: int = 0) -> tuple[Shape, tuple[int | None, int | None]
     if x.dims is None:
         return None
     if len(x.dims) < 2:
-        raise ShapeError(f"{c.op_name}: input {i} must be a matrix or a stack of them, got shape {x}")
+        raise ShapeError(
+            f"{c.op_name}: Shape must be at least rank 2 but is rank {x.ndims} for input {i}, got shape {x}"
+        )
     return Shape(x.dims[:-2]), (x.dims[-2], x.dims[-1])
 
 
@@ -148,7 +150,7 @@ def _leading(c: Infer) -> Shape:
 
 def _inverse_host(call: HostCall, x: np.ndarray) -> np.ndarray:
     _checked_square(call, x)
-    inverse = _guarded(call, "input is not invertible", lambda: np.linalg.inv(x))
+    inverse = _guarded(call, "Input is not invertible.", lambda: np.linalg.inv(x))
     return np.ascontiguousarray(_adjoint(inverse, call.attrs.adjoint))
 
 
@@ -225,7 +227,7 @@ LOG_MATRIX_DETERMINANT = OpDef(
 
 def _cholesky_host(call: HostCall, x: np.ndarray) -> np.ndarray:
     _checked_square(call, x)
-    why = "Cholesky decomposition was not successful: the input might not be positive definite"
+    why = "LLT decomposition was not successful. The input might not be valid. It might not be positive definite"
     return _guarded(call, why, lambda: np.linalg.cholesky(x)).astype(x.dtype, copy=False)
 
 
@@ -303,7 +305,7 @@ def _checked_pair(call: HostCall, a: np.ndarray, b: np.ndarray) -> None:
 def _solve_host(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     _checked_pair(call, a, b)
     left = _adjoint(a, call.attrs.adjoint)
-    return _guarded(call, "input matrix is not invertible", lambda: np.linalg.solve(left, b))
+    return _guarded(call, "Input matrix is not invertible.", lambda: np.linalg.solve(left, b))
 
 
 def _grad_solve(op: Operation, dy: Tensor) -> tuple[Any, Any]:
@@ -333,7 +335,7 @@ MATRIX_SOLVE = OpDef(
 def _triangular_host(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     _checked_pair(call, a, b)
     if (np.diagonal(a, axis1=-2, axis2=-1) == 0).any():
-        raise InvalidArgumentError("input matrix is not invertible", call.op)
+        raise InvalidArgumentError("Input matrix is not invertible.", call.op)
     solve = import_module("scipy.linalg").solve_triangular
     out = np.empty(b.shape, b.dtype)
     for i in np.ndindex(a.shape[:-2]):

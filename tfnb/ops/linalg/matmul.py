@@ -47,8 +47,9 @@ def _product_dims(c: Infer, a: Shape, b: Shape, ta: bool, tb: bool) -> tuple[int
     if None not in (k, rows) and k != rows:
         flags = f" (transposed: {ta}, {tb})" if ta or tb else ""
         raise ShapeError(
-            f"{c.op_name}: matrices of shapes {a} and {b}{flags} do not fit: {k} columns, {rows} rows"
-            + _transposition(k, rows, m, n)
+            f"{c.op_name}: Dimensions must be equal, but are {k} and {rows}: matrices of shapes "
+            f"{a} and {b}{flags} do not "
+            f"fit: {k} columns, {rows} rows" + _transposition(k, rows, m, n)
         )
     return m, n
 

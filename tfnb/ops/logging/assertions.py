@@ -103,19 +103,24 @@ def _rank(function: str, sign: str, op: OpDef, holds: Callable[[int, int], bool]
     ) -> Any:
         with scope(name, function, x, rank):
             a = graph_of((x, rank)).to_tensor(x)
-            expected = a.graph.to_tensor(rank, None if hasattr(rank, "dtype") else int32)
+            expected = a.graph.to_tensor(rank)
+            if expected.shape.ndims not in (None, 0):
+                raise ShapeError(f"Rank must be a scalar, got shape {expected.shape}", expected.op)
+            assert_type(expected, int32)
             static = constant_value(expected)
             if static is not None and a.shape.ndims is not None:
                 if not holds(a.shape.ndims, int(static)):
                     raise ShapeError(
-                        f"{message or ''} the rank of {a.name} must be {sign} {static}, its shape is {a.shape}".strip()
+                        f"{message or ''} Tensor {a.name} must have rank {sign}{static}. "
+                        f"Received rank {a.shape.ndims}, shape {a.shape}".strip()
                     )
                 return NO_OP(graph=a.graph)
-            first = f"{message or ''} the rank of {a.name} must be {sign}".strip()
-            return _require(op(RANK(a), expected), [first, expected, "it is", RANK(a)], data, summarize, a.graph)
+            first = f"{message or ''} Tensor {a.name} must have rank {sign}".strip()
+            received = [first, expected, "Received rank", RANK(a)]
+            return _require(op(RANK(a), expected), received, data, summarize, a.graph)
 
     check.__name__ = check.__qualname__ = function
-    check.__doc__ = f"""An operation that fails unless the rank of x is {sign} `rank`.
+    check.__doc__ = f"""An operation that fails unless the rank of x is {sign or "equal to "}`rank`.
 
     Raises `ShapeError` at once when the rank is known and the condition fails."""
     return check
@@ -126,7 +131,7 @@ def assert_type(tensor: TensorLike, tf_type: DTypeLike, message: str | None = No
     t = graph_of((tensor,)).to_tensor(tensor)
     expected = as_dtype(tf_type)
     if t.dtype is not expected:
-        raise DTypeError(f"{message or ''} {t.name} is {t.dtype.name}, it must be {expected.name}".strip(), t.op)
+        raise DTypeError(f"{message or ''} {t.name} must be of type {expected!r}, it is {t.dtype.name}".strip(), t.op)
     return NO_OP(name=name, graph=t.graph)
 
 
@@ -134,7 +139,7 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
     """Raises `DTypeError` at once unless x has an integer dtype; otherwise returns an operation without effect."""
     t = graph_of((x,)).to_tensor(x)
     if not t.dtype.is_integer:
-        raise DTypeError(f"{message or ''} {t.name} is {t.dtype.name}, it must be an integer type".strip(), t.op)
+        raise DTypeError(f"{message or ''} Expected an integer type, {t.name} is {t.dtype.name}".strip(), t.op)
     return NO_OP(name=name, graph=t.graph)
 
 
@@ -182,8 +187,8 @@ _CHECKS: dict[str, Any] = {
     "assert_negative": _sign(LESS, "assert_negative", "<"),
     "assert_non_negative": assert_non_negative,
     "assert_non_positive": _sign(LESS_EQUAL, "assert_non_positive", "<="),
-    "assert_rank": _rank("assert_rank", "equal to", EQUAL, lambda a, b: a == b),
-    "assert_rank_at_least": _rank("assert_rank_at_least", "at least", GREATER_EQUAL, lambda a, b: a >= b),
+    "assert_rank": _rank("assert_rank", "", EQUAL, lambda a, b: a == b),
+    "assert_rank_at_least": _rank("assert_rank_at_least", "at least ", GREATER_EQUAL, lambda a, b: a >= b),
     "assert_type": assert_type,
     "assert_integer": assert_integer,
     "is_numeric_tensor": is_numeric_tensor,

@@ -30,7 +30,7 @@ from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.array.identity import ShapeAttrs
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.math.cast import cast_to
-from tfnb.ops.math.compare import GREATER_EQUAL, LESS_EQUAL, SELECT
+from tfnb.ops.math.compare import GREATER_EQUAL, LESS_EQUAL, NOT_EQUAL, SELECT
 from tfnb.ops.math.complex_numbers import holomorphic
 from tfnb.ops.math.reduce_sum import unbroadcast
 from tfnb.ops.math.unary import LOG, SQUARE
@@ -119,7 +119,7 @@ def _grad_quotient(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any
 
 
 def _grad_pow(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Any]:
-    positive = x > 0
+    positive = NOT_EQUAL(x, ZEROS_LIKE(x)) if x.dtype.is_complex else x > 0
     base = SELECT(positive, x, ONES_LIKE(x))  # avoids log(x) = NaN where x is not positive
     log_x = SELECT(positive, LOG(base), ZEROS_LIKE(x))
     return dy * y * POW(x, y - 1), dy * op.y * log_x
@@ -194,7 +194,7 @@ DIV_NO_NAN: OpDef = _binary(
     "div_no_nan",
     FLOATS,
 )
-POW = _binary("Pow", "x to the power y", s.pow_, _both(_grad_pow), "pow")
+POW = _binary("Pow", "x to the power y", s.pow_, _both(_grad_pow), "pow", NUMBERS)
 MAXIMUM = _binary(
     "Maximum",
     "the larger of x and y",

@@ -110,7 +110,8 @@ def _cast_shape(c: Infer) -> Shape:
         return Shape((*x.dims, source_size // target_size))
     if not x.dims or x.dims[-1] not in (None, target_size // source_size):
         raise ShapeError(
-            f"Bitcast: to take {target_size // source_size} numbers as one, the last dimension must be that; got {x}"
+            f"Cannot bitcast due to shape: to take {target_size // source_size} numbers as one, the last dimension "
+            f"must be that; got {x}"
         )
     return Shape(x.dims[:-1])
 

@@ -17,6 +17,7 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import unchanged
+from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import (
     COMPLEX,
@@ -118,7 +119,12 @@ def cast_to(x: Tensor, dtype: DType) -> Any:
 
 
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
-    """Converts `x` (a tensor or a value) to `dtype`; a tensor that already has this dtype is returned unchanged."""
+    """Converts `x` (a tensor, a sparse tensor or a value) to `dtype`.
+
+    A tensor that already has this dtype is returned unchanged.
+    """
+    if isinstance(x, SparseTensor):
+        return x if x.dtype is as_dtype(dtype) else x.with_values(cast(x.values, dtype, name))
     t = graph_of((x,)).to_tensor(x)
     target_dtype = as_dtype(dtype)
     if t.dtype is target_dtype and not t.spec.ref:

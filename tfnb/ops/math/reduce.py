@@ -278,7 +278,7 @@ def _arg_shape(c: Infer) -> Shape:
         return Shape((None,) * (len(x.dims) - 1))
     a = normalize_axis(int(axis.reshape(())), len(x.dims), f"{c.op_name}: dimension")
     if x.dims[a] == 0:
-        raise InvalidArgumentError(f"{c.op_name}: dimension {a} of shape {x} has no elements")
+        raise InvalidArgumentError(f"{c.op_name}: Reduction axis {a} is empty in shape {x.as_list()}")
     return Shape(tuple(d for i, d in enumerate(x.dims) if i != a))
 
 
@@ -286,7 +286,7 @@ def _host_arg(fn: Callable[..., Any]) -> Callable[..., Any]:
     def kernel(call: HostCall, x: np.ndarray, axis: np.ndarray) -> np.ndarray:
         a = normalize_axis(int(axis.reshape(())), x.ndim)
         if x.shape[a] == 0:
-            raise InvalidArgumentError(f"dimension {a} of shape {x.shape} has no elements", call.op)
+            raise InvalidArgumentError(f"Reduction axis {a} is empty in shape {list(x.shape)}", call.op)
         return np.asarray(fn(x, axis=a)).astype(call.outputs[0].dtype.np)
 
     return kernel

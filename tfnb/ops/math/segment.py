@@ -26,6 +26,7 @@ from tfnb.ops.array.gather import (
     UNSORTED_SEGMENT_SUM,
     gather_kept,
     segment_bounds,
+    segment_bytes,
     segment_groups,
     segmented_shape,
 )
@@ -35,7 +36,7 @@ from tfnb.ops.math.binary import DIV_NO_NAN, MAXIMUM, REAL_DIV
 from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.compare import EQUAL, GREATER, LOGICAL_AND, SELECT
 from tfnb.ops.math.unary import SQRT
-from tfnb.types import INDEX, REALS, DType, DTypeLike, Shape, as_dtype, int32, unknown_shape
+from tfnb.types import INDEX, NUMBERS, REALS, DType, DTypeLike, Shape, as_dtype, int32, unknown_shape
 
 __all__ = [
     "API",
@@ -57,8 +58,10 @@ def check_sorted(call: HostCall, ids: np.ndarray) -> int:
     """
     if not ids.size:
         return 0
-    if ids[0] < 0 or (np.diff(ids) < 0).any():
-        raise InvalidArgumentError("segment ids must not be negative and not fall", call.op)
+    if ids[0] < 0:
+        raise InvalidArgumentError("segment ids must be >= 0", call.op)
+    if (np.diff(ids) < 0).any():
+        raise InvalidArgumentError("segment ids are not increasing", call.op)
     return int(ids[-1]) + 1
 
 
@@ -99,7 +102,9 @@ def _sorted_shape(c: Infer) -> Shape:
 def _host_sorted(call: HostCall, data: np.ndarray, ids: np.ndarray, reduce: Callable[..., Any]) -> np.ndarray:
     count = check_sorted(call, ids)
     if data.shape[:1] != ids.shape:
-        raise InvalidArgumentError(f"{ids.size} segment ids for data of shape {data.shape}", call.op)
+        raise InvalidArgumentError(
+            f"segment_ids should be the same size as dimension 0 of data: {ids.size} ids, data {data.shape}", call.op
+        )
     return reduce(data, ids, count)
 
 
@@ -175,12 +180,13 @@ def _sorted(
     grad: GradFn | NotDifferentiable | GradientMissing | None,
     empty: int,
     api: str,
+    types: tuple[DType, ...] = REALS,
 ) -> OpDef:
     return OpDef(
         name,
         inputs="data: T, segment_ids: Tindices",
         outputs="output: T",
-        types={"T": REALS, "Tindices": INDEX},
+        types={"T": types, "Tindices": INDEX},
         doc=f"""The {what} of the rows of each segment: output[k] combines all data[i] with segment_ids[i] = k.
 
         data: a number type, shape (n, ...). segment_ids: n integers in ascending order. output: last id + 1 rows; a
@@ -201,8 +207,9 @@ SEGMENT_SUM = _sorted(
     lambda op, dy: (GATHER(dy, op.inputs[1]), None),
     0,
     "segment_sum",
+    NUMBERS,
 )
-SEGMENT_MEAN = _sorted("SegmentMean", "mean", _mean_rows, _grad_mean, 0, "segment_mean")
+SEGMENT_MEAN = _sorted("SegmentMean", "mean", _mean_rows, _grad_mean, 0, "segment_mean", NUMBERS)
 SEGMENT_PROD = _sorted(
     "SegmentProd",
     "product",
@@ -210,6 +217,7 @@ SEGMENT_PROD = _sorted(
     _grad_prod,
     1,
     "segment_prod",
+    NUMBERS,
 )
 SEGMENT_MAX = _sorted("SegmentMax", "maximum", partial(_extreme, ufunc=np.maximum), _grad_extreme, 0, "segment_max")
 SEGMENT_MIN = _sorted("SegmentMin", "minimum", partial(_extreme, ufunc=np.minimum), _grad_extreme, 0, "segment_min")
@@ -240,7 +248,7 @@ def _calls(site: KernelSite, entry: str, start: Callable[[Any], Any]) -> tuple[K
     first = _literal(start(data.dtype.np), data.dtype)
     defines = (*signed_defines(data.dtype), ("ID", ids.dtype.cl), ("START", first))
     groups = (segment_groups(site), 1, 1)
-    return (KernelCall("math/segment.cl", entry, args, groups, (1, 1, 1), defines),)
+    return (KernelCall("math/segment.cl", entry, args, groups, (1, 1, 1), defines, nbytes=segment_bytes(site)),)
 
 
 def _literal(value: float, dtype: DType) -> str:

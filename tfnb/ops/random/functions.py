@@ -193,7 +193,7 @@ def _multinomial(call: HostCall, logits: np.ndarray, num_samples: np.ndarray) ->
     rows, classes = logits.shape
     n = int(num_samples)
     if classes == 0 and rows * n:
-        raise InvalidArgumentError("Multinomial: there are no classes to draw from", call.op)
+        raise InvalidArgumentError("Multinomial: num_classes should be positive, got 0", call.op)
     key0, key1, number, _ = call.rng()  # type: ignore[misc]
     high, low = philox_4x32(key0, key1, np.arange(rows * n, dtype=np.uint32), number)[:2]
     u = ((high >> 5) * 67108864.0 + (low >> 6)) * 2.0**-53

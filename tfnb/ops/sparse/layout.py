@@ -109,7 +109,17 @@ def _reshape_target(name: str, old: Sequence[int], new: Sequence[int]) -> list[i
     if dims.count(-1) == 1 and rest and size % rest == 0:
         dims[dims.index(-1)] = size // rest
     if -1 in dims or any(d < 0 for d in dims) or int(np.prod(dims, dtype=np.int64)) != size:
-        raise InvalidArgumentError(f"{name}: a tensor of shape {list(old)} cannot have shape {list(new)}")
+        why = f"{name}: a tensor of shape {list(old)} cannot have shape {list(new)}"
+        if dims.count(-1) > 1:
+            raise InvalidArgumentError(f"only one output shape size may be -1: {why}")
+        if -1 in dims:
+            raise InvalidArgumentError(
+                f"Input to reshape is a SparseTensor with {size} dense values, but the requested shape requires a "
+                f"multiple of {rest}: {why}"
+            )
+        raise InvalidArgumentError(
+            f"Input to reshape is a tensor with {size} dense values, but the requested shape has {rest}: {why}"
+        )
     return dims
 
 
@@ -178,7 +188,9 @@ def _host_concat(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     for at, size in zip(indices, shapes, strict=True):
         check_places(call, at, size)
         if np.delete(size, a).tolist() != np.delete(shapes[0], a).tolist():
-            raise InvalidArgumentError(f"shapes {shapes[0].tolist()} and {size.tolist()} do not fit", call.op)
+            raise InvalidArgumentError(
+                f"Input shapes must match: {shapes[0].tolist()} and {size.tolist()} do not", call.op
+            )
         shifted = at.copy()
         shifted[:, a] += offset
         shifted_parts.append(shifted)

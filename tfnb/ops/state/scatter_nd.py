@@ -45,7 +45,7 @@ from tfnb.ops.math.compare import EQUAL, GREATER_EQUAL, SELECT
 from tfnb.ops.math.segment import UNSORTED_SEGMENT_MAX, UNSORTED_SEGMENT_MIN
 from tfnb.ops.state.scatter_recipes import scatter_calls
 from tfnb.ops.state.variables import LockAttrs
-from tfnb.types import ALL, INDEX, REALS, DType, Shape, int32
+from tfnb.types import ALL, INDEX, NUMBERS, REALS, DType, Shape, int32
 
 __all__ = ["API", "OPS", "TENSOR_SCATTER_UPDATE"]
 
@@ -255,7 +255,8 @@ SCATTER_ND_NON_ALIASING_ADD = _on_tensor(
     lambda op, dy: (dy, None, GATHER_ND(dy, op.inputs[1])),
     "input",
 )
-ON_VARIABLES = tuple(_on_variable(name, ALL if name == "Update" else REALS) for name in _CHANGES)
+_TYPES = {"Update": ALL, "Add": NUMBERS, "Sub": NUMBERS}
+ON_VARIABLES = tuple(_on_variable(name, _TYPES.get(name, REALS)) for name in _CHANGES)
 
 
 def _function(op: OpDef, public: str) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ array is another array of the same size. Invariant: an op with a flow input runs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.concat import concat
 from tfnb.ops.control_flow.loop_stack import handle_of
 from tfnb.ops.state.tensor_array_state import TensorArrayState
-from tfnb.types import ALL, DType, Shape, as_shape, scalar, unknown_shape
+from tfnb.types import ALL, OLD_NAMES, DType, Shape, as_shape, bracketed, scalar, unknown_shape
 
 __all__ = [
     "API",
@@ -87,7 +87,10 @@ def _of_dtype(call: HostCall, handle: np.ndarray) -> TensorArrayState:
     state = _state(handle)
     dtype = call.types.get("dtype", call.types.get("T"))
     if state.dtype is not dtype:
-        raise DTypeError(f"TensorArray {state.name!r} holds {state.dtype.name}, asked for {dtype.name}")
+        raise DTypeError(
+            f"TensorArray dtype is {OLD_NAMES.get(state.dtype, state.dtype.name)} but op has dtype "
+            f"{OLD_NAMES.get(dtype, dtype.name)}: TensorArray {state.name}"
+        )
     return state
 
 
@@ -132,14 +135,20 @@ def _gather(call: HostCall, handle: np.ndarray, indices: np.ndarray, flow: np.nd
         shape = state.shape.merge_with(_shape_of(call.attrs.element_shape))
         if not shape.is_fully_defined():
             raise InvalidArgumentError(
-                f"TensorArray {state.name!r}: no element is gathered, and their shape {shape} is not fully known"
+                f"TensorArray {state.name} has size zero, but element shape "
+                f"{bracketed(shape.dims)} is not fully defined. "
+                "Currently only static shapes are supported when packing zero-size TensorArrays."
             )
         return (np.zeros((0, *shape.known()), state.dtype.np),)
     values = state.read_many(positions, call.tools)
     shapes = {tuple(call.tools.shape(v)) for v in values}
     if len(shapes) > 1:
+        first = tuple(call.tools.shape(values[0]))
+        k, other = next((k, s) for k, v in enumerate(values) if (s := tuple(call.tools.shape(v))) != first)
         raise InvalidArgumentError(
-            f"TensorArray {state.name!r}: elements of different shapes {sorted(shapes)} cannot be stacked"
+            f"TensorArray {state.name} has inconsistent shapes. Index 0 has shape: "
+            f"{bracketed(first)} but index {k} has "
+            f"shape: {bracketed(other)}"
         )
     return (call.tools.stack(values),)
 
@@ -171,24 +180,43 @@ def _concat(call: HostCall, handle: np.ndarray, flow: np.ndarray) -> tuple[Any, 
             )
         return np.zeros((0, *row_shape.known()), state.dtype.np), np.zeros(0, np.int64)
     if any(not s or s[1:] != shapes[0][1:] for s in shapes):
-        raise InvalidArgumentError(f"TensorArray {state.name!r}: elements of shapes {shapes} cannot be concatenated")
+        raise InvalidArgumentError(_why_not_joined(state.name, shapes))
     return call.tools.concat(values), np.array([s[0] for s in shapes], np.int64)
+
+
+def _why_not_joined(name: str, shapes: Sequence[tuple[int, ...]]) -> str:
+    scalar = next((k for k, s in enumerate(shapes) if not s), None)
+    if scalar is not None:
+        return f"TensorArray {name}: Concat saw a scalar shape at index {scalar} but requires at least vectors."
+    k = next(k for k, s in enumerate(shapes) if s[1:] != shapes[0][1:])
+    return (
+        f"TensorArray {name} has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: "
+        f"{bracketed(shapes[0][1:])} but index {k} has (excepting dimension 0) shape: {bracketed(shapes[k][1:])}"
+    )
 
 
 def _split(call: HostCall, handle: np.ndarray, value: np.ndarray, lengths: np.ndarray, flow: np.ndarray) -> tuple[Any]:
     state = _of_dtype(call, handle)
-    sizes = [int(n) for n in call.tools.host(lengths)]
-    shape = call.tools.shape(value)
-    if not shape or sum(sizes) != shape[0] or any(n < 0 for n in sizes):
+    if np.ndim(host_lengths := call.tools.host(lengths)) != 1:
         raise InvalidArgumentError(
-            f"TensorArray {state.name!r}: lengths {sizes} do not sum up to the rows of a value of shape {list(shape)}"
+            f"Expected lengths to be a vector, received shape: {bracketed(np.shape(host_lengths))}"
+        )
+    sizes = [int(n) for n in host_lengths]
+    shape = call.tools.shape(value)
+    if not shape:
+        raise InvalidArgumentError("Expected value to be at least a vector, but received shape: []")
+    if sum(sizes) != shape[0] or any(n < 0 for n in sizes):
+        raise InvalidArgumentError(
+            f"Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {sum(sizes)} and value's "
+            f"shape is: {bracketed(shape)}"
         )
     if not state.dynamic and len(sizes) != len(state):
         raise InvalidArgumentError(
-            f"TensorArray {state.name!r}: {len(sizes)} lengths for an array of size {len(state)}"
+            f"TensorArray's size is not equal to the size of lengths ({len(state)} vs. {len(sizes)}), and the "
+            "TensorArray is not marked as dynamically resizeable"
         )
     for i, part in enumerate(call.tools.split(value, sizes)):
-        state.write(i, part, call.tools)
+        state.write(i, part, call.tools, learn=False)  # pieces may differ in length
     return (_FLOW,)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import FailedPreconditionError, InvalidArgumentError
-from tfnb.types import DType, Shape
+from tfnb.types import DType, Shape, bracketed
 
 __all__ = ["TensorArrayState"]
 
@@ -81,7 +81,8 @@ class TensorArrayState:
             )
         return state
 
-    def write(self, index: int, value: Any, tools: Any) -> None:
+    def write(self, index: int, value: Any, tools: Any, learn: bool = True) -> None:
+        """Sets an element. With `learn`, all elements of an array of identical shapes must have its shape then on."""
         self._check_open()
         if self.dynamic and index >= len(self.elements):
             missing = index + 1 - len(self.elements)
@@ -89,15 +90,22 @@ class TensorArrayState:
             self.shapes += [None] * missing
         self._check_index(index, "write to")
         shape = tuple(tools.shape(value))
-        self._check_shape(index, shape)
+        self._check_shape(index, shape, learn)
         old = self.elements[index]
         if old is _READ:
             raise InvalidArgumentError(
-                f"TensorArray {self.name!r}: could not write to index {index}, it has already been read"
+                f"TensorArray {self.name}: Could not write to TensorArray index {index} because it has already been "
+                "read."
             )
         if old is not None and self._forward_shapes is None:
             raise InvalidArgumentError(
-                f"TensorArray {self.name!r}: could not write to index {index}, it has already been written to"
+                f"TensorArray {self.name}: Could not write to TensorArray index {index} because it has already been "
+                "written to."
+            )
+        if old is not None and self.shapes[index] != shape:
+            raise InvalidArgumentError(
+                f"TensorArray {self.name}: Could not aggregate to TensorArray index {index} because the existing shape "
+                f"is {bracketed(self.shapes[index])} but the new input shape is {bracketed(shape)}."
             )
         self.elements[index] = value if old is None else tools.add([old, value])
         self.shapes[index] = shape
@@ -108,8 +116,8 @@ class TensorArrayState:
         value = self.elements[index]
         if value is _READ:
             raise InvalidArgumentError(
-                f"TensorArray {self.name!r}: could not read index {index} twice, it was cleared after the read before "
-                "(perhaps set clear_after_read=False?)"
+                f"TensorArray {self.name}: Could not read index {index} twice because it was cleared after a previous "
+                "read (perhaps try setting clear_after_read = false?)."
             )
         if value is None:
             value = np.zeros(self._zero_shape(index), self.dtype.np)
@@ -143,15 +151,18 @@ class TensorArrayState:
 
     def _check_index(self, index: int, what: str) -> None:
         if not 0 <= index < len(self.elements):
+            fixed = "" if self.dynamic and what == "write to" else "array is not resizeable and "
             raise InvalidArgumentError(
-                f"TensorArray {self.name!r}: tried to {what} index {index}, but its size is {len(self.elements)}"
+                f"TensorArray {self.name}: Tried to {what} index {index} but {fixed}size is: {len(self.elements)}"
             )
 
-    def _check_shape(self, index: int, shape: tuple[int, ...]) -> None:
+    def _check_shape(self, index: int, shape: tuple[int, ...], learn: bool) -> None:
+        if shape == self.shape.dims:  # as for all elements but the first of most arrays
+            return
         if not self.shape.is_compatible_with(Shape(shape)):
             raise InvalidArgumentError(
                 f"TensorArray {self.name!r}: could not write to index {index}, the value has shape {list(shape)}, "
                 f"the elements {self.shape}"
             )
-        if self.same_shapes:
+        if self.same_shapes and learn:
             self.shape = Shape(shape)

@@ -20,7 +20,7 @@ from tfnb.ir.record import record
 from tfnb.ir.shapes import unchanged
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.lazy_library import library
-from tfnb.ops.strings.elementwise import clipped, mapped, text_op
+from tfnb.ops.strings.elementwise import clipped, mapped, text_op, unquoted
 from tfnb.types import NUMBERS, DType, DTypeLike, Shape, bool_, float32, float64, int32, int64
 
 __all__ = ["API", "OPS", "number_from"]
@@ -39,9 +39,11 @@ class AsStringAttrs:
 
     def __post_init__(self) -> None:
         if self.fill not in ("", "0", " ", "+", "-"):
-            raise InvalidArgumentError(f'fill must be one of "0", " ", "+", "-", got {self.fill!r}')
+            raise InvalidArgumentError(
+                f'Fill string must be one or fewer characters of "0", " ", "+", "-", got {self.fill!r}'
+            )
         if self.scientific and self.shortest:
-            raise InvalidArgumentError("scientific and shortest cannot both be chosen")
+            raise InvalidArgumentError("Cannot select both scientific and shortest notation")
         if self.width > 4096 or self.precision > 4096:
             raise InvalidArgumentError("width and precision must be at most 4096")
 
@@ -62,7 +64,9 @@ class PadAttrs:
 
 def _whole_format(attrs: AsStringAttrs, dtype: DType) -> str:
     if attrs.precision > -1 or attrs.scientific or attrs.shortest:
-        raise InvalidArgumentError(f"AsString: precision, scientific and shortest are for floats, not {dtype.name}")
+        raise InvalidArgumentError(
+            f"AsString: scientific and precision not supported for datatype {dtype.name}, only for floats"
+        )
     return "%" + attrs.fill + (str(attrs.width) if attrs.width > -1 else "") + "d"
 
 
@@ -190,7 +194,9 @@ def _host_to_number(call: HostCall, x: np.ndarray) -> np.ndarray:
     def read(text: bytes) -> Any:
         numbers = number_from(text, dtype)
         if numbers is None:
-            raise InvalidArgumentError(f"{clipped(text)} is not a valid {dtype.name}")
+            raise InvalidArgumentError(
+                f"StringToNumberOp could not correctly convert string: {unquoted(text)} is not a valid {dtype.name}"
+            )
         return numbers
 
     return mapped(call, read, x, dtype=dtype.np)
@@ -362,7 +368,9 @@ def _encoded(attrs: PadAttrs, text: bytes) -> bytes:
 
 def _decoded(attrs: PadAttrs, text: bytes) -> bytes:
     match = _BASE64.fullmatch(text)
-    if match is None or len(match.group(1)) % 4 == 1 or (match.group(2) and len(text) % 4):
+    if match is not None and len(match.group(1)) % 4 == 1:
+        raise InvalidArgumentError(f"Base64 string length cannot be 1 modulo 4: {clipped(text)}")
+    if match is None or (match.group(2) and len(text) % 4):
         raise InvalidArgumentError(f"{clipped(text)} is not base64 in its web-safe form")
     body = match.group(1)
     return base64.urlsafe_b64decode(body + b"=" * (-len(body) % 4))

@@ -14,12 +14,17 @@ from tfnb.errors import OpError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, NoAttrs, OpDef
 from tfnb.ir.shapes import unchanged
 
-__all__ = ["clipped", "mapped", "text_op"]
+__all__ = ["clipped", "mapped", "text_op", "unquoted"]
 
 
 def clipped(text: bytes, limit: int = 60) -> str:
     """Returns the first `limit` bytes of a text, for an error message."""
     return repr(text if len(text) <= limit else text[:limit] + b"...")
+
+
+def unquoted(text: bytes, limit: int = 60) -> str:
+    """Returns the first `limit` bytes of a text without quotes, as TensorFlow's messages show it."""
+    return clipped(text, limit)[2:-1]
 
 
 def mapped(

@@ -198,7 +198,7 @@ class StrongAttrs:
     def __post_init__(self) -> None:
         _positive(self.num_buckets)
         if len(self.key) != 2:
-            raise InvalidArgumentError(f"key must be two integers, got {list(self.key)}")
+            raise InvalidArgumentError(f"Key must have 2 elements, integers, got {list(self.key)}")
         object.__setattr__(self, "key", tuple(int(k) for k in self.key))
 
 

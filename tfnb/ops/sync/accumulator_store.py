@@ -15,7 +15,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import AsyncCall
 from tfnb.ops.sync.waiting_list import Attempt, Lines
-from tfnb.types import DType, Shape
+from tfnb.types import DType, Shape, bracketed
 
 __all__ = ["Accumulator", "DenseAccumulator", "SparseAccumulator"]
 
@@ -138,11 +138,12 @@ class SparseAccumulator(Accumulator):
         self._counts = np.concatenate([self._counts, np.ones(int((~present).sum()), np.int64)])
 
     def _check(self, indices: np.ndarray, values: np.ndarray, shape: np.ndarray | None) -> None:
-        if indices.ndim != 1 or values.ndim < 1 or len(indices) != len(values):
-            raise InvalidArgumentError(
-                f"a sparse gradient needs a vector of indices and a row of values for each; got {indices.shape} and "
-                f"{values.shape}"
-            )
+        if indices.ndim != 1:
+            raise InvalidArgumentError(f"Input indices should be vector but received shape: {bracketed(indices.shape)}")
+        if values.ndim < 1:
+            raise InvalidArgumentError("Values cannot be 0-dimensional.")
+        if len(indices) != len(values):
+            raise InvalidArgumentError(f"Expected {len(indices)} non-empty input values, got {len(values)}.")
         rows = values.shape[1:] if self._values is None else self._values.shape[1:]
         dims = self.shape.dims
         static_shape = None if shape is None or not len(shape) else tuple(int(d) for d in shape)

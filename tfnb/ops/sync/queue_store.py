@@ -17,7 +17,7 @@ import numpy as np
 from tfnb.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from tfnb.ir.opdef import AsyncCall
 from tfnb.ops.sync.waiting_list import Attempt, Lines
-from tfnb.types import DType, Shape
+from tfnb.types import DType, Shape, bracketed
 
 __all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "Queue", "RandomShuffleQueue"]
 
@@ -185,7 +185,7 @@ class Queue:
                 rows = (len(c),) if many else ()
                 expected = [*rows, *("?" if d is None else d for d in allowed.dims or ())]
                 raise InvalidArgumentError(
-                    f"Shape mismatch in tuple component {i}. Expected {expected}, got {list(c.shape)}"
+                    f"Shape mismatch in tuple component {i}. Expected {bracketed(expected)}, got {bracketed(c.shape)}"
                 )
 
     def _stackable(self) -> bool:
