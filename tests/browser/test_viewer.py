@@ -124,8 +124,9 @@ def _compare(notebook):
     for key in ("ArrowRight", "a", "b", "d", "d"):
         page.keyboard.press(key)
     assert page.locator(".jp-Cell").count() == cells
+    # The cursor leaves the charts at the press; nothing may move away from under the mouse before its release.
     with page.expect_download() as saved:
-        page.get_by_role("button", name="save the points as CSV: train/loss").click()
+        page.get_by_role("button", name="save the points as CSV: train/loss").click(delay=400)
     assert saved.value.path().read_text().startswith("run,tag,step,wall_time,value\n")
     with page.expect_download() as saved:
         page.get_by_role("button", name="save the chart as SVG: train/loss").click()

@@ -201,7 +201,10 @@ export class ScalarCard implements Card {
         rows.push(h("tr", {}, h("td", { colSpan: head.length, textContent })));
       }
     }
-    if (rows.length || this.values.childElementCount) this.values.replaceChildren(...rows);
+    // Without a cursor the rows keep their place: if the page moved between the press and the release of a mouse button,
+    // the click would be lost.
+    if (rows.length) this.values.replaceChildren(...rows);
+    this.values.classList.toggle("tfnb-unseen", !rows.length);
     this.chart.fill("near", near);
   }
 
