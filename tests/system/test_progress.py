@@ -47,6 +47,25 @@ def test_a_short_compilation_shows_nothing_and_leaves_no_thread(terminal, monkey
     assert terminal.getvalue() == "" and not threads()
 
 
+def test_the_end_of_a_step_whose_wait_was_shown_leaves_no_thread(terminal):
+    for _ in range(50):
+        with progress.compiling("a step"):
+            until_shown(terminal, "compiling a step")
+        assert len(threads()) == 1  # the next compilation of the step continues the wait
+        progress.finish()
+        assert not threads()
+        terminal.truncate(0)
+
+
+def test_a_compilation_that_ends_between_two_drawings_is_shown_and_leaves_no_thread(terminal, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS_PER_DRAWING", 10.0)
+    with progress.compiling("a step"):
+        time.sleep(0.1)
+    assert progress.shown and "compiling a step" in terminal.getvalue()  # a session calls `finish` if a wait is shown
+    progress.finish()
+    assert not threads()
+
+
 def test_the_line_says_what_is_compiled_how_much_is_done_and_for_how_long(terminal):
     progress.expect("cluster", 2)
     with progress.compiling("first", "cluster") as outer:

@@ -236,16 +236,18 @@ class compiling:
             if kind is None and self._piece:
                 p.counts.setdefault(self._piece, [0, 0])[0] += 1
             what = p.wait().what
+            if p.view is None:
+                p.draw()  # a wait that just became long is shown, so that `finish` is called at the end of the step
             p.running = [reference for reference in p.running if reference() is not self]
             if p.items():
                 return
             p.idle_since = time.monotonic()
             if kind is not None and issubclass(kind, KeyboardInterrupt):
                 p.end("stopped", what)
-            thread = None if p.is_long() else p.thread
+            thread = p.thread if p.view is None else None
             p.changed.set()
         if thread is not None:
-            thread.join(1.0)  # it ends at once; so a short compilation leaves no thread
+            thread.join(1.0)  # it ends at once; so a compilation that is not shown leaves no thread
 
 
 def expect(piece: str, n: int) -> None:
@@ -269,9 +271,13 @@ def finish() -> None:
     with p.lock:
         thread = threading.get_ident()  # an interrupt may have cut off the end of a `compiling` block of this thread
         p.running = [r for r in p.running if (item := r()) is not None and item.thread != thread]
-        if not p.items():
-            p.end("done")
-            p.changed.set()
+        if p.items():
+            return
+        p.end("done")
+        drawing = p.thread
+        p.changed.set()
+    if drawing is not None:
+        drawing.join(1.0)  # it ends at once; so a step leaves no thread
 
 
 def set_view(make_view: Callable[[], View]) -> None:
