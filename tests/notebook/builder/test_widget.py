@@ -153,7 +153,6 @@ def test_the_picture_is_xml_and_shows_texts_as_texts():
     view.close()
 
 
-@pytest.mark.xfail(reason="Python for graphs without source is still to come", raises=tf.errors.UnimplementedError)
 def test_graphs_and_files(tmp_path):
     with tf.Graph().as_default() as graph:
         w = tf.Variable([[1.0, 2.0]], name="w")

@@ -18,13 +18,14 @@ from typing import Any, cast
 from IPython import get_ipython
 from traitlets import Dict, Unicode
 
-from tfnb.errors import DTypeError, OpError, UnimplementedError
+from tfnb.errors import DTypeError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.message_types import GraphDef
 from tfnb.notebook.assets import widget_module
 from tfnb.notebook.builder.catalogue import search
 from tfnb.notebook.builder.document import Document
 from tfnb.notebook.builder.picture import builder_html, builder_picture
+from tfnb.notebook.builder.programs import program_of
 from tfnb.notebook.builder.runs.running import Runs
 from tfnb.notebook.channel import Channel
 from tfnb.notebook.graph.file_formats import read_graph
@@ -59,7 +60,7 @@ def builder(graph: object = "") -> BuilderView:
     `graph`: Python source, the path of a graph file or of a SavedModel's folder, a `tf.Graph`, or a GraphDef; by
     default the canvas is empty. A cell that is run again shows its builder again, with its undo and its variables.
     Raises `DTypeError` for another argument, `NotFoundError` or `DataLossError` for a file that has no graph, and
-    `UnimplementedError` for a graph without source.
+    `UnimplementedError` for a graph with nodes that no statement can say, such as those of loops.
     """
     source, origin = _source_of(graph)
     shown = _shown_in_this_cell()
@@ -101,11 +102,6 @@ def _source_of(graph: object) -> tuple[str, Session | None]:
     if hasattr(graph, "node") and hasattr(graph, "SerializeToString"):
         return program_of(cast(GraphDef, graph)), None
     raise DTypeError(f"needed Python source, a path, a tf.Graph or a GraphDef, got {type(graph).__name__}")
-
-
-def program_of(graph: GraphDef) -> str:
-    """Returns Python that builds a graph which has no source."""
-    raise UnimplementedError(f"the builder does not write Python for graphs without source yet, here {len(graph.node)}")
 
 
 def _cell_id() -> str:
