@@ -194,8 +194,19 @@ def test_a_divisor_that_is_zero_for_typical_values_is_no_error():
     assert isinstance(typical(trace.symbol(20) // (trace.symbol(30) - 64)), int)
 
 
-def test_equal_values_and_values_below_two_are_of_other_classes():
+def test_values_below_two_are_of_other_classes():
     trace = SizeTrace()
     evaluate = trace.function([trace.symbol(20), trace.symbol(30)])
-    assert evaluate((30, 20)) == (30, 20)
-    assert evaluate((20, 20)) is evaluate((1, 20)) is evaluate((20, 0)) is None
+    assert evaluate((30, 20)) == (30, 20) and evaluate((20, 20)) == (20, 20)
+    assert evaluate((1, 20)) is evaluate((20, 0)) is None
+
+
+def test_a_question_whether_symbols_are_equal_names_them():
+    trace = SizeTrace()
+    n, m, k = trace.symbol(20), trace.symbol(20), trace.symbol(20)
+    assert (n + 1) // 2 * 8 == (m + 1) // 2 * 8 and trace.equal == [(0, 1)] and not trace.conditions
+    assert n != k + 1 and n // 3 * 3 != n and trace.equal == [(0, 1)]
+    assert [c for c, _ in trace.conditions] == ["!=", "!="]
+    trace = SizeTrace()
+    assert trace.symbol(20) != trace.symbol(30)
+    assert trace.function(())((20, 20)) is None and not trace.equal

@@ -138,7 +138,7 @@ def evaluator(
     """Returns a function from values of the symbols to the values of `sizes`.
 
     A condition is a comparison, such as ">", of a size with 0. For values for which a condition does not hold, the
-    function returns None. So it does for values that are below `LEAST` or equal, which belong to another class.
+    function returns None. So it does for values that are below `LEAST`, which belong to another class.
     """
     # Text that Python compiles evaluates a formula many times faster than a walk over its terms does.
     lines = ["def evaluate(values):"]
@@ -168,7 +168,7 @@ def evaluator(
 
     if symbols:
         listed = ", ".join(names.values())
-        lines.append(f"    if min(({listed},)) < {LEAST} or len({{{listed}}}) < {len(names)}: return None")
+        lines.append(f"    if min(({listed},)) < {LEAST}: return None")
     for comparison, n in list(conditions):
         text = number(n)
         lines.append(f"    if not {text} {comparison} 0: return None")

@@ -7,28 +7,35 @@ and every outcome that does not follow from the lower bounds of the symbols is a
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from tfnb.size_terms import LEAST, Atom, Terms, evaluator, lower_bound, number_of, terms_of
-from tfnb.sizes import AnySize, Size, typical, value_of
+from tfnb.sizes import AnySize, Size, largest, smallest, typical, value_of
 
-__all__ = ["SizeTrace"]
+__all__ = ["SizeTrace", "SizesAreEqual"]
 
 TYPICAL = 64  # the value of each symbol where one decision is made for all examples
 
 _COMPUTE: dict[str, Callable[..., int]] = {"//": operator.floordiv, "min": min, "max": max}
 
 
+class SizesAreEqual(Exception):
+    """Ends a computation that has to be repeated with one symbol for equal ones; see `SizeTrace.equal`."""
+
+
 class SizeTrace:
     """The symbols of one computation, and the conditions on them that it has noted.
 
-    Not for use by several threads at once.
+    `equal` has the pairs of symbols, by their numbers, of which the computation has asked whether they are equal, and
+    that are equal in the example. It went on as if they were one symbol, but its formulas have both, so it should be
+    repeated with one symbol for the two. Not for use by several threads at once.
     """
 
     def __init__(self) -> None:
         self.symbols: list[Size] = []
         self.conditions: dict[tuple[str, Size], None] = {}
+        self.equal: list[tuple[int, int]] = []
         self._sizes: dict[frozenset[tuple[tuple[Atom, ...], int]], Size] = {}
         self._atoms: dict[tuple[object, ...], Atom] = {}
         self._results: dict[tuple[object, ...], AnySize] = {}
@@ -36,11 +43,7 @@ class SizeTrace:
         self.bounds: dict[Size, int | None] = {}
 
     def symbol(self, value: int) -> Size:
-        """Returns a new symbol.
-
-        Its value in the example is `value`, which is at least 2 and not that of another symbol: dimensions that are
-        equal in the example are one symbol, and the formulas hold only where those and no others are equal.
-        """
+        """Returns a new symbol, whose value in the example is `value`, which is at least 2."""
         atom = Atom(len(self._atoms), "symbol", (), value, LEAST)
         self._atoms["symbol", len(self.symbols)] = atom
         size = cast(Size, self._size({(atom,): 1}))
@@ -184,10 +187,49 @@ class SizeTrace:
         """Returns whether `n` is 0, and notes it."""
         if isinstance(n, int):
             return n == 0
-        if self.known_sign(n) in (1, -1) or _is_difference_of_symbols(n):
+        if self.known_sign(n) in (1, -1):
             return False
+        if n.value == 0 and self._is_zero_for_equal_symbols(n):
+            return True
         self.conditions["==" if n.value == 0 else "!=", n] = None
         return n.value == 0
+
+    def _is_zero_for_equal_symbols(self, n: Size) -> bool:
+        """Returns whether `n` is 0 wherever its symbols are equal that are equal in the example, and notes these."""
+        names = {atom: k for k, s in enumerate(self.symbols) for (atom,) in s.terms}
+        firsts: dict[int, Atom] = {}
+        merged = {}
+        for atom in sorted(_symbols_of(n), key=number_of):
+            first = firsts.setdefault(atom.value, atom)
+            if first is not atom:
+                merged[atom] = first
+        rest = self._merged(n, merged) if merged else n
+        if isinstance(rest, Size) or rest != 0:
+            return False
+        self.equal += [(names[first], names[atom]) for atom, first in merged.items()]
+        return True
+
+    def _merged(self, n: Any, symbols: Mapping[Atom, Atom]) -> AnySize:
+        """Returns `n` with other symbols in place of those in `symbols`."""
+        if not isinstance(n, Size):
+            return cast(AnySize, n)
+        total: AnySize = 0
+        for atoms, factor in n.terms.items():
+            product: AnySize = factor
+            for atom in atoms:
+                product = product * self._merged_atom(atom, symbols)
+            total = total + product
+        return total
+
+    def _merged_atom(self, atom: Atom, symbols: Mapping[Atom, Atom]) -> AnySize:
+        if atom.kind == "symbol":
+            return self._size({(symbols.get(atom, atom),): 1})
+        operands = tuple(self._merged(n, symbols) for n in atom.operands)
+        if atom.kind == "call":
+            return self.call(operands[0], operands[1:], atom.lower)  # type: ignore[arg-type]
+        if atom.kind == "//":
+            return self.quotient(*operands)
+        return smallest(*operands) if atom.kind == "min" else largest(*operands)
 
     def is_positive(self, n: Size) -> bool:
         """Returns whether `n` is positive, and notes it."""
@@ -248,13 +290,12 @@ class SizeTrace:
         return evaluator(self.symbols, list(self.conditions), sizes)
 
 
-def _is_difference_of_symbols(n: Size) -> bool:
-    """Returns whether `n` is one symbol minus another: two symbols never have the same value."""
-    return (
-        len(n.terms) == 2
-        and sorted(n.terms.values()) == [-1, 1]
-        and all(len(atoms) == 1 and atoms[0].kind == "symbol" for atoms in n.terms)
-    )
+def _symbols_of(n: object) -> set[Atom]:
+    """Returns the symbols in a formula."""
+    symbols: set[Atom] = set()
+    for atom in {a for atoms in n.terms for a in atoms} if isinstance(n, Size) else ():
+        symbols |= {atom} if atom.kind == "symbol" else set().union(*map(_symbols_of, atom.operands))
+    return symbols
 
 
 def _lower(n: AnySize) -> int | None:

@@ -16,32 +16,36 @@ from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.whynot import WhyNot
 from tfnb.errors import OpError
 from tfnb.ir.kernelcall import TensorInfo
-from tfnb.ir.shape_class import class_of, with_symbols
-from tfnb.size_trace import SizeTrace
+from tfnb.ir.shape_class import ServedShapes, class_of, with_symbols
 from tfnb.types import as_dtype
 
 GRAPHS = int(os.environ.get("TFNB_RANDOM_GRAPHS", 6))
 
 
+def parts_of(cluster, arrays, known):
+    """The class of the shapes of arrays and of the values that fix shapes, and its sizes."""
+    fixing = [arrays[cluster.inputs.index(e)].ravel().tolist() for e in cluster.shape_values]
+    return class_of([*known, *[()] * len(fixing)], [*(a.shape for a in arrays), *fixing])
+
+
 def compiled(cluster, arrays, known):
-    """The program class for the shapes and values of arrays, the class of these, and the symbols' values."""
+    """What is compiled for the shapes and values of arrays, their class, and its sizes."""
     fixing = [arrays[cluster.inputs.index(e)] for e in cluster.shape_values]
-    dims, symbols = class_of(
-        [*known, *[()] * len(fixing)], [*(a.shape for a in arrays), *(v.ravel().tolist() for v in fixing)]
-    )
-    trace = SizeTrace()
-    names = [trace.symbol(n) for n in symbols]
-    infos = [TensorInfo(as_dtype(a.dtype), with_symbols(d, names)) for a, d in zip(arrays, dims, strict=False)]
-    values = {}
-    for e, v, d in zip(cluster.shape_values, fixing, dims[len(arrays) :], strict=True):
-        elements = with_symbols(d, names)
-        values[e] = v
-        if not all(isinstance(n, int) for n in elements):
-            values[e] = np.empty(len(elements), object)
-            values[e][:] = elements
-            values[e] = values[e].reshape(v.shape)
-    made = compile_cluster(cluster, infos, values, {}, DeviceFacts(), settings(), trace=trace)
-    return made, dims, symbols
+    shapes, sizes = parts_of(cluster, arrays, known)
+
+    def compile_class(symbols, trace):
+        dims = with_symbols(shapes, symbols)
+        infos = [TensorInfo(as_dtype(a.dtype), d) for a, d in zip(arrays, dims, strict=False)]
+        values = {}
+        for e, v, elements in zip(cluster.shape_values, fixing, dims[len(arrays) :], strict=True):
+            values[e] = v
+            if not all(isinstance(n, int) for n in elements):
+                values[e] = np.empty(len(elements), object)
+                values[e][:] = elements
+                values[e] = values[e].reshape(v.shape)
+        return compile_cluster(cluster, infos, values, {}, DeviceFacts(), settings(), trace=trace)
+
+    return ServedShapes(sizes, compile_class), shapes, sizes
 
 
 def plain(value):
@@ -95,12 +99,10 @@ def served(seed):
         for b, second in results.items():
             if a == b or isinstance(first, type):
                 continue
-            arrays = [np.asarray(v) for v in drawn.feeds(*b).values()]
-            fixing = [arrays[cluster.inputs.index(e)].ravel().tolist() for e in cluster.shape_values]
-            dims, symbols = class_of([*known, *[()] * len(fixing)], [*(v.shape for v in arrays), *fixing])
+            dims, sizes = parts_of(cluster, [np.asarray(v) for v in drawn.feeds(*b).values()], known)
             if dims != first[1]:
                 continue
-            program = attempt(lambda first=first, symbols=symbols: first[0].program(symbols))
+            program = attempt(lambda first=first, sizes=sizes: first[0].program(sizes))
             if program is None:
                 continue
             count += 1

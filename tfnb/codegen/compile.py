@@ -30,7 +30,7 @@ from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.graph import Edge
 from tfnb.settings import Settings
-from tfnb.size_trace import SizeTrace
+from tfnb.size_trace import SizesAreEqual, SizeTrace
 
 __all__ = ["compile_cluster"]
 
@@ -51,12 +51,15 @@ def compile_cluster(
 
     `shape_values` gives the value of each edge in `cluster.shape_values`, and `variables` the dtype and shape of each
     variable, or None for a variable that is not initialised. Raises `ShapeError`, `InvalidArgumentError`,
-    `UnimplementedError` or `FailedPreconditionError` with the node to blame.
+    `UnimplementedError` or `FailedPreconditionError` with the node to blame, and `SizesAreEqual` if the compilation
+    has to be repeated.
     """
     if settings.optimize and (initial := initial_program(cluster, facts)) is not None:
         return ProgramClass(replace(initial, steps=()), initial.steps, (), trace or SizeTrace())
     try:
         specialized = specialize(cluster, inputs, shape_values, variables, facts, settings.optimize)
+        if trace is not None and trace.equal:
+            raise SizesAreEqual
         checks = checks_of(cluster, specialized)
         lowered, groups, reasons = _scheduled(cluster, specialized, facts, settings)
         assembler = Assembler(cluster, specialized, lowered, facts, kernels or KernelTable(), settings.optimize)

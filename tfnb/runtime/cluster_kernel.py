@@ -28,7 +28,7 @@ from tfnb.errors import (
 )
 from tfnb.ir.bounds import Check, outside
 from tfnb.ir.kernelcall import TensorInfo
-from tfnb.ir.shape_class import ShapeClass, class_of, with_symbols
+from tfnb.ir.shape_class import ServedShapes, ShapeClass, class_of, with_symbols
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.graph import Edge, Node
 from tfnb.runtime.deadline import within
@@ -110,7 +110,7 @@ class ClusterKernel:
         self._shape_values = [(e, places[e]) for e in cluster.shape_values]
         self._programs: Cache[_Key, _Specialised] = Cache("programs of clusters", _MAX_PROGRAMS)
         self._known_states = [self._nodes[i].specs[0].shape.dims or () for i in cluster.variables]
-        self._classes: Cache[_ClassKey, list[ProgramClass]] = Cache("classes of shapes", _MAX_CLASSES)
+        self._classes: Cache[_ClassKey, list[ServedShapes[ProgramClass]]] = Cache("classes of shapes", _MAX_CLASSES)
         self._lock = threading.Lock()
 
     def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> Sequence[Value]:
@@ -210,32 +210,23 @@ class ClusterKernel:
         values = [to_host(inputs[i]) for _, i in self._shape_values]
         numbers = [v.ravel().tolist() if _are_sizes(v) else () for v in values]
         known = [*(self.cluster.known_shapes or [()] * len(infos)), *[()] * len(values), *self._known_states]
-        shapes, symbols = class_of(known, [*(i.shape for i in infos), *numbers, *state])
+        shapes, sizes = class_of(known, [*(i.shape for i in infos), *numbers, *state])
         key = shapes, tuple(v.shape if _are_sizes(v) else (v.shape, v.tobytes()) for v in values)
         classes = self._classes.get(key)
-        for program_class in classes or ():
-            program = program_class.program(symbols)
+        for served in classes or ():
+            program = served.program(sizes)
             if program is not None:
                 self._classes.hits += 1
                 return program
-        trace = SizeTrace()
-        names = [trace.symbol(n) for n in symbols]
-        dims: list[Any] = [None if part is None else with_symbols(part, names) for part in shapes]
-        n, m = len(infos), len(infos) + len(values)
         what = f"{self.cluster.name} of {len(self.cluster.nodes):,} nodes"
         wait.enter_context(compiling(what, "cluster"))
         with self._classes.timed():
-            new_class = self._compile_class(
-                [TensorInfo(i.dtype, d) for i, d in zip(infos, dims, strict=False)],
-                [_with_sizes(v, d) if _are_sizes(v) else v for v, d in zip(values, dims[n:], strict=False)],
-                dims[m:],
-                trace,
-            )
+            served = ServedShapes(sizes, partial(self._compile_class, shapes, infos, values))
         if classes is None:
             classes = self._classes.put(key, [])
-        classes.append(new_class)
+        classes.append(served)
         del classes[:-_MAX_CONDITIONS]
-        program = new_class.program(symbols)
+        program = served.program(sizes)
         if program is None:
             raise InternalError(
                 f"{self.cluster.name}: a new class does not serve its own shapes",
@@ -245,20 +236,28 @@ class ClusterKernel:
 
     def _compile_class(
         self,
+        shapes: ShapeClass,
         infos: Sequence[TensorInfo],
         values: Sequence[np.ndarray],
-        states: Sequence[Any],
+        symbols: Sequence[Any],
         trace: SizeTrace,
     ) -> ProgramClass:
+        """Compiles the cluster for a class of shapes: those of inputs, numbers in `values`, and those of variables."""
+        dims: Any = with_symbols(shapes, symbols)
+        n, m = len(infos), len(infos) + len(values)
         ids = self.cluster.variables
         variables = {
             i: None if shape is None else TensorInfo(self._nodes[i].specs[0].dtype, shape)
-            for i, shape in zip(ids, states, strict=True)
+            for i, shape in zip(ids, dims[m:], strict=True)
         }
-        shape_values = {e: v for (e, _), v in zip(self._shape_values, values, strict=True)}
+        inputs = [TensorInfo(i.dtype, d) for i, d in zip(infos, dims[:n], strict=True)]
+        shape_values = {
+            e: _with_sizes(v, d) if _are_sizes(v) else v
+            for (e, _), v, d in zip(self._shape_values, values, dims[n:m], strict=True)
+        }
         try:
             with interruptible():  # code generation changes nothing but its own results
-                return self._compile(self.cluster, infos, shape_values, variables, self.device.facts, trace=trace)
+                return self._compile(self.cluster, inputs, shape_values, variables, self.device.facts, trace=trace)
         except FailedPreconditionError as e:
             without_value = [self._nodes[i] for i in ids if variables[i] is None]
             raise (uninitialised(without_value[0]) if without_value else e) from None
