@@ -12,8 +12,9 @@ from typing import Any
 
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
-from tfnb.notebook.builder.building import Built, Outcome
+from tfnb.notebook.builder.building import MOST_AT_ONCE, Built, Outcome
 from tfnb.notebook.builder.calls import CallForm, Slot, call_form
+from tfnb.notebook.builder.inside.flops import flops_of
 from tfnb.notebook.builder.signatures import Formal
 from tfnb.notebook.builder.statements import Program, Statement, Use
 from tfnb.notebook.protocol.builder import (
@@ -129,7 +130,7 @@ def node_of(program: Program, built: Built, statement: Statement) -> BuilderNode
         "parameters": parameters,
         "problem": None,
         "parameter_count": outcome.parameter_count,
-        "flops": -1,
+        "flops": flops_of(outcome.operations) if len(outcome.operations) <= MOST_AT_ONCE else -1,
         "operations": [op.name for op in outcome.operations[:_MOST_OPERATIONS]],
         "frame": "",
     }

@@ -217,7 +217,7 @@ def last_building(program: Program) -> Statement | None:
     """The last statement before the first that runs a session; a node that needs nothing goes after it."""
     last: Statement | None = None
     for s in program.statements:
-        if re.search(r"\bSession\(|\.run\(|\.eval\(", s.text):
+        if isinstance(s.tree, ast.Return) or re.search(r"\bSession\(|\.run\(|\.eval\(", s.text):
             break
         last = s
     return last

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import deque
+from collections import ChainMap, deque
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -24,8 +24,8 @@ from tfnb.ir.graphdef.message_types import GraphDef
 from tfnb.notebook.assets import widget_module
 from tfnb.notebook.builder.catalogue import search
 from tfnb.notebook.builder.document import Document
+from tfnb.notebook.builder.files.imports import OpenedGraph, opened
 from tfnb.notebook.builder.picture import builder_html, builder_picture
-from tfnb.notebook.builder.programs import program_of
 from tfnb.notebook.builder.runs.running import Runs
 from tfnb.notebook.channel import Channel
 from tfnb.notebook.graph.file_formats import read_graph
@@ -59,14 +59,15 @@ def builder(graph: object = "") -> BuilderView:
 
     `graph`: Python source, the path of a graph file or of a SavedModel's folder, a `tf.Graph`, or a GraphDef; by
     default the canvas is empty. A cell that is run again shows its builder again, with its undo and its variables.
-    Raises `DTypeError` for another argument, `NotFoundError` or `DataLossError` for a file that has no graph, and
-    `UnimplementedError` for a graph with nodes that no statement can say, such as those of loops.
+    A graph of more than 300 nodes, or with nodes that no statement can say, such as those of loops, is imported by the
+    code and drawn by its scopes. Raises `DTypeError` for another argument, `NotFoundError` or `DataLossError` for a
+    file that has no graph.
     """
-    source, origin = _source_of(graph)
+    given, origin = _opened(graph)
     shown = _shown_in_this_cell()
-    if shown is not None and shown.begun_with == source:
+    if shown is not None and shown.begun_with == given.source:
         return shown
-    view = BuilderView(source, origin)
+    view = BuilderView(given.source, origin, given)
     _remember(view)
     return view
 
@@ -83,7 +84,7 @@ def build_cell(source: str) -> BuilderView:
     return view
 
 
-def _source_of(graph: object) -> tuple[str, Session | None]:
+def _opened(graph: object) -> tuple[OpenedGraph, Session | None]:
     """Returns the Python of a graph, and a session of the notebook that has the values of its variables."""
     if isinstance(graph, os.PathLike):
         graph = os.fspath(graph)
@@ -93,14 +94,14 @@ def _source_of(graph: object) -> tuple[str, Session | None]:
             if os.path.isfile(os.path.join(graph, name)):
                 path = os.path.join(graph, name)
         if path.endswith(GRAPH_FILES) or os.path.isfile(path):
-            return program_of(read_graph(path)), None
+            return opened(read_graph(path), path), None
     if isinstance(graph, str):
-        return graph, None
+        return OpenedGraph(graph, {}, None), None
     if isinstance(graph, GraphBuilder):
         origin = next((session for session in _notebook_sessions() if session.graph is graph), None)
-        return program_of(graph.as_graph_def()), origin
+        return opened(graph.as_graph_def()), origin
     if hasattr(graph, "node") and hasattr(graph, "SerializeToString"):
-        return program_of(cast(GraphDef, graph)), None
+        return opened(cast(GraphDef, graph)), None
     raise DTypeError(f"needed Python source, a path, a tf.Graph or a GraphDef, got {type(graph).__name__}")
 
 
@@ -146,13 +147,16 @@ class BuilderView(LiveView):
 
     kind = "graph-builder"  # its class names differ from those of the canvas
 
-    def __init__(self, source: str = "", origin: Session | None = None) -> None:
+    def __init__(self, source: str = "", origin: Session | None = None, given: OpenedGraph | None = None) -> None:
         super().__init__()
         shell = get_ipython()
-        self._namespace: Mapping[str, Any] = shell.user_ns if shell is not None else {}
+        namespace: Mapping[str, Any] = shell.user_ns if shell is not None else {}
+        self._namespace = ChainMap(dict(given.known) if given is not None else {}, cast(Any, namespace))
         self._lock = threading.RLock()
         # The user has run the cell that has this source, or that names it.
-        self._document = Document(source, known=self._namespace, is_trusted=True)
+        self._document = Document(
+            source, known=self._namespace, is_trusted=True, original=given.graph if given is not None else None
+        )
         self._runs = Runs(lambda: self._namespace, self._others)
         self._runs.sessions.begin_with(origin)
         self._default: Session | None = None
@@ -178,7 +182,13 @@ class BuilderView(LiveView):
     @property
     def graph(self) -> GraphBuilder:
         """The graph that the source makes now. Each edit gives a new one."""
-        return self._document.built.graph
+        with self._lock:
+            return self._document.hand_out()
+
+    def graph_def(self) -> GraphDef:
+        """Returns the graph as a GraphDef. Nodes of an opened file that no edit has changed keep their bytes."""
+        with self._lock:
+            return self._document.graph_def()
 
     @property
     def session(self) -> Session:
@@ -191,7 +201,9 @@ class BuilderView(LiveView):
 
     def __getitem__(self, name: str) -> Any:
         """Returns what the source calls `name`. Raises `KeyError` if it defines no such name."""
-        return self._document.built.names[name]
+        with self._lock:
+            self._document.hand_out()
+            return self._document.built.names[name]
 
     def run(self, name: str, feeds: Mapping[str, object] | None = None) -> Any:
         """Runs what the source calls `name`, and returns its value; `feeds` are values by the names of placeholders.
@@ -308,6 +320,8 @@ class BuilderView(LiveView):
     # ---- the thread --------------------------------------------------------------------------
 
     def _work(self) -> None:
+        with self._lock:
+            self._send_all(self._document.complete())
         search("matmul")  # the list of all operations takes half a second, so it is made before somebody asks
         last_picture = time.monotonic()
         while not self._closed.is_set():

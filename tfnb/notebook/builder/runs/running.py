@@ -95,7 +95,7 @@ class Runs:
             for name, value in output_values(statement, outcome):
                 if isinstance(value, Tensor) and value.op.type.startswith("Placeholder"):
                     placeholders[name or statement.id] = value
-        return _Request(document.built.graph, node_values(document, node), placeholders)
+        return _Request(document.hand_out(), node_values(document, node), placeholders)
 
     def session(self, graph: GraphBuilder) -> Session:
         """Returns the session in which this graph is run."""
