@@ -305,7 +305,8 @@ class _Run:
         for part in ast.walk(statement.tree):
             if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in _FILLING:
                 owner = part.func.value
-                if isinstance(owner, ast.Name) and owner.id in self.names:
+                value = self.names.get(owner.id) if isinstance(owner, ast.Name) else None
+                if isinstance(owner, ast.Name) and isinstance(value, list | dict | set):
                     del self.names[owner.id]
                     self.unknown.add(owner.id)
 

@@ -42,11 +42,12 @@ from tfnb.notebook.protocol.builder import (
 )
 from tfnb.notebook.protocol.builder_details import CopyGraphRequest, DetailsFromKernel, InsideRequest
 
-__all__ = ["Document"]
+__all__ = ["Answer", "Answers", "Document"]
 
 _MOST_STEPS = 1000
 FromBrowser = Gesture | Undo | Open | PaletteRequest | TargetsRequest | CopyRequest | CopyGraphRequest | InsideRequest
-Answers = list[FromKernel | DetailsFromKernel]
+Answer = FromKernel | DetailsFromKernel
+Answers = list[Answer]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.builder.building import library
 from tfnb.notebook.builder.calls import CallForm, Slot, call_form
 from tfnb.notebook.builder.comments import frame_renames
-from tfnb.notebook.builder.drawing import node_of, wire_of
+from tfnb.notebook.builder.drawing import is_drawn, node_of, wire_of
 from tfnb.notebook.builder.moving import moved_after
 from tfnb.notebook.builder.signatures import Formal, Signature, signature_of
 from tfnb.notebook.builder.state import Change, State
@@ -148,7 +148,7 @@ def add_node(state: State, edit: AddNode) -> Change:
         given[parameter] = text.strip()
     text, named = call_text(call, signature, given, name)
     needed = [state.statement(w["node"]) for _, w in edit["wires"]]
-    needed += [s for s in map(state.program.by_id.get, _names(named.values())) if s is not None]
+    needed += [s for s in map(state.program.by_id.get, _names(named.values())) if s is not None and is_drawn(s)]
     source = spliced(state.program.source, _add_lines(state.program, [f"{name} = {text}"], needed))
     change = Change(source, selected=[name], message=f"{name} added")
     if edit["position"] is not None:

@@ -58,7 +58,13 @@ _NOT = frozenset(
     "py_func reset_default_graph load_op_library load_library register_op from_generator write_graph write_file "
     "queue_runner start_queue_runners".split()
 )
-_SINGLE = frozenset({("tfnb.train.saving.saver", "Saver"), ("tfnb.client.graph.graph_def", "import_graph_def")})
+_SINGLE = frozenset(
+    {
+        ("tfnb.train.saving.saver", "Saver"),
+        ("tfnb.client.graph.graph_def", "import_graph_def"),
+        ("tfnb.ir.default", "get_default_graph"),
+    }
+)
 _METHODS = frozenset(
     "minimize compute_gradients apply_gradients assign assign_add assign_sub get_shape set_shape as_list "
     "initialized_value read_value value zero_state enqueue enqueue_many dequeue dequeue_many size close_op "

@@ -23,14 +23,17 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.message_types import GraphDef
 from tfnb.notebook.assets import widget_module
 from tfnb.notebook.builder.catalogue import search
-from tfnb.notebook.builder.document import Document
+from tfnb.notebook.builder.document import Answers, Document
 from tfnb.notebook.builder.files.imports import OpenedGraph, opened
+from tfnb.notebook.builder.lessons.course import lesson_answer
 from tfnb.notebook.builder.picture import builder_html, builder_picture
+from tfnb.notebook.builder.runs.insight import compared, compiled, no_insight, profiled
 from tfnb.notebook.builder.runs.running import Runs
 from tfnb.notebook.channel import Channel
 from tfnb.notebook.graph.file_formats import read_graph
 from tfnb.notebook.live_view import LiveView
-from tfnb.notebook.protocol.builder import Drawing, FromKernel, LossPoint, RunRequest, TrainRequest
+from tfnb.notebook.protocol.builder import Drawing, FromKernel, LossPoint, TrainRequest
+from tfnb.notebook.protocol.builder_details import DetailsFromKernel, LessonRequest
 from tfnb.session.default import get_default_session
 from tfnb.session.session import Session
 
@@ -40,6 +43,7 @@ SECONDS_PER_PICTURE = 1.0
 GRAPH_FILES = (".pb", ".pbtxt", ".meta")
 SAVED_MODELS = ("saved_model.pb", "saved_model.pbtxt")
 
+_INSIGHTS: Mapping[str, Any] = {"compiled": compiled, "profile": profiled, "compare": compared}
 _of_cells: dict[str, BuilderView] = {}  # open views by the id of the cell that shows them
 
 
@@ -160,7 +164,7 @@ class BuilderView(LiveView):
         self._runs = Runs(lambda: self._namespace, self._others)
         self._runs.sessions.begin_with(origin)
         self._default: Session | None = None
-        self._jobs: deque[RunRequest] = deque()
+        self._jobs: deque[Mapping[str, Any]] = deque()
         self._picture_is_old = False
         self.begun_with = source
         self.cell = ""
@@ -241,7 +245,7 @@ class BuilderView(LiveView):
         if isinstance(message, dict):
             self._send_all(self.answer(message))
 
-    def answer(self, message: Mapping[str, Any]) -> list[FromKernel]:
+    def answer(self, message: Mapping[str, Any]) -> Answers:
         """Returns the messages that answer one of the browser; results of runs follow later."""
         self._default = get_default_session() or self._default
         try:
@@ -252,11 +256,11 @@ class BuilderView(LiveView):
         except Exception as error:  # a fault of ours, or of a message: the canvas stays usable
             return [self._refusal(message, f"this did not work: {type(error).__name__}: {error}")]
 
-    def _answer(self, message: Mapping[str, Any]) -> list[FromKernel]:
+    def _answer(self, message: Mapping[str, Any]) -> Answers:
         kind = message.get("type")
-        if kind == "run":
-            self._runs.remember(message["feeds"])
-            self._jobs.append(cast(RunRequest, message))
+        if kind in ("run", *_INSIGHTS):
+            self._runs.remember(message.get("feeds", {}))
+            self._jobs.append(message)
             self._wake.set()
             return []
         if kind == "train":
@@ -265,6 +269,8 @@ class BuilderView(LiveView):
         if kind == "stop":
             self._runs.stop()
             return []
+        if kind == "lesson":
+            return [lesson_answer(self._document, cast(LessonRequest, message))]
         replies = self._document.apply(cast(Any, message))
         if any(reply["type"] == "drawing" for reply in replies):
             self._picture_is_old = True
@@ -277,7 +283,9 @@ class BuilderView(LiveView):
         loss = self._runs.request(self._document, message["loss"]) if message["loss"] else None
         self._runs.train(message, request, loss, self._send)
 
-    def _refusal(self, message: Mapping[str, Any], text: str, needs: Sequence[str] = ()) -> FromKernel:
+    def _refusal(
+        self, message: Mapping[str, Any], text: str, needs: Sequence[str] = ()
+    ) -> FromKernel | DetailsFromKernel:
         node = str(message.get("node", ""))
         if message.get("type") in ("train", "stop"):
             node = str(message.get("loss") or node)
@@ -291,6 +299,8 @@ class BuilderView(LiveView):
                 "needs": list(needs),
             }
             return point
+        if message.get("type") in _INSIGHTS:
+            return no_insight(message, text, needs)
         if message.get("type") == "run":
             return {
                 "type": "result",
@@ -309,7 +319,7 @@ class BuilderView(LiveView):
             "is_refused": True,
         }
 
-    def _send_all(self, replies: list[FromKernel]) -> None:
+    def _send_all(self, replies: Answers) -> None:
         for reply in replies:
             self._send(reply)
 
@@ -333,13 +343,21 @@ class BuilderView(LiveView):
                 self._show_picture()
                 last_picture = time.monotonic()
 
-    def _run_node(self, message: RunRequest) -> None:
+    def _run_node(self, message: Mapping[str, Any]) -> None:
         node = message["node"]
         try:
+            if message["type"] != "run":
+                with self._lock:
+                    answer = _INSIGHTS[message["type"]](self._runs, self._document, cast(Any, message))
+                self._send(answer)
+                return
             with self._lock:
                 request = self._runs.request(self._document, node)
         except OpError as error:
-            self._send(self._refusal(message, error.message))
+            self._send(self._refusal(message, error.message, getattr(error, "needs", [])))
+            return
+        except Exception as error:  # of an insight: the user's program, so it is shown and the thread goes on
+            self._send(self._refusal(message, f"{type(error).__name__}: {error}"))
             return
         self._send(self._runs.run(node, request))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from tfnb.client.graph.graph_def import import_graph_def
 from tfnb.errors import UnimplementedError
@@ -90,9 +90,9 @@ def saved(original: GraphDef | None, graph: GraphBuilder, imported: Iterable[Ope
         forms = {op.name: op.node_def for op in again.get_operations()}
         unchanged = {node.name for node in result.node if forms.get(node.name) == node}
     unchanged &= {node.name for node in result.node}
-    merged: GraphDef = proto("graph").GraphDef()
+    merged = proto("graph").GraphDef()
     merged.versions.CopyFrom(original.versions)
     merged.library.CopyFrom(original.library)
     merged.node.extend(node for node in original.node if node.name in unchanged)
     merged.node.extend(node for node in result.node if node.name not in unchanged or node.name not in names)
-    return merged
+    return cast(GraphDef, merged)

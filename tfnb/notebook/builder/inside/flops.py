@@ -15,15 +15,30 @@ from tfnb.ir.tensor import Tensor
 __all__ = ["flops_of"]
 
 
-def flops_of(operations: Iterable[Operation]) -> int:
-    """Returns the floating-point operations of these, or -1 if the rank of a tensor that counts is not known."""
-    total = 0
-    for op in operations:
+def flops_of(operations: Iterable[Operation], results: Iterable[Operation]) -> int:
+    """Returns the floating-point operations with which `operations` compute `results`, for one example.
+
+    Initial values of variables are left out. It is -1 if the rank of a tensor that counts is not known.
+    """
+    made, total = set(operations), 0
+    for op in _needed(made, results):
         count = _flops(op)
         if count < 0:
             return -1
         total += count
     return total
+
+
+def _needed(made: set[Operation], results: Iterable[Operation]) -> list[Operation]:
+    """The operations of `made` that the results need."""
+    reached: dict[Operation, None] = {}
+    todo = [op for op in results if op in made]
+    while todo:
+        op = todo.pop()
+        if op not in reached:
+            reached[op] = None
+            todo += [o for o in (*(t.op for t in op.inputs), *op.control_inputs) if o in made]
+    return list(reached)
 
 
 def _flops(op: Operation) -> int:
