@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -177,3 +178,17 @@ def test_the_examples_open_and_an_edit_leaves_every_other_byte(path):
     e.do(renamed(name, "probe__"))
     e.do(delete("probe__"))
     assert e.source == source
+
+
+def test_a_name_that_a_loop_goes_on_with_is_renamed_in_it_too():
+    source = "import tfnb as tf\nh = tf.zeros([2])\nfor k in range(2):\n    h = h + float(k)\nh += 1.0\nend = h * 2.0\nh = end\n"
+    for node in ("h", "h:2"):  # the loop is the node k
+        e = Editor(source, positions={"h:2": [1.0, 2.0], "h:3": [3.0, 4.0]}, is_trusted=True)
+        e.do(renamed(node, "sum__"))
+        assert e.source == re.sub(r"\bh\b", "sum__", source).replace("sum__ = end", "h = end")
+        assert e.drawing["positions"] == {"sum__:2": [1.0, 2.0], "h": [3.0, 4.0]}
+
+
+def test_a_function_that_does_not_exist_is_a_problem():
+    e = Editor("import tfnb as tf\ny = tf.nothing_of_the_kind(1)\n")
+    assert "nothing_of_the_kind" in e.problem("y")

@@ -355,9 +355,11 @@ def rename_node(state: State, edit: RenameNode) -> Change:
     if new in names_in_use(state.program):
         raise InvalidArgumentError(f"{new} is used already; two nodes cannot have one name")
     splices = rename(state.program, statement, old, new)
-    splices += frame_renames(state.program, {statement.id: new})
-    source = spliced(state.program.source, splices)
-    return Change(source, renamed={statement.id: new}, message=f"{old} is now {new}")
+    after = parse(spliced(state.program.source, splices))
+    pairs = zip(state.program.statements, after.statements, strict=True)
+    renamed = {was.id: now.id for was, now in pairs if was.id != now.id}
+    source = spliced(state.program.source, [*splices, *frame_renames(state.program, renamed)])
+    return Change(source, renamed=renamed, message=f"{old} is now {new}")
 
 
 def delete_nodes(state: State, edit: DeleteNodes) -> Change:

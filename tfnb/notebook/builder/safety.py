@@ -193,7 +193,8 @@ def _method_reason(function: ast.Attribute, resolve: Resolve, is_trusted: bool) 
         return ""
     owner = resolve(function.value)
     if isinstance(owner, ModuleType):
-        return f"{dotted(function)} does more than build a graph"
+        missing = resolve(function) is None  # then the call only raises, and its error says what is missing
+        return "" if missing else f"{dotted(function)} does more than build a graph"
     if function.attr in _METHODS:
         return ""
     if is_trusted:
