@@ -165,7 +165,7 @@ class BuilderView(LiveView):
         self._runs.sessions.begin_with(origin)
         self._default: Session | None = None
         self._jobs: deque[Mapping[str, Any]] = deque()
-        self._picture_is_old = False
+        self._picture_is_old = self._is_inside_shown = False
         self.begun_with = source
         self.cell = ""
         self.execution = 0
@@ -272,6 +272,9 @@ class BuilderView(LiveView):
         if kind == "lesson":
             return [lesson_answer(self._document, cast(LessonRequest, message))]
         replies = self._document.apply(cast(Any, message))
+        if kind == "inside":
+            self._is_inside_shown = True
+            self._wake.set()
         if any(reply["type"] == "drawing" for reply in replies):
             self._picture_is_old = True
             self._wake.set()
@@ -330,13 +333,14 @@ class BuilderView(LiveView):
     # ---- the thread --------------------------------------------------------------------------
 
     def _work(self) -> None:
-        with self._lock:
-            self._send_all(self._document.complete())
         search("matmul")  # the list of all operations takes half a second, so it is made before somebody asks
         last_picture = time.monotonic()
         while not self._closed.is_set():
             self._wake.wait(SECONDS_PER_PICTURE if self._picture_is_old else None)
             self._wake.clear()
+            if self._is_inside_shown:  # a large graph is imported after its first drawing, since that takes longer
+                with self._lock:
+                    self._send_all(self._document.complete())
             while self._jobs and not self._closed.is_set():
                 self._run_node(self._jobs.popleft())
             if self._picture_is_old and time.monotonic() - last_picture > SECONDS_PER_PICTURE:

@@ -18,9 +18,10 @@ from tfnb.notebook.builder.state import State
 from tfnb.notebook.protocol.builder import Clipboard
 from tfnb.notebook.protocol.builder_details import CopyGraphRequest
 
-__all__ = ["copied_graph", "is_graph_text", "python_of_graph"]
+__all__ = ["MOST_CHARACTERS", "MOST_NODES", "copied_graph", "is_graph_text", "python_of_graph"]
 
-_MOST_NODES = 300
+MOST_NODES = 300
+MOST_CHARACTERS = 200_000
 
 
 def is_graph_text(text: str) -> bool:
@@ -33,14 +34,16 @@ def python_of_graph(text: str) -> str:
 
     Raises `InvalidArgumentError` for another text and for what statements cannot say.
     """
+    if len(text) > MOST_CHARACTERS:
+        raise InvalidArgumentError(f"a text of {len(text):,} characters: at most {MOST_CHARACTERS:,} are pasted")
     parser = importlib.import_module("google.protobuf.text_format")
     graph = proto("graph").GraphDef()
     try:
         parser.Parse(text, graph)
     except (parser.ParseError, ValueError, RecursionError) as e:
         raise InvalidArgumentError(f"the text is no graph: {str(e)[:300]}") from None
-    if len(graph.node) > _MOST_NODES:
-        raise InvalidArgumentError(f"{len(graph.node):,} nodes: at most {_MOST_NODES} are pasted; open it as a file")
+    if len(graph.node) > MOST_NODES:
+        raise InvalidArgumentError(f"{len(graph.node):,} nodes: at most {MOST_NODES} are pasted; open it as a file")
     try:
         return program_of(graph)
     except OpError as e:

@@ -63,7 +63,7 @@ def inside(state: State, request: InsideRequest, original: GraphDef | None = Non
 
 
 def columns_of(graph: object) -> str:
-    """Returns the drawing of a graph as base64 of the bytes that protocol/graph.py describes."""
+    """Returns the drawing of a graph as base64 of the bytes that tfnb/notebook/protocol/graph.py describes."""
     return base64.b64encode(graph_model(graph).to_bytes()).decode("ascii")
 
 
