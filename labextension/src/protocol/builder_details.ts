@@ -115,6 +115,30 @@ export interface Profile {
   readonly needs: readonly string[];
 }
 
+/** Asks for the devices on which the graph may run, and for the constraints of the nodes. */
+export interface DevicesRequest {
+  readonly type: "devices";
+  readonly request: number;
+}
+
+export interface DeviceLane {
+  /** The full name, which the edit "device" takes. */
+  readonly name: string;
+  readonly kind: string;
+  readonly bytes: number;
+}
+
+export interface Devices {
+  readonly type: "devices";
+  readonly request: number;
+  readonly node: string;
+  readonly devices: readonly DeviceLane[];
+  /** The device of each node that is constrained to one. */
+  readonly constraints: Readonly<Record<string, string>>;
+  readonly error: string;
+  readonly needs: readonly string[];
+}
+
 /** Runs two variants on one feed. `node` is a node of either variant. */
 export interface CompareRequest {
   readonly type: "compare";
@@ -178,7 +202,7 @@ export interface CopyGraphRequest {
   readonly nodes: readonly string[];
 }
 
-export type DetailsFromKernel = Inside | Compiled | Profile | Compared | Lessons;
+export type DetailsFromKernel = Inside | Compiled | Profile | Devices | Compared | Lessons;
 
 /**
  * Adds a statement that refers to an output of any operation, also of one inside of a block or of a

@@ -42,7 +42,7 @@ from tfnb.notebook.protocol.builder import (
 )
 from tfnb.notebook.protocol.builder_details import CopyGraphRequest, DetailsFromKernel, InsideRequest
 
-__all__ = ["Answer", "Answers", "Document"]
+__all__ = ["Answer", "Answers", "Document", "Moment"]
 
 _MOST_STEPS = 1000
 FromBrowser = Gesture | Undo | Open | PaletteRequest | TargetsRequest | CopyRequest | CopyGraphRequest | InsideRequest
@@ -67,6 +67,18 @@ class _Answer:
     echo: str = ""
     message: str = ""
     is_refused: bool = False
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A program and its graph as they are at one moment, for what is run while the document is edited further."""
+
+    program: Program
+    built: Built
+
+    def hand_out(self) -> GraphBuilder:
+        """Returns the graph, which stays as it is."""
+        return self.built.graph
 
 
 class Document:
@@ -135,6 +147,11 @@ class Document:
         """Returns the graph, which later edits leave as it is then."""
         self._builder.keep(self.built.graph)
         return self.built.graph
+
+    def moment(self) -> Moment:
+        """Returns the program and its graph, which later edits leave as they are then."""
+        self.hand_out()
+        return Moment(self._program, self._built)
 
     def graph_def(self) -> GraphDef:
         """Returns the graph as a GraphDef; nodes of the opened graph that no edit has changed keep their bytes."""

@@ -27,7 +27,7 @@ from tfnb.notebook.builder.document import Answers, Document
 from tfnb.notebook.builder.files.imports import OpenedGraph, opened
 from tfnb.notebook.builder.lessons.course import lesson_answer
 from tfnb.notebook.builder.picture import builder_html, builder_picture
-from tfnb.notebook.builder.runs.insight import compared, compiled, no_insight, profiled
+from tfnb.notebook.builder.runs.insight import compared, compiled, devices, no_insight, profiled
 from tfnb.notebook.builder.runs.running import Runs
 from tfnb.notebook.channel import Channel
 from tfnb.notebook.graph.file_formats import read_graph
@@ -43,7 +43,7 @@ SECONDS_PER_PICTURE = 1.0
 GRAPH_FILES = (".pb", ".pbtxt", ".meta")
 SAVED_MODELS = ("saved_model.pb", "saved_model.pbtxt")
 
-_INSIGHTS: Mapping[str, Any] = {"compiled": compiled, "profile": profiled, "compare": compared}
+_INSIGHTS: Mapping[str, Any] = {"compiled": compiled, "profile": profiled, "compare": compared, "devices": devices}
 _of_cells: dict[str, BuilderView] = {}  # open views by the id of the cell that shows them
 
 
@@ -69,7 +69,7 @@ def builder(graph: object = "") -> BuilderView:
     """
     given, origin = _opened(graph)
     shown = _shown_in_this_cell()
-    if shown is not None and shown.begun_with == given.source:
+    if shown is not None and shown.begun_with == given.key():
         return shown
     view = BuilderView(given.source, origin, given)
     _remember(view)
@@ -166,7 +166,7 @@ class BuilderView(LiveView):
         self._default: Session | None = None
         self._jobs: deque[Mapping[str, Any]] = deque()
         self._picture_is_old = self._is_inside_shown = False
-        self.begun_with = source
+        self.begun_with = given.key() if given is not None else (source, "")
         self.cell = ""
         self.execution = 0
 
@@ -348,12 +348,12 @@ class BuilderView(LiveView):
                 last_picture = time.monotonic()
 
     def _run_node(self, message: Mapping[str, Any]) -> None:
-        node = message["node"]
+        node = str(message.get("node", ""))
         try:
             if message["type"] != "run":
                 with self._lock:
-                    answer = _INSIGHTS[message["type"]](self._runs, self._document, cast(Any, message))
-                self._send(answer)
+                    moment = self._document.moment()
+                self._send(_INSIGHTS[message["type"]](self._runs, moment, cast(Any, message)))
                 return
             with self._lock:
                 request = self._runs.request(self._document, node)

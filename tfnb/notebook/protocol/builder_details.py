@@ -115,6 +115,31 @@ class Profile(TypedDict):
     needs: list[str]
 
 
+class DevicesRequest(TypedDict):
+    """Asks for the devices on which the graph may run, and for the constraints of the nodes."""
+
+    type: Literal["devices"]
+    request: int
+
+
+class DeviceLane(TypedDict):
+    name: str
+    """The full name, which the edit "device" takes."""
+    kind: str
+    bytes: int
+
+
+class Devices(TypedDict):
+    type: Literal["devices"]
+    request: int
+    node: str
+    devices: list[DeviceLane]
+    constraints: dict[str, str]
+    """The device of each node that is constrained to one."""
+    error: str
+    needs: list[str]
+
+
 class CompareRequest(TypedDict):
     """Runs two variants on one feed. `node` is a node of either variant."""
 
@@ -181,7 +206,7 @@ class CopyGraphRequest(TypedDict):
     nodes: list[str]
 
 
-DetailsFromKernel = Inside | Compiled | Profile | Compared | Lessons
+DetailsFromKernel = Inside | Compiled | Profile | Devices | Compared | Lessons
 
 
 class PickTensor(TypedDict):

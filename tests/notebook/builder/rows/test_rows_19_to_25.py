@@ -121,6 +121,17 @@ def test_row_19_the_graph_of_inception_is_drawn_in_three_seconds_and_edited_at_o
     assert saved == bytes_of(graph.node)  # what was picked adds no node, and no other one has changed
 
 
+def test_row_19_two_graphs_without_a_file_are_told_apart():
+    graphs = []
+    for value in (1.0, 2.0):
+        with tf.Graph().as_default() as graph:
+            for _ in range(301):
+                tf.constant(value)
+        graphs.append(opened(graph.as_graph_def()))
+    assert graphs[0].source == graphs[1].source and graphs[0].key() != graphs[1].key()
+    assert graphs[0].key() == opened(graphs[0].graph).key()
+
+
 def test_row_19_a_graph_that_was_handed_out_is_left_alone():
     with tf.Graph().as_default() as graph:
         for _ in range(2_100):

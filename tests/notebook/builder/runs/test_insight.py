@@ -73,6 +73,21 @@ def test_the_times_of_a_step_are_laid_on_the_nodes(asked):
     assert all(t["device"] and t["kernels"] for t in answer["times"])
 
 
+def test_devices_and_constraints_are_told(asked):
+    answer = asked(type="devices")
+    assert (
+        answer["devices"]
+        and all(d["kind"] for d in answer["devices"])
+        and answer["constraints"] == {"total": "/device:CPU:0"}
+    )
+    name = answer["devices"][0]["name"]
+    (drawing, _) = asked.view.answer(
+        {"type": "gesture", "gesture": 1, "edits": [{"edit": "device", "nodes": ["y"], "device": name}]}
+    )
+    assert not drawing["is_refused"] and f"with tf.device({name!r}):" in asked.view.source
+    assert asked(type="devices")["constraints"]["y"] == name
+
+
 def test_variants_are_compared_by_the_view(asked):
     assert "no variant" in asked(type="compare", node="y")["error"]
     asked.view.answer({"type": "gesture", "gesture": 1, "edits": [{"edit": "variant", "nodes": ["h", "y"]}]})
@@ -81,7 +96,7 @@ def test_variants_are_compared_by_the_view(asked):
 
 
 def test_answers_are_what_the_protocol_declares(asked):
-    for kind, declared in (("compiled", "Compiled"), ("profile", "Profile")):
+    for kind, declared in (("compiled", "Compiled"), ("profile", "Profile"), ("devices", "Devices")):
         answer = asked(type=kind, node="total", feeds=FEEDS)
         assert set(answer) == set(getattr(builder_details, declared).__annotations__)
     asked.view.answer({"type": "gesture", "gesture": 1, "edits": [{"edit": "variant", "nodes": ["y"]}]})

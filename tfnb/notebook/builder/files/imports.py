@@ -6,6 +6,7 @@ statements behind it. Invariant: a node that no edit has changed is saved with t
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -33,6 +34,11 @@ class OpenedGraph:
     source: str
     known: dict[str, Any]
     graph: GraphDef | None
+
+    def key(self) -> tuple[str, str]:
+        """Returns what tells two opened graphs apart: the source, and a digest of what the source does not contain."""
+        graphs = [self.known[name].SerializeToString(deterministic=True) for name in sorted(self.known)]
+        return self.source, hashlib.sha256(b"".join(graphs)).hexdigest() if graphs else ""
 
 
 def opened(graph: GraphDef, path: str = "") -> OpenedGraph:

@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.tensor import Tensor
-from tfnb.notebook.builder.document import Document
+from tfnb.notebook.builder.document import Document, Moment
 from tfnb.notebook.builder.inside.operations import columns_of
 from tfnb.notebook.builder.runs.running import MissingFeeds, Request, Runs
 from tfnb.notebook.builder.variants import pairs_of
@@ -27,6 +27,8 @@ from tfnb.notebook.protocol.builder_details import (
     CompiledCluster,
     CompiledRequest,
     DetailsFromKernel,
+    Devices,
+    DevicesRequest,
     NodeTime,
     Profile,
     ProfileRequest,
@@ -34,7 +36,7 @@ from tfnb.notebook.protocol.builder_details import (
 from tfnb.session.config import RunMetadata, RunOptions
 from tfnb.session.session import Session
 
-__all__ = ["compared", "compiled", "no_insight", "profiled"]
+__all__ = ["compared", "compiled", "devices", "no_insight", "profiled"]
 
 _MOST_DRAWN = 5_000  # nodes of a stage that is sent with its drawing
 
@@ -49,13 +51,14 @@ _EMPTY: Mapping[str, Mapping[str, Any]] = {
     "compiled": {"stages": [], "clusters": []},
     "profile": {"times": [], "microseconds": 0.0, "other": 0.0},
     "compare": {"differences": [], "equal": []},
+    "devices": {"devices": [], "constraints": {}},
 }
 
 
 class _Nodes:
     """Which node of the drawing an operation, or one that the compiler has derived from it, belongs to."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document | Moment) -> None:
         self._of: dict[str, str] = {}
         for statement, outcome in zip(document.program.statements, document.built.outcomes, strict=True):
             self._of.update({op.name: statement.id for op in outcome.operations})
@@ -73,7 +76,7 @@ class _Nodes:
         return [n for n in dict.fromkeys(map(self.of, operations)) if n]
 
 
-def compiled(runs: Runs, document: Document, message: CompiledRequest) -> Compiled:
+def compiled(runs: Runs, document: Document | Moment, message: CompiledRequest) -> Compiled:
     """Runs a node once, and returns the stages through which the compiler took it and the OpenCL of its clusters."""
     answer = cast(Compiled, no_insight(message))
     try:
@@ -103,7 +106,7 @@ def compiled(runs: Runs, document: Document, message: CompiledRequest) -> Compil
     return answer
 
 
-def profiled(runs: Runs, document: Document, message: ProfileRequest) -> Profile:
+def profiled(runs: Runs, document: Document | Moment, message: ProfileRequest) -> Profile:
     """Runs a node twice, the second time with times, and returns the time that each node of the drawing took."""
     answer = cast(Profile, no_insight(message))
     try:
@@ -135,7 +138,7 @@ def profiled(runs: Runs, document: Document, message: ProfileRequest) -> Profile
     return answer
 
 
-def compared(runs: Runs, document: Document, message: CompareRequest) -> Compared:
+def compared(runs: Runs, document: Document | Moment, message: CompareRequest) -> Compared:
     """Runs the variants A and B of a part in one step, and returns where their values differ.
 
     Raises `InvalidArgumentError` if there is no variant.
@@ -183,7 +186,27 @@ def compared(runs: Runs, document: Document, message: CompareRequest) -> Compare
     return answer
 
 
-def _ready(runs: Runs, document: Document, node: str) -> tuple[Session, list[Any], Mapping[Tensor, object]]:
+def devices(runs: Runs, document: Document | Moment, message: DevicesRequest) -> Devices:
+    """Returns the devices of the session that runs the graph, and the constraint of each node that has one."""
+    session = runs.session(document.hand_out())
+    found: dict[str, str] = {}
+    for statement, outcome in zip(document.program.statements, document.built.outcomes, strict=True):
+        device = next((op.device for op in outcome.operations if op.device), "")
+        if device:
+            found[statement.id] = device
+    listed = session.list_devices()
+    return {
+        "type": "devices",
+        "request": message["request"],
+        "node": "",
+        "devices": [{"name": d.name, "kind": d.device_type, "bytes": d.memory_limit_bytes} for d in listed],
+        "constraints": found,
+        "error": "",
+        "needs": [],
+    }
+
+
+def _ready(runs: Runs, document: Document | Moment, node: str) -> tuple[Session, list[Any], Mapping[Tensor, object]]:
     """The session, the fetches and the feeds of a node. Raises `MissingFeeds`, and `InvalidArgumentError`."""
     request: Request = runs.request(document, node)
     fetches = request.fetched()

@@ -20,7 +20,7 @@ from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor
-from tfnb.notebook.builder.document import Document
+from tfnb.notebook.builder.document import Document, Moment
 from tfnb.notebook.builder.drawing import output_values
 from tfnb.notebook.builder.runs.samples import Digits
 from tfnb.notebook.builder.runs.sessions import BuilderSession
@@ -34,7 +34,7 @@ __all__ = ["MissingFeeds", "Request", "Runs", "node_values"]
 _FETCHED = (Tensor, Variable, Operation, SparseTensor, IndexedSlices)
 
 
-def node_values(document: Document, node: str) -> list[tuple[str, Any]]:
+def node_values(document: Document | Moment, node: str) -> list[tuple[str, Any]]:
     """Returns what the statement of a node has made, by the expressions that refer to it.
 
     Raises `NotFoundError` if there is no such node, and `InvalidArgumentError` if its statement could not be built.
@@ -92,7 +92,7 @@ class Runs:
             else:
                 self.feeds.pop(name, None)
 
-    def request(self, document: Document, node: str) -> Request:
+    def request(self, document: Document | Moment, node: str) -> Request:
         """Reads a node from the document. Raises the errors of `node_values`."""
         placeholders: dict[str, Tensor] = {}
         for statement, outcome in zip(document.program.statements, document.built.outcomes, strict=True):
