@@ -17,7 +17,7 @@ import tfnb as tf
 from tfnb.notebook.charts.loss_plot import _arrays
 from tfnb.notebook.cluster_view import _state_message
 from tfnb.notebook.graph.widget import LiveGraph
-from tfnb.notebook.protocol import cluster, graph, loss, served, status, timeline, viewer
+from tfnb.notebook.protocol import builder, builder_details, cluster, graph, loss, served, status, timeline, viewer
 from tfnb.notebook.server.documents import Documents
 from tfnb.notebook.status import report
 from tfnb.notebook.traces.view import Timeline
@@ -190,3 +190,48 @@ def test_a_cluster():
 def test_the_status():
     with tf.Session():
         assert differences(json.loads(report()), status.Report) == []
+
+
+BUILT = """import tfnb as tf
+
+
+def block(v):
+    w = tf.square(v)
+    return w
+
+
+x = tf.placeholder(tf.float32, [None, 3])
+h = tf.layers.dense(x, 2)
+y = block(h)
+bad = tf.matmul(y, tf.zeros([5, 1]))
+# frame part [#abc]: h
+dx = tf.gradients(y, x)
+"""
+
+
+def test_the_builder():
+    view = tf.builder(BUILT)
+    wire = {"node": "h", "output": 0}
+    asked = [
+        ({"type": "open"}, builder.FromKernel),
+        (
+            {"type": "palette", "request": 1, "query": "relu", "wire": wire, "port": None, "count": 5},
+            builder.FromKernel,
+        ),
+        ({"type": "targets", "request": 2, "wire": wire}, builder.ConnectTargets),
+        ({"type": "copy", "request": 3, "nodes": ["h"]}, builder.Clipboard),
+        ({"type": "copy graph", "request": 4, "nodes": ["h"]}, builder.Clipboard),
+        ({"type": "inside", "request": 5, "node": "y"}, builder_details.Inside),
+        ({"type": "inside", "request": 6, "node": "dx"}, builder_details.Inside),
+        ({"type": "lesson", "request": 7, "lesson": ""}, builder_details.Lessons),
+        ({"type": "lesson", "request": 8, "lesson": "sum"}, builder_details.Lessons),
+        ({"type": "undo", "gesture": 1}, builder.Drawing),
+    ]
+    for message, declared in asked:
+        replies = view.answer(message)
+        assert replies
+        for reply in replies:
+            assert differences(reply, declared) == [], message["type"]
+    inside = view.answer(asked[5][0])[0]
+    assert [d for node in inside["nodes"] for d in differences(node, builder.BuilderNode)] == []
+    view.close()

@@ -47,6 +47,7 @@ __all__ = [
     "pack_outputs",
     "redefine",
     "replace_input",
+    "shorten",
 ]
 
 
@@ -333,13 +334,22 @@ def all_or_nothing(graph: GraphBuilder) -> Iterator[None]:
         try:
             yield
         except BaseException:
-            for op in graph._operations[version:]:
-                del graph._by_name[op.name]
-            del graph._operations[version:]
-            graph._names = names
-            for readers in graph._consumers.values():
-                readers[:] = [r for r in readers if r.id < version]
+            shorten(graph, version, names)
             raise
+
+
+def shorten(graph: GraphBuilder, version: int, names: Names) -> None:
+    """Removes the operations from number `version` on; `names` are those that were in use before them.
+
+    No session may have seen what is removed. What the client keeps for the graph is left as it is.
+    """
+    with graph._lock:
+        for op in graph._operations[version:]:
+            del graph._by_name[op.name]
+        del graph._operations[version:]
+        graph._names = names
+        for readers in graph._consumers.values():
+            readers[:] = [r for r in readers if r.id < version]
 
 
 def claim_name(graph: GraphBuilder, name: str) -> None:

@@ -133,7 +133,8 @@ export interface Drawing {
   readonly notes: readonly Note[];
   /**
    * The upper left corners, in pixels at zoom 1, of nodes that have been placed; the browser lays
-   * the others out.
+   * the others out. `node>port` has the points through which a wire is drawn, x and y in turn, or
+   * [] for a pair of named stubs.
    */
   readonly positions: Readonly<Record<string, readonly number[]>>;
   readonly totals: Totals;

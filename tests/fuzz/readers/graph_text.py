@@ -14,7 +14,8 @@ from fuzz.target import Target
 from tfnb.ir.protos import proto
 
 
-def _texts() -> list[bytes]:
+def texts() -> list[bytes]:
+    """Returns graphs as text."""
     found = []
     for data in graph_defs():
         graph = proto("graph").GraphDef.FromString(data)
@@ -22,7 +23,8 @@ def _texts() -> list[bytes]:
     return found
 
 
-def _hostile() -> list[bytes]:
+def hostile() -> list[bytes]:
+    """Returns texts that are made to hurt."""
     return [
         b"node { " * 20_000,
         b"node { attr { value { func { " * 5000,
@@ -39,7 +41,7 @@ def _hostile() -> list[bytes]:
     ]
 
 
-def _of_tokens(seeds: list[bytes]):
+def of_tokens(seeds: list[bytes]):
     """Moves, repeats and replaces words."""
     pieces = [line + b"\n" for seed in seeds for line in seed.splitlines()]
 
@@ -73,5 +75,5 @@ def target(folder: Path) -> Target:
         path.write_bytes(data)
         shown(path)
 
-    seeds = [text for text in _texts() if len(text) < 4000]
-    return Target(seeds, _hostile(), [of_bytes(seeds), _of_tokens(seeds)], read)
+    seeds = [text for text in texts() if len(text) < 4000]
+    return Target(seeds, hostile(), [of_bytes(seeds), of_tokens(seeds)], read)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-import random
 import time
 
 import pytest
 from builder_gestures import Editor, palette, wire
 
-import tfnb as tf
-from tfnb.errors import DTypeError, ShapeError
 from tfnb.notebook.builder.catalogue import entries, entry_of, search
 from tfnb.notebook.builder.signatures import opdef_of
 from tfnb.ops import CATALOG
@@ -58,46 +54,11 @@ def test_an_answer_takes_less_than_50_ms():
     assert sorted(times)[len(times) // 2] < 0.05, times
 
 
-VALUES = {
-    "floats": "tf.placeholder(tf.float32, [None, 3])",
-    "images": "tf.placeholder(tf.float32, [None, 8, 8, 3])",
-    "scalar": "tf.placeholder(tf.int32, [])",
-    "texts": "tf.placeholder(tf.string, [4])",
-    "flags": "tf.placeholder(tf.bool, [2, 2])",
-    "complex": "tf.placeholder(tf.complex64, [5])",
-}
-
-
-def test_what_fits_a_wire_is_what_the_ops_do_not_refuse():
-    """Unary ops without required attributes, so that the op itself can be called with the tensor alone."""
-    e = Editor("import tfnb as tf\n" + "".join(f"{n} = {t}\n" for n, t in VALUES.items()))
-    ops = [op for op in CATALOG.values() if op.name != "LoopProductsSum" and len(op.input_args) == 1]
-    ops = [op for op in ops if not op.input_args[0].number and not op.input_args[0].type_list]
-    pairs = random.Random(1).sample(list(itertools.product(VALUES, ops)), 200)
-    compared = 0
-    for name, op in pairs:
-        offered = palette(e, f"raw_ops.{op.name}", wire=wire(name), count=200)
-        is_offered = any(p["call"] == f"tf.raw_ops.{op.name}" for p in offered)
-        value = e.document.built.outcomes[e.document.program.by_id[name].index].values[name]
-        with tf.Graph().as_default():
-            tensor = tf.placeholder(value.dtype, value.get_shape())
-            try:
-                op(tensor)
-            except (DTypeError, ShapeError) as error:
-                if "is not given by an input" in str(error):
-                    continue
-                is_refused = True
-            except Exception:
-                continue
-            else:
-                is_refused = False
-        compared += 1
-        assert is_offered == (not is_refused), (name, op.name)
-    assert compared > 100
+IMAGES = "tf.placeholder(tf.float32, [None, 8, 8, 3])"
 
 
 def test_the_palette_of_a_wire_names_the_input():
-    e = Editor(f"import tfnb as tf\nx = {VALUES['images']}\n")
+    e = Editor(f"import tfnb as tf\nx = {IMAGES}\n")
     ports = {p["call"]: p["port"] for p in palette(e, wire=wire("x"), count=60)}
     assert ports["tf.layers.conv2d"] == "inputs" and ports["tf.concat"] == "values[0]" and "tf.one_hot" not in ports
 

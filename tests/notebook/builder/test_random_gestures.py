@@ -1,6 +1,6 @@
 """Random gestures: undo gives the first bytes, redo the last, and the drawing is what Python builds from the source.
 
-TFNB_GESTURES sets how many; a few hundred by default.
+TFNB_GESTURES sets how many; a few hundred by default. From 10,000 on, code and drawing are compared after each.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from builder_gestures import Editor
 import tfnb as tf
 
 GESTURES = int(os.environ.get("TFNB_GESTURES", "300"))
+EVERY = 1 if GESTURES >= 10_000 else 5  # gestures after which code and drawing are compared
 START = """import tfnb as tf
 
 # the input
@@ -66,6 +67,11 @@ def random_edit(r, e):
         {"edit": "note", "id": r.choice(["", "note:1"]), "text": r.choice(["", "why"]), "before": r.choice(["", node])},
         {"edit": "minimize", "node": node, "optimizer": "tf.train.AdamOptimizer", "parameters": {}},
         {"edit": "device", "nodes": some, "device": r.choice(["", "/cpu:0", "bad"])},
+        {"edit": "variant", "nodes": some},
+        {"edit": "own", "node": node},
+        {"edit": "pick", "operation": r.choice(["MatMul", "x", "add", "none"]), "output": 0},
+        {"edit": "inside", "node": node, "edits": [{"edit": "rename", "node": other, "name": "inner"}]},
+        {"edit": "route", "node": node, "port": port, "points": [place, place], "is_link": r.random() < 0.3},
     ]
     if len(nodes) > 25:
         return {"edit": "delete", "nodes": some, "heal": r.random() < 0.5}
@@ -102,7 +108,7 @@ def test_undo_redo_and_the_drawing_after_random_gestures():
                 refused += 1
             elif (e.source, e.document.positions) != before:
                 kept.append((e.source, dict(e.document.positions)))
-            if k % 5 == 0:
+            if k % EVERY == 0:
                 check_drawing(e)
             done += 1
         assert refused < 40

@@ -198,3 +198,25 @@ view.close()
 def test_magic():
     done = subprocess.run([sys.executable, "-c", MAGIC], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_large_graph_is_drawn_before_it_is_imported(outbox):
+    with tf.Graph().as_default() as graph:
+        for _ in range(2_500):
+            tf.constant(1.0)
+    view = tf.builder(graph)
+    messages = []
+    view._send = messages.append
+    thread = threading.Thread(target=view._work, daemon=True)
+    thread.start()
+    (drawing, _) = view.answer({"type": "open"})
+    assert view._document._built.is_deferred and [n["operations"] for n in drawing["changed"]] == [[]]
+    (inside,) = view.answer({"type": "inside", "request": 1, "node": drawing["order"][-1]})
+    assert inside["count"] == 2_500
+    end = time.monotonic() + 20
+    while time.monotonic() < end and not messages:
+        time.sleep(0.01)
+    assert len(messages[0]["changed"][0]["operations"]) == 200 and not view._document._built.is_deferred
+    assert len(view.graph.get_operations()) == 2_500
+    view.close()
+    thread.join(10)

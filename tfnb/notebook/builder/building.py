@@ -14,7 +14,7 @@ import linecache
 import re
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import CodeType, ModuleType
@@ -23,9 +23,10 @@ from typing import Any, Literal
 import numpy as np
 
 from tfnb.errors import NotFoundError, OpError
-from tfnb.ir.builder import GraphBuilder, all_or_nothing
+from tfnb.ir.builder import GraphBuilder, all_or_nothing, shorten
 from tfnb.ir.default import get_default_graph, pushed
 from tfnb.ir.operation import Operation
+from tfnb.ir.scopes import Names
 from tfnb.notebook.builder.calls import CallForm, call_form
 from tfnb.notebook.builder.safety import reason_not_to_run
 from tfnb.notebook.builder.statements import Block, Program, Statement
@@ -34,6 +35,7 @@ __all__ = ["Builder", "Built", "Outcome", "library", "plain_message"]
 
 State = Literal["built", "failed", "incomplete", "unknown", "not run"]
 _numbers = itertools.count(1)
+MOST_AT_ONCE = 2_000  # operations of one statement that each build makes anew
 
 
 def library() -> ModuleType:
@@ -66,19 +68,54 @@ class Built:
     graph: GraphBuilder
     outcomes: list[Outcome]
     names: dict[str, Any]
+    is_deferred: bool = False
+    """Was the import of a large graph left out, as `Builder.build` was asked to do?"""
+
+
+@dataclass
+class _Imported:
+    """A graph into which only graphs have been imported so far, from which the next builds go on.
+
+    `texts` are the statements that have made it; `given` the large values of the notebook that they have read.
+    """
+
+    texts: tuple[str, ...]
+    given: Mapping[str, Any]
+    graph: GraphBuilder
+    version: int
+    used: Names
+    names: dict[str, Any]
+    unknown: set[str]
+    outcomes: list[Outcome]
 
 
 class Builder:
     """Builds programs, of which each is usually a small change of the one before."""
 
-    def __init__(self, known: Mapping[str, Any] | None = None, is_trusted: bool = False) -> None:
+    def __init__(
+        self,
+        known: Mapping[str, Any] | None = None,
+        is_trusted: bool = False,
+        given: Callable[[], Mapping[str, Any]] | None = None,
+    ) -> None:
+        """`given` makes, in the new graph, the values of names that a function's body finds: then this is one."""
         self.known = known
+        self.given = given
         self.is_trusted = is_trusted
         self._file = f"<builder {next(_numbers)}>"
         self._codes: dict[tuple[str, int], CodeType] = {}
+        self.imported: _Imported | None = None
 
-    def build(self, program: Program) -> Built:
-        """Runs the statements in order. Errors of the statements are in the outcomes; none is raised."""
+    def keep(self, graph: GraphBuilder) -> None:
+        """Leaves a graph as it is from now on, because a session or the notebook has it."""
+        if self.imported is not None and self.imported.graph is graph:
+            self.imported = None
+
+    def build(self, program: Program, *, is_deferring: bool = False) -> Built:
+        """Runs the statements in order. Errors of the statements are in the outcomes; none is raised.
+
+        With `is_deferring`, graphs of more than `MOST_AT_ONCE` nodes are not imported yet.
+        """
         lines = program.source.splitlines(keepends=True)
         linecache.cache[self._file] = (len(program.source), None, lines, self._file)
         graph = GraphBuilder()
@@ -86,11 +123,29 @@ class Builder:
         if not any("tf" in s.names for s in program.statements):
             names["tf"] = library()
         codes, self._codes = self._codes, {}
-        run = _Run(self, program, graph, names, codes)
+        before = self._before(program)
+        if before is not None:
+            graph, names = before.graph, dict(before.names)
+            shorten(graph, before.version, before.used.copy())
+            graph.collections.clear()
+            graph.client_state.clear()
+            graph.seed = None
+        run = _Run(self, program, graph, names, codes, is_deferring)
         with pushed(graph), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the notebook shows them when the cell is run
-            outcomes = run.all()
-        return Built(run.main_graph(), outcomes, names)
+            names.update(self.given() if self.given is not None else ())
+            outcomes = run.all(before)
+        return Built(run.main_graph(), outcomes, names, run.has_deferred)
+
+    def _before(self, program: Program) -> _Imported | None:
+        """The graph of the last build up to its imports, if the program begins with the same statements."""
+        before = self.imported
+        if before is None:
+            return None
+        first = program.statements[: len(before.texts)]
+        is_same = before.texts == tuple(s.text for s in first) and all(s.block is None for s in first)
+        is_same = is_same and all((self.known or {}).get(n) is v for n, v in before.given.items())
+        return before if is_same else None
 
     def code(self, tree: ast.AST, text: str, line: int, former: Mapping[tuple[str, int], CodeType]) -> CodeType:
         """Returns a statement or expression, compiled; texts that were compiled at this line before are not again."""
@@ -115,17 +170,44 @@ class _Run:
         graph: GraphBuilder,
         names: dict[str, Any],
         codes: Mapping[tuple[str, int], CodeType],
+        is_deferring: bool = False,
     ) -> None:
         self.builder, self.program, self.graph, self.names, self.codes = builder, program, graph, names, codes
         self.unknown: set[str] = set()
         self.blocks: list[tuple[Block, ExitStack | None]] = []
         self.graphs: dict[int, GraphBuilder] = {id(graph): graph}
+        self.is_deferring, self.has_deferred = is_deferring, False
 
-    def all(self) -> list[Outcome]:
+    def all(self, before: _Imported | None = None) -> list[Outcome]:
+        outcomes = list(before.outcomes) if before is not None else []
+        self.unknown = set(before.unknown) if before is not None else set()
         try:
-            return [self._statement(s) for s in self.program.statements]
+            for statement in self.program.statements[len(outcomes) :]:
+                outcomes.append(self._statement(statement))
+                if len(outcomes[-1].operations) > MOST_AT_ONCE:
+                    self._remember(outcomes)
         finally:
             self._leave(0)
+        return outcomes
+
+    def _remember(self, outcomes: list[Outcome]) -> None:
+        """Notes the graph for the next build, if it has nothing but operations."""
+        graph, count = self.graph, len(outcomes)
+        state = (*graph.collections.values(), *graph.client_state.values(), *self.blocks)
+        if any(state) or graph.version != sum(len(o.operations) for o in outcomes):
+            return
+        given = {n: v for n, v in self.names.items() if hasattr(v, "node") and (self.builder.known or {}).get(n) is v}
+        texts = tuple(s.text for s in self.program.statements[:count])
+        self.builder.imported = _Imported(
+            texts, given, graph, graph.version, graph._names.copy(), dict(self.names), set(self.unknown), list(outcomes)
+        )
+
+    def _is_large_import(self, form: CallForm | None) -> bool:
+        if form is None or getattr(form.function, "__name__", "") != "import_graph_def":
+            return False
+        slot = form.slot("graph_def")
+        value = self.resolve(slot.tree) if slot is not None and slot.tree is not None else None
+        return len(getattr(value, "node", ())) > MOST_AT_ONCE
 
     def main_graph(self) -> GraphBuilder:
         """The graph that the program builds into: its own if it makes one, as `with graph.as_default()` does."""
@@ -223,7 +305,8 @@ class _Run:
         for part in ast.walk(statement.tree):
             if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in _FILLING:
                 owner = part.func.value
-                if isinstance(owner, ast.Name) and owner.id in self.names:
+                value = self.names.get(owner.id) if isinstance(owner, ast.Name) else None
+                if isinstance(owner, ast.Name) and isinstance(value, list | dict | set):
                     del self.names[owner.id]
                     self.unknown.add(owner.id)
 
@@ -231,6 +314,8 @@ class _Run:
         closed = self._enter(statement)
         if closed is not None:
             return closed
+        if isinstance(statement.tree, ast.Return) and self.builder.given is None:
+            return Outcome("failed", None, error=SyntaxError("'return' is for functions"))
         value = statement.value
         form = call_form(value, self.resolve) if value is not None else None
         self._look_up(statement)
@@ -248,6 +333,10 @@ class _Run:
         if reason:
             self._left_out(statement)
             return Outcome("not run", form, reason=reason)
+        if self.is_deferring and self._is_large_import(form):
+            self.has_deferred = True
+            self.unknown.update(statement.names)
+            return Outcome("built", form)
         return self._execute(statement, form)
 
     def _look_up(self, statement: Statement) -> None:
@@ -266,7 +355,7 @@ class _Run:
         value, result = statement.value, None
         try:
             with all_or_nothing(graph):
-                if isinstance(statement.tree, ast.Expr) and value is not None:
+                if isinstance(statement.tree, ast.Expr | ast.Return) and value is not None:
                     result = eval(self._code(value, statement.text, statement.line), self.names)
                 else:
                     exec(self._code(statement.tree, statement.text, statement.line), self.names)
@@ -306,7 +395,9 @@ def _parameters(variables: Sequence[Any]) -> int:
 
 
 def _is_data(value: Any) -> bool:
-    """Is it a number, a text, an array, or lists of these, which a graph can be built from?"""
+    """Is it a number, a text, an array, or lists of these, or a GraphDef, which a graph can be built from?"""
+    if hasattr(value, "node") and hasattr(value, "SerializeToString"):
+        return True
     if isinstance(value, bool | int | float | complex | str | bytes | np.ndarray | np.generic):
         return True
     if isinstance(value, list | tuple):

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.notebook.builder import comments, edits, grouping, rewriting
+from tfnb.notebook.builder import comments, edits, grouping, rewriting, routes, variants
 from tfnb.notebook.builder.fixes import apply_fix
+from tfnb.notebook.builder.inside import function_bodies, operations
 from tfnb.notebook.builder.state import Change, State
 from tfnb.notebook.protocol.builder import Edit
+from tfnb.notebook.protocol.builder_details import DetailEdit
 
 __all__ = ["change_of"]
 
@@ -32,10 +34,15 @@ _EDITS: Mapping[str, Callable[[State, Any], Change]] = {
     "note": comments.set_note,
     "minimize": rewriting.minimize,
     "device": rewriting.set_device,
+    "pick": operations.pick_tensor,
+    "variant": variants.make_variant,
+    "own": function_bodies.own_function,
+    "inside": lambda state, edit: function_bodies.edit_inside(state, edit, change_of),
+    "route": routes.route_wire,
 }
 
 
-def change_of(state: State, edit: Edit) -> Change:
+def change_of(state: State, edit: Edit | DetailEdit) -> Change:
     """Returns what an edit changes. Raises `InvalidArgumentError` with the reason if it cannot be done."""
     function = _EDITS.get(edit["edit"])
     if function is None:

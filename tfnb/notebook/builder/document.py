@@ -11,12 +11,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError, OpError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.graphdef.message_types import GraphDef
 from tfnb.notebook.builder.building import Builder, Built
 from tfnb.notebook.builder.comments import frames_of, notes_of
 from tfnb.notebook.builder.dispatch import change_of
 from tfnb.notebook.builder.drawing import is_drawn, node_of
+from tfnb.notebook.builder.files.graph_text import copied_graph
+from tfnb.notebook.builder.files.imports import saved
 from tfnb.notebook.builder.fixes import problem_of
+from tfnb.notebook.builder.inside.operations import inside
 from tfnb.notebook.builder.questions import copied, palette, targets
+from tfnb.notebook.builder.routes import is_shown, renamed_places
 from tfnb.notebook.builder.state import Change, State
 from tfnb.notebook.builder.statements import Program, Unfinished, parse
 from tfnb.notebook.protocol.builder import (
@@ -34,11 +40,14 @@ from tfnb.notebook.protocol.builder import (
     Totals,
     Undo,
 )
+from tfnb.notebook.protocol.builder_details import CopyGraphRequest, DetailsFromKernel, InsideRequest
 
-__all__ = ["Document"]
+__all__ = ["Answer", "Answers", "Document", "Moment"]
 
 _MOST_STEPS = 1000
-FromBrowser = Gesture | Undo | Open | PaletteRequest | TargetsRequest | CopyRequest
+FromBrowser = Gesture | Undo | Open | PaletteRequest | TargetsRequest | CopyRequest | CopyGraphRequest | InsideRequest
+Answer = FromKernel | DetailsFromKernel
+Answers = list[Answer]
 
 
 @dataclass(frozen=True)
@@ -60,12 +69,25 @@ class _Answer:
     is_refused: bool = False
 
 
+@dataclass(frozen=True)
+class Moment:
+    """A program and its graph as they are at one moment, for what is run while the document is edited further."""
+
+    program: Program
+    built: Built
+
+    def hand_out(self) -> GraphBuilder:
+        """Returns the graph, which stays as it is."""
+        return self.built.graph
+
+
 class Document:
     """A graph that is edited: Python source in, drawings out.
 
     `source` is the present text, which may be half-typed; `positions` the places of nodes by their ids. `known` are the
     variables of the notebook, of which plain data is used where the source does not define a name. Set `is_trusted`
-    when the user has run the code himself: then loops and functions are run, too, to draw what they make.
+    when the user has run the code himself: then loops and functions are run, too, to draw what they make. `original` is
+    the graph that was opened, if there was one: large graphs are imported only when something asks for the graph.
     """
 
     def __init__(
@@ -75,10 +97,12 @@ class Document:
         positions: Mapping[str, list[float]] | None = None,
         known: Mapping[str, Any] | None = None,
         is_trusted: bool = False,
+        original: GraphDef | None = None,
     ) -> None:
         self.source = source
         self.positions: dict[str, list[float]] = {k: list(v) for k, v in (positions or {}).items()}
         self.revision = 0
+        self._original = original
         self._builder = Builder(known, is_trusted)
         self._past: list[_Snapshot] = []
         self._future: list[_Snapshot] = []
@@ -89,7 +113,7 @@ class Document:
         self._notes: list[Note] = []
         self._sent: dict[str, BuilderNode] = {}
         self._nodes: dict[str, BuilderNode] = {}
-        self._read()
+        self._read(is_deferring=True)
 
     @property
     def is_trusted(self) -> bool:
@@ -108,13 +132,40 @@ class Document:
     @property
     def built(self) -> Built:
         """The graph of the last complete source, and what each statement made."""
+        if self._built.is_deferred:
+            self._read()
         return self._built
+
+    def complete(self) -> Answers:
+        """Imports a large graph that was put off, and returns the new drawing; [] if there was none."""
+        if not self._built.is_deferred:
+            return []
+        self._read()
+        return [self.drawing(full=False)]
+
+    def hand_out(self) -> GraphBuilder:
+        """Returns the graph, which later edits leave as it is then."""
+        self._builder.keep(self.built.graph)
+        return self.built.graph
+
+    def moment(self) -> Moment:
+        """Returns the program and its graph, which later edits leave as they are then."""
+        self.hand_out()
+        return Moment(self._program, self._built)
+
+    def graph_def(self) -> GraphDef:
+        """Returns the graph as a GraphDef; nodes of the opened graph that no edit has changed keep their bytes."""
+        outcomes = self.built.outcomes
+        large = [
+            o.operations for o in outcomes if getattr(o.form and o.form.function, "__name__", "") == "import_graph_def"
+        ]
+        return saved(self._original, self.built.graph, [op for operations in large for op in operations])
 
     def rebuild(self) -> None:
         """Runs the source anew, for example because variables of the notebook have changed."""
         self._read()
 
-    def apply(self, message: FromBrowser) -> list[FromKernel]:
+    def apply(self, message: FromBrowser) -> Answers:
         """Carries a message of the browser out, and returns the messages that answer it."""
         if message["type"] == "open":
             return [self.drawing(), self._source_message()]
@@ -124,6 +175,10 @@ class Document:
             return [targets(self._state(), message)]
         if message["type"] == "copy":
             return [copied(self._state(), message)]
+        if message["type"] == "copy graph":
+            return [copied_graph(self._state(), message)]
+        if message["type"] == "inside":
+            return [inside(State(self._program, self._builder, self._built), message, self._original)]
         answer = _Answer(int(message["gesture"]))
         before = self.source
         if message["type"] == "gesture":
@@ -132,12 +187,12 @@ class Document:
             self._step(self._past, self._future, "undo", answer)
         elif message["type"] == "redo":
             self._step(self._future, self._past, "redo", answer)
-        messages: list[FromKernel] = [self._drawing(answer)]
+        messages: Answers = [self._drawing(answer)]
         if self.source != before:
             messages.append(self._source_message())
         return messages
 
-    def set_source(self, source: str) -> list[FromKernel]:
+    def set_source(self, source: str) -> Answers:
         """Takes a source that was typed outside of the canvas; one step of undo. Returns the messages to send."""
         return self.apply({"type": "gesture", "gesture": 0, "edits": [{"edit": "source", "source": source}]})
 
@@ -188,7 +243,7 @@ class Document:
         self.source, self.positions = source, positions
 
     def _state(self) -> State:
-        return State(self._program, self._builder, self._built)
+        return State(self._program, self._builder, self.built)
 
     def _step(self, back: list[_Snapshot], forth: list[_Snapshot], word: str, answer: _Answer) -> None:
         if not back:
@@ -204,7 +259,7 @@ class Document:
 
     # the program
 
-    def _read(self) -> None:
+    def _read(self, is_deferring: bool = False) -> None:
         """Parses and builds the source. Half-typed code leaves the last program, and notes the line it waits for."""
         try:
             program = parse(self.source)
@@ -213,9 +268,9 @@ class Document:
             self.revision += 1
             return
         self._waits_for_line = 0
-        self._program, self._built = program, self._builder.build(program)
+        self._program, self._built = program, self._builder.build(program, is_deferring=is_deferring)
         self._frames, self._notes = frames_of(program), notes_of(program)
-        state = self._state()
+        state = State(program, self._builder, self._built)
         frame_of = {node: frame["id"] for frame in self._frames for node in frame["nodes"]}
         self._nodes = {}
         for s in program.statements:
@@ -242,7 +297,7 @@ class Document:
             "order": list(self._nodes),
             "frames": self._frames,
             "notes": self._notes,
-            "positions": {k: v for k, v in self.positions.items() if k in self._nodes},
+            "positions": {k: v for k, v in self.positions.items() if is_shown(k, self._nodes)},
             "totals": self._totals(),
             "selected": answer.selected,
             "echo": answer.echo,
@@ -264,8 +319,8 @@ class Document:
 
 
 def _placed(positions: dict[str, list[float]], change: Change) -> dict[str, list[float]]:
-    renamed = {change.renamed.get(k, k): v for k, v in positions.items()}
-    return {**renamed, **change.positions}
+    places = {**renamed_places(positions, change.renamed), **change.positions}
+    return {k: v for k, v in places.items() if k not in change.removed}
 
 
 def _complete(source: str) -> Program:

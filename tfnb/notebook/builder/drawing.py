@@ -12,8 +12,9 @@ from typing import Any
 
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
-from tfnb.notebook.builder.building import Built, Outcome
+from tfnb.notebook.builder.building import MOST_AT_ONCE, Built, Outcome
 from tfnb.notebook.builder.calls import CallForm, Slot, call_form
+from tfnb.notebook.builder.inside.flops import flops_of
 from tfnb.notebook.builder.signatures import Formal
 from tfnb.notebook.builder.statements import Program, Statement, Use
 from tfnb.notebook.protocol.builder import (
@@ -129,10 +130,18 @@ def node_of(program: Program, built: Built, statement: Statement) -> BuilderNode
         "parameters": parameters,
         "problem": None,
         "parameter_count": outcome.parameter_count,
-        "flops": -1,
+        "flops": _flops(statement, outcome),
         "operations": [op.name for op in outcome.operations[:_MOST_OPERATIONS]],
         "frame": "",
     }
+
+
+def _flops(statement: Statement, outcome: Outcome) -> int:
+    if len(outcome.operations) > MOST_AT_ONCE:
+        return -1
+    values = [value for _, value in output_values(statement, outcome)]
+    results = [v if isinstance(v, Operation) else getattr(tensor_of(v), "op", None) for v in values]
+    return flops_of(outcome.operations, [op for op in results if op is not None])
 
 
 def _words(statement: Statement, outcome: Outcome, form: CallForm | None) -> tuple[str, Any, str]:

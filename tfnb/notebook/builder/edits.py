@@ -15,7 +15,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.builder.building import library
 from tfnb.notebook.builder.calls import CallForm, Slot, call_form
 from tfnb.notebook.builder.comments import frame_renames
-from tfnb.notebook.builder.drawing import node_of, wire_of
+from tfnb.notebook.builder.drawing import is_drawn, node_of, wire_of
 from tfnb.notebook.builder.moving import moved_after
 from tfnb.notebook.builder.signatures import Formal, Signature, signature_of
 from tfnb.notebook.builder.state import Change, State
@@ -148,7 +148,7 @@ def add_node(state: State, edit: AddNode) -> Change:
         given[parameter] = text.strip()
     text, named = call_text(call, signature, given, name)
     needed = [state.statement(w["node"]) for _, w in edit["wires"]]
-    needed += [s for s in map(state.program.by_id.get, _names(named.values())) if s is not None]
+    needed += [s for s in map(state.program.by_id.get, _names(named.values())) if s is not None and is_drawn(s)]
     source = spliced(state.program.source, _add_lines(state.program, [f"{name} = {text}"], needed))
     change = Change(source, selected=[name], message=f"{name} added")
     if edit["position"] is not None:
@@ -217,7 +217,7 @@ def last_building(program: Program) -> Statement | None:
     """The last statement before the first that runs a session; a node that needs nothing goes after it."""
     last: Statement | None = None
     for s in program.statements:
-        if re.search(r"\bSession\(|\.run\(|\.eval\(", s.text):
+        if isinstance(s.tree, ast.Return) or re.search(r"\bSession\(|\.run\(|\.eval\(", s.text):
             break
         last = s
     return last
@@ -355,9 +355,11 @@ def rename_node(state: State, edit: RenameNode) -> Change:
     if new in names_in_use(state.program):
         raise InvalidArgumentError(f"{new} is used already; two nodes cannot have one name")
     splices = rename(state.program, statement, old, new)
-    splices += frame_renames(state.program, {statement.id: new})
-    source = spliced(state.program.source, splices)
-    return Change(source, renamed={statement.id: new}, message=f"{old} is now {new}")
+    after = parse(spliced(state.program.source, splices))
+    pairs = zip(state.program.statements, after.statements, strict=True)
+    renamed = {was.id: now.id for was, now in pairs if was.id != now.id}
+    source = spliced(state.program.source, [*splices, *frame_renames(state.program, renamed)])
+    return Change(source, renamed=renamed, message=f"{old} is now {new}")
 
 
 def delete_nodes(state: State, edit: DeleteNodes) -> Change:

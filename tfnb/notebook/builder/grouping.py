@@ -21,7 +21,7 @@ from tfnb.notebook.builder.statements import Program, Statement
 from tfnb.notebook.builder.writing import Splice, check_name, free_name, names_in_use, spliced
 from tfnb.notebook.protocol.builder import GroupNodes, UngroupNode
 
-__all__ = ["group_nodes", "ungroup_node"]
+__all__ = ["group_nodes", "inside_strings", "simple_arguments", "ungroup_node"]
 
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.Expr, ast.AugAssign)
 
@@ -147,12 +147,12 @@ def _body(program: Program, group: Sequence[Statement]) -> list[tuple[str, int, 
         parts = [program.source[s.start : program.places.line_end(s.end)] for s in group]
     lines: list[tuple[str, int, set[int]]] = []
     for part in parts:
-        kept = _inside_strings(part)
+        kept = inside_strings(part)
         lines += [(line, k, kept) for k, line in enumerate(re.split(r"\r\n|\r|\n", part))]
     return lines
 
 
-def _inside_strings(text: str) -> set[int]:
+def inside_strings(text: str) -> set[int]:
     """The numbers of the lines, from 0, that begin inside of a string, whose indentation is a part of the string."""
     kept: set[int] = set()
     try:
@@ -182,7 +182,7 @@ def ungroup_node(state: State, edit: UngroupNode) -> Change:
     assert isinstance(tree, ast.FunctionDef) and isinstance(value, ast.Call)
     if call.block is not None or _shares_line(program, call):
         raise InvalidArgumentError(f"line {call.line} is no statement by itself")
-    arguments = _arguments(program, tree, value)
+    arguments = simple_arguments(program, tree, value)
     result = tree.body[-1].value if isinstance(tree.body[-1], ast.Return) else None
     statements = tree.body[:-1] if isinstance(tree.body[-1], ast.Return) else tree.body
     if any(isinstance(n, ast.Return | ast.Yield | ast.YieldFrom) for s in statements for n in ast.walk(s)):
@@ -213,7 +213,8 @@ def _definition(program: Program, call: Statement) -> Statement:
     raise InvalidArgumentError(f"{call.id} is no call of a function of this source")
 
 
-def _arguments(program: Program, tree: ast.FunctionDef, call: ast.Call) -> dict[str, ast.expr]:
+def simple_arguments(program: Program, tree: ast.FunctionDef, call: ast.Call) -> dict[str, ast.expr]:
+    """Returns the argument of each parameter. Raises `InvalidArgumentError` for parameters that are not simple."""
     a = tree.args
     if a.vararg or a.kwarg or a.kwonlyargs or any(isinstance(x, ast.Starred) for x in call.args):
         raise InvalidArgumentError(f"{tree.name} has parameters that are not simple")
@@ -292,7 +293,7 @@ def _inlined(program: Program, definition: Statement, statements: Sequence[ast.s
             place = places.place(n.lineno, n.col_offset)
             splices.append(Splice(place - start, place - start + len(n.id), new[n.id]))
     text = program.source[start:end]
-    kept = _inside_strings(re.sub(r"^[ \t]+", "", text, count=1))
+    kept = inside_strings(re.sub(r"^[ \t]+", "", text, count=1))
     changed = re.split(r"\r\n|\r|\n", spliced(text, dict.fromkeys(splices)))
     if changed and not changed[-1].strip():
         changed.pop()

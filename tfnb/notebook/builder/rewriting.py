@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.device_spec import DeviceSpec
@@ -11,6 +12,7 @@ from tfnb.notebook.builder.building import plain_message
 from tfnb.notebook.builder.catalogue import entry_of
 from tfnb.notebook.builder.drawing import wire_of
 from tfnb.notebook.builder.edits import add_node, call_text, find_function, last_building, usual_argument
+from tfnb.notebook.builder.files.graph_text import is_graph_text, python_of_graph
 from tfnb.notebook.builder.scratch import accepting_port, spec_of
 from tfnb.notebook.builder.state import Change, State
 from tfnb.notebook.builder.statements import Block, Program, Statement, Unfinished, parse
@@ -34,7 +36,7 @@ from tfnb.notebook.protocol.builder import (
     Wire,
 )
 
-__all__ = ["duplicate", "insert_on_wire", "minimize", "paste", "pasted_python", "replace_call", "set_device"]
+__all__ = ["copies", "duplicate", "insert_on_wire", "minimize", "paste", "pasted_python", "replace_call", "set_device"]
 
 _MOST_PASTED = 200_000  # characters
 
@@ -133,8 +135,14 @@ def duplicate(state: State, edit: Duplicate) -> Change:
         text = "".join(s.text + "\n" for s in statements)
         return pasted_python(state, text, None, "duplicated")
     used = names_in_use(state.program)
+    return copies(state, statements, lambda name, _: free_name(name, used))
+
+
+def copies(state: State, statements: list[Statement], new_name: Callable[[str, Statement], str]) -> Change:
+    """Writes statements a second time after the last of them; wires between them join the copies."""
+    used = names_in_use(state.program)
     numbers = {s.index: s for s in statements}
-    new = {s.index: {n: free_name(n, used) for n in s.names} for s in statements}
+    new = {s.index: {n: new_name(n, s) for n in s.names} for s in statements}
     lines = []
     for s in statements:
         splices = [
@@ -177,8 +185,8 @@ def paste(state: State, edit: Paste) -> Change:
     text = edit["text"]
     if len(text) > _MOST_PASTED:
         raise InvalidArgumentError(f"the text has {len(text)} characters, at most {_MOST_PASTED} can be pasted")
-    if re.match(r"\s*(node|library|versions)\s*\{", text):
-        raise InvalidArgumentError("this is a graph as text, which cannot be pasted yet; open it as a file")
+    if is_graph_text(text):
+        text = python_of_graph(text)
     return pasted_python(state, text, edit["position"], "pasted")
 
 

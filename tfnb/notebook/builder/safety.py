@@ -58,7 +58,13 @@ _NOT = frozenset(
     "py_func reset_default_graph load_op_library load_library register_op from_generator write_graph write_file "
     "queue_runner start_queue_runners".split()
 )
-_SINGLE = frozenset({("tfnb.train.saving.saver", "Saver")})
+_SINGLE = frozenset(
+    {
+        ("tfnb.train.saving.saver", "Saver"),
+        ("tfnb.client.graph.graph_def", "import_graph_def"),
+        ("tfnb.ir.default", "get_default_graph"),
+    }
+)
 _METHODS = frozenset(
     "minimize compute_gradients apply_gradients assign assign_add assign_sub get_shape set_shape as_list "
     "initialized_value read_value value zero_state enqueue enqueue_many dequeue dequeue_many size close_op "
@@ -66,7 +72,7 @@ _METHODS = frozenset(
     "make_initializable_iterator scatter_update scatter_add scatter_sub stack unstack read write gather concat split "
     "apply call get_slot get_slot_names average sample log_prob prob cdf mean variance entropy stddev mode "
     "get_variable add_variable reuse_variables local_step global_step sparse_read eval_shape is_compatible_with "
-    "merge_with with_rank ndims num_elements base_dtype".split()
+    "merge_with with_rank ndims num_elements base_dtype get_tensor_by_name get_operation_by_name".split()
 )
 # With trust, any method but these: they run, wait, read, write or end something.
 _RUNNING = frozenset(
@@ -106,7 +112,7 @@ _EXPRESSIONS = (
     ast.cmpop,
     ast.IfExp,
 )
-_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.Expr)
+_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)
 _WAITING = (ast.While, ast.AsyncFor, ast.AsyncWith, ast.Await, ast.Global, ast.Nonlocal, ast.Delete, ast.Yield)
 _MODULES = ("tfnb", "tensorflow", "numpy", "math", "__future__", "functools", "itertools", "collections", "typing")
 
@@ -187,7 +193,8 @@ def _method_reason(function: ast.Attribute, resolve: Resolve, is_trusted: bool) 
         return ""
     owner = resolve(function.value)
     if isinstance(owner, ModuleType):
-        return f"{dotted(function)} does more than build a graph"
+        missing = resolve(function) is None  # then the call only raises, and its error says what is missing
+        return "" if missing else f"{dotted(function)} does more than build a graph"
     if function.attr in _METHODS:
         return ""
     if is_trusted:

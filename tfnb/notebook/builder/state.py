@@ -18,10 +18,11 @@ __all__ = ["Change", "State"]
 
 @dataclass
 class Change:
-    """What an edit does: the new source, places of nodes, nodes to select, and what to announce."""
+    """What an edit does: the new source, places of nodes and those to forget, nodes to select, and what to announce."""
 
     source: str
     positions: dict[str, list[float]] = field(default_factory=dict)
+    removed: list[str] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
     selected: list[str] = field(default_factory=list)
     message: str = ""

@@ -130,7 +130,7 @@ class Statement:
         tree = self.tree
         if isinstance(tree, ast.Assign) and len(tree.targets) == 1:
             return tree.value
-        if isinstance(tree, ast.Expr):
+        if isinstance(tree, ast.Expr | ast.Return):
             return tree.value
         return tree.value if isinstance(tree, ast.AnnAssign) else None
 

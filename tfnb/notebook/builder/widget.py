@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import deque
+from collections import ChainMap, deque
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -23,14 +23,17 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.message_types import GraphDef
 from tfnb.notebook.assets import widget_module
 from tfnb.notebook.builder.catalogue import search
-from tfnb.notebook.builder.document import Document
+from tfnb.notebook.builder.document import Answers, Document
+from tfnb.notebook.builder.files.imports import OpenedGraph, opened
+from tfnb.notebook.builder.lessons.course import lesson_answer
 from tfnb.notebook.builder.picture import builder_html, builder_picture
-from tfnb.notebook.builder.programs import program_of
+from tfnb.notebook.builder.runs.insight import compared, compiled, devices, no_insight, profiled
 from tfnb.notebook.builder.runs.running import Runs
 from tfnb.notebook.channel import Channel
 from tfnb.notebook.graph.file_formats import read_graph
 from tfnb.notebook.live_view import LiveView
-from tfnb.notebook.protocol.builder import Drawing, FromKernel, LossPoint, RunRequest, TrainRequest
+from tfnb.notebook.protocol.builder import Drawing, FromKernel, LossPoint, TrainRequest
+from tfnb.notebook.protocol.builder_details import DetailsFromKernel, LessonRequest
 from tfnb.session.default import get_default_session
 from tfnb.session.session import Session
 
@@ -40,6 +43,7 @@ SECONDS_PER_PICTURE = 1.0
 GRAPH_FILES = (".pb", ".pbtxt", ".meta")
 SAVED_MODELS = ("saved_model.pb", "saved_model.pbtxt")
 
+_INSIGHTS: Mapping[str, Any] = {"compiled": compiled, "profile": profiled, "compare": compared, "devices": devices}
 _of_cells: dict[str, BuilderView] = {}  # open views by the id of the cell that shows them
 
 
@@ -59,14 +63,15 @@ def builder(graph: object = "") -> BuilderView:
 
     `graph`: Python source, the path of a graph file or of a SavedModel's folder, a `tf.Graph`, or a GraphDef; by
     default the canvas is empty. A cell that is run again shows its builder again, with its undo and its variables.
-    Raises `DTypeError` for another argument, `NotFoundError` or `DataLossError` for a file that has no graph, and
-    `UnimplementedError` for a graph with nodes that no statement can say, such as those of loops.
+    A graph of more than 300 nodes, or with nodes that no statement can say, such as those of loops, is imported by the
+    code and drawn by its scopes. Raises `DTypeError` for another argument, `NotFoundError` or `DataLossError` for a
+    file that has no graph.
     """
-    source, origin = _source_of(graph)
+    given, origin = _opened(graph)
     shown = _shown_in_this_cell()
-    if shown is not None and shown.begun_with == source:
+    if shown is not None and shown.begun_with == given.key():
         return shown
-    view = BuilderView(source, origin)
+    view = BuilderView(given.source, origin, given)
     _remember(view)
     return view
 
@@ -83,7 +88,7 @@ def build_cell(source: str) -> BuilderView:
     return view
 
 
-def _source_of(graph: object) -> tuple[str, Session | None]:
+def _opened(graph: object) -> tuple[OpenedGraph, Session | None]:
     """Returns the Python of a graph, and a session of the notebook that has the values of its variables."""
     if isinstance(graph, os.PathLike):
         graph = os.fspath(graph)
@@ -93,14 +98,14 @@ def _source_of(graph: object) -> tuple[str, Session | None]:
             if os.path.isfile(os.path.join(graph, name)):
                 path = os.path.join(graph, name)
         if path.endswith(GRAPH_FILES) or os.path.isfile(path):
-            return program_of(read_graph(path)), None
+            return opened(read_graph(path), path), None
     if isinstance(graph, str):
-        return graph, None
+        return OpenedGraph(graph, {}, None), None
     if isinstance(graph, GraphBuilder):
         origin = next((session for session in _notebook_sessions() if session.graph is graph), None)
-        return program_of(graph.as_graph_def()), origin
+        return opened(graph.as_graph_def()), origin
     if hasattr(graph, "node") and hasattr(graph, "SerializeToString"):
-        return program_of(cast(GraphDef, graph)), None
+        return opened(cast(GraphDef, graph)), None
     raise DTypeError(f"needed Python source, a path, a tf.Graph or a GraphDef, got {type(graph).__name__}")
 
 
@@ -146,19 +151,22 @@ class BuilderView(LiveView):
 
     kind = "graph-builder"  # its class names differ from those of the canvas
 
-    def __init__(self, source: str = "", origin: Session | None = None) -> None:
+    def __init__(self, source: str = "", origin: Session | None = None, given: OpenedGraph | None = None) -> None:
         super().__init__()
         shell = get_ipython()
-        self._namespace: Mapping[str, Any] = shell.user_ns if shell is not None else {}
+        namespace: Mapping[str, Any] = shell.user_ns if shell is not None else {}
+        self._namespace = ChainMap(dict(given.known) if given is not None else {}, cast(Any, namespace))
         self._lock = threading.RLock()
         # The user has run the cell that has this source, or that names it.
-        self._document = Document(source, known=self._namespace, is_trusted=True)
+        self._document = Document(
+            source, known=self._namespace, is_trusted=True, original=given.graph if given is not None else None
+        )
         self._runs = Runs(lambda: self._namespace, self._others)
         self._runs.sessions.begin_with(origin)
         self._default: Session | None = None
-        self._jobs: deque[RunRequest] = deque()
-        self._picture_is_old = False
-        self.begun_with = source
+        self._jobs: deque[Mapping[str, Any]] = deque()
+        self._picture_is_old = self._is_inside_shown = False
+        self.begun_with = given.key() if given is not None else (source, "")
         self.cell = ""
         self.execution = 0
 
@@ -178,7 +186,13 @@ class BuilderView(LiveView):
     @property
     def graph(self) -> GraphBuilder:
         """The graph that the source makes now. Each edit gives a new one."""
-        return self._document.built.graph
+        with self._lock:
+            return self._document.hand_out()
+
+    def graph_def(self) -> GraphDef:
+        """Returns the graph as a GraphDef. Nodes of an opened file that no edit has changed keep their bytes."""
+        with self._lock:
+            return self._document.graph_def()
 
     @property
     def session(self) -> Session:
@@ -191,7 +205,9 @@ class BuilderView(LiveView):
 
     def __getitem__(self, name: str) -> Any:
         """Returns what the source calls `name`. Raises `KeyError` if it defines no such name."""
-        return self._document.built.names[name]
+        with self._lock:
+            self._document.hand_out()
+            return self._document.built.names[name]
 
     def run(self, name: str, feeds: Mapping[str, object] | None = None) -> Any:
         """Runs what the source calls `name`, and returns its value; `feeds` are values by the names of placeholders.
@@ -229,7 +245,7 @@ class BuilderView(LiveView):
         if isinstance(message, dict):
             self._send_all(self.answer(message))
 
-    def answer(self, message: Mapping[str, Any]) -> list[FromKernel]:
+    def answer(self, message: Mapping[str, Any]) -> Answers:
         """Returns the messages that answer one of the browser; results of runs follow later."""
         self._default = get_default_session() or self._default
         try:
@@ -240,11 +256,11 @@ class BuilderView(LiveView):
         except Exception as error:  # a fault of ours, or of a message: the canvas stays usable
             return [self._refusal(message, f"this did not work: {type(error).__name__}: {error}")]
 
-    def _answer(self, message: Mapping[str, Any]) -> list[FromKernel]:
+    def _answer(self, message: Mapping[str, Any]) -> Answers:
         kind = message.get("type")
-        if kind == "run":
-            self._runs.remember(message["feeds"])
-            self._jobs.append(cast(RunRequest, message))
+        if kind in ("run", *_INSIGHTS):
+            self._runs.remember(message.get("feeds", {}))
+            self._jobs.append(message)
             self._wake.set()
             return []
         if kind == "train":
@@ -253,7 +269,12 @@ class BuilderView(LiveView):
         if kind == "stop":
             self._runs.stop()
             return []
+        if kind == "lesson":
+            return [lesson_answer(self._document, cast(LessonRequest, message))]
         replies = self._document.apply(cast(Any, message))
+        if kind == "inside":
+            self._is_inside_shown = True
+            self._wake.set()
         if any(reply["type"] == "drawing" for reply in replies):
             self._picture_is_old = True
             self._wake.set()
@@ -265,7 +286,9 @@ class BuilderView(LiveView):
         loss = self._runs.request(self._document, message["loss"]) if message["loss"] else None
         self._runs.train(message, request, loss, self._send)
 
-    def _refusal(self, message: Mapping[str, Any], text: str, needs: Sequence[str] = ()) -> FromKernel:
+    def _refusal(
+        self, message: Mapping[str, Any], text: str, needs: Sequence[str] = ()
+    ) -> FromKernel | DetailsFromKernel:
         node = str(message.get("node", ""))
         if message.get("type") in ("train", "stop"):
             node = str(message.get("loss") or node)
@@ -279,6 +302,8 @@ class BuilderView(LiveView):
                 "needs": list(needs),
             }
             return point
+        if message.get("type") in _INSIGHTS:
+            return no_insight(message, text, needs)
         if message.get("type") == "run":
             return {
                 "type": "result",
@@ -297,7 +322,7 @@ class BuilderView(LiveView):
             "is_refused": True,
         }
 
-    def _send_all(self, replies: list[FromKernel]) -> None:
+    def _send_all(self, replies: Answers) -> None:
         for reply in replies:
             self._send(reply)
 
@@ -313,19 +338,30 @@ class BuilderView(LiveView):
         while not self._closed.is_set():
             self._wake.wait(SECONDS_PER_PICTURE if self._picture_is_old else None)
             self._wake.clear()
+            if self._is_inside_shown:  # a large graph is imported after its first drawing, since that takes longer
+                with self._lock:
+                    self._send_all(self._document.complete())
             while self._jobs and not self._closed.is_set():
                 self._run_node(self._jobs.popleft())
             if self._picture_is_old and time.monotonic() - last_picture > SECONDS_PER_PICTURE:
                 self._show_picture()
                 last_picture = time.monotonic()
 
-    def _run_node(self, message: RunRequest) -> None:
-        node = message["node"]
+    def _run_node(self, message: Mapping[str, Any]) -> None:
+        node = str(message.get("node", ""))
         try:
+            if message["type"] != "run":
+                with self._lock:
+                    moment = self._document.moment()
+                self._send(_INSIGHTS[message["type"]](self._runs, moment, cast(Any, message)))
+                return
             with self._lock:
                 request = self._runs.request(self._document, node)
         except OpError as error:
-            self._send(self._refusal(message, error.message))
+            self._send(self._refusal(message, error.message, getattr(error, "needs", [])))
+            return
+        except Exception as error:  # of an insight: the user's program, so it is shown and the thread goes on
+            self._send(self._refusal(message, f"{type(error).__name__}: {error}"))
             return
         self._send(self._runs.run(node, request))
 

@@ -148,13 +148,35 @@ def _is_body_left(statement: Statement, siblings: list[Statement]) -> bool:
 
 
 def rename(program: Program, statement: Statement, old: str, new: str) -> list[Splice]:
-    """Replaces a name that a statement binds, there and where the other statements read it."""
-    splices = [Splice(place, place + len(old), new) for place in bindings(program, statement, old)]
+    """Replaces a name that a statement binds, there and where the other statements read it.
+
+    A loop that reads the name and binds it, and `name += 1`, go on with the same name, so they are renamed with it.
+    """
+    bound = _bound_together(program, statement, old)
+    splices = [Splice(p, p + len(old), new) for k in bound for p in bindings(program, program.statements[k], old)]
     for reader in program.statements:
         for use in reader.uses:
-            if use.by == statement.index and use.name == old:
+            if use.name == old and (use.by in bound or (reader.index in bound and not use.is_deferred and use.by < 0)):
                 splices.append(Splice(use.start, use.start + len(old), new))
     return list(dict.fromkeys(splices))
+
+
+def _bound_together(program: Program, statement: Statement, name: str) -> set[int]:
+    """The numbers of the statements that bind a name and that have to be renamed together."""
+    going_on = [
+        s
+        for s in program.statements
+        if name in s.names
+        and any(u.name == name for u in s.uses)
+        and not isinstance(s.tree, ast.Assign | ast.AnnAssign)
+    ]
+    bound = {statement.index}
+    while True:
+        more = {s.index for s in going_on if any(u.name == name and u.by in bound for u in s.uses)}
+        more |= {u.by for s in going_on if s.index in bound for u in s.uses if u.name == name and u.by >= 0}
+        if more <= bound:
+            return bound
+        bound |= more
 
 
 def bindings(program: Program, statement: Statement, name: str) -> list[int]:

@@ -18,7 +18,7 @@ from tfnb.ir.graphdef.wire import read_message
 from tfnb.ir.protos import proto
 from tfnb.system.files import os_errors
 
-__all__ = ["MOST_BYTES", "MOST_NODES", "MOST_TEXT", "MOST_TEXT_VALUES", "read_graph"]
+__all__ = ["MOST_BYTES", "MOST_NODES", "MOST_TEXT", "MOST_TEXT_VALUES", "read_graph", "saved_model_tags"]
 
 MOST_BYTES, MOST_TEXT = 256 << 20, 4 << 20
 MOST_TEXT_VALUES = 200_000  # protobuf's parser of text is written in Python, and takes some 10 us per value
@@ -31,6 +31,24 @@ def read_graph(path: str) -> GraphDef:
     """Returns the GraphDef message in a file. Raises `NotFoundError`, `ResourceExhaustedError` (too large),
     `DataLossError`.
     """
+    for message in _messages(path):
+        graph = _graph_in(message)
+        if graph is not None and _plausible(graph):
+            return graph
+    raise DataLossError("no GraphDef, MetaGraphDef or SavedModel with a graph in it")
+
+
+def saved_model_tags(path: str) -> list[str]:
+    """Returns the tags of the graph that `read_graph` reads of a SavedModel. Raises the errors of `read_graph`."""
+    for message in _messages(path):
+        if hasattr(message, "meta_graphs"):
+            found = next((m for m in message.meta_graphs if m.graph_def.node), None)
+            return [str(tag) for tag in found.meta_info_def.tags] if found is not None else []
+    raise DataLossError("no SavedModel with a graph in it")
+
+
+def _messages(path: str) -> Iterator[Any]:
+    """Yields the messages as which the bytes or the text of a file can be read, the likeliest first."""
     text = path.endswith((".pbtxt", ".txt"))
     max_size = MOST_TEXT if text else MOST_BYTES
     with os_errors(path):
@@ -45,10 +63,7 @@ def read_graph(path: str) -> GraphDef:
     for kind in _kinds(os.path.basename(path)):
         message = kind()
         if parse(message, content):
-            graph = _graph_in(message)
-            if graph is not None and _plausible(graph):
-                return graph
-    raise DataLossError("no GraphDef, MetaGraphDef or SavedModel with a graph in it")
+            yield message
 
 
 def _kinds(name: str) -> Iterator[Any]:

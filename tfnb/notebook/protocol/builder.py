@@ -133,7 +133,8 @@ class Drawing(TypedDict):
     frames: list[Frame]
     notes: list[Note]
     positions: dict[str, list[float]]
-    """The upper left corners, in pixels at zoom 1, of nodes that have been placed; the browser lays the others out."""
+    """The upper left corners, in pixels at zoom 1, of nodes that have been placed; the browser lays the others out.
+    `node>port` has the points through which a wire is drawn, x and y in turn, or [] for a pair of named stubs."""
     totals: Totals
     selected: list[str]
     """The nodes to select, for example those that were pasted; [] leaves the selection."""

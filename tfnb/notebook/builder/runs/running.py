@@ -20,7 +20,7 @@ from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor
-from tfnb.notebook.builder.document import Document
+from tfnb.notebook.builder.document import Document, Moment
 from tfnb.notebook.builder.drawing import output_values
 from tfnb.notebook.builder.runs.samples import Digits
 from tfnb.notebook.builder.runs.sessions import BuilderSession
@@ -29,12 +29,12 @@ from tfnb.notebook.builder.runs.values import run_value
 from tfnb.notebook.protocol.builder import LossPoint, RunResult, TrainRequest
 from tfnb.session.session import Session
 
-__all__ = ["MissingFeeds", "Runs", "node_values"]
+__all__ = ["MissingFeeds", "Request", "Runs", "node_values"]
 
 _FETCHED = (Tensor, Variable, Operation, SparseTensor, IndexedSlices)
 
 
-def node_values(document: Document, node: str) -> list[tuple[str, Any]]:
+def node_values(document: Document | Moment, node: str) -> list[tuple[str, Any]]:
     """Returns what the statement of a node has made, by the expressions that refer to it.
 
     Raises `NotFoundError` if there is no such node, and `InvalidArgumentError` if its statement could not be built.
@@ -59,12 +59,16 @@ class MissingFeeds(InvalidArgumentError):
 
 
 @dataclass(frozen=True)
-class _Request:
+class Request:
     """What is to be run, read from the document at one moment."""
 
     graph: GraphBuilder
     values: list[tuple[str, Any]]
     placeholders: dict[str, Tensor]  # by the expression that refers to it in the source
+
+    def fetched(self) -> list[Any]:
+        """Returns the values that a session can run."""
+        return [value for _, value in self.values if isinstance(value, _FETCHED)]
 
 
 class Runs:
@@ -88,20 +92,20 @@ class Runs:
             else:
                 self.feeds.pop(name, None)
 
-    def request(self, document: Document, node: str) -> _Request:
+    def request(self, document: Document | Moment, node: str) -> Request:
         """Reads a node from the document. Raises the errors of `node_values`."""
         placeholders: dict[str, Tensor] = {}
         for statement, outcome in zip(document.program.statements, document.built.outcomes, strict=True):
             for name, value in output_values(statement, outcome):
                 if isinstance(value, Tensor) and value.op.type.startswith("Placeholder"):
                     placeholders[name or statement.id] = value
-        return _Request(document.built.graph, node_values(document, node), placeholders)
+        return Request(document.hand_out(), node_values(document, node), placeholders)
 
     def session(self, graph: GraphBuilder) -> Session:
         """Returns the session in which this graph is run."""
         return self.sessions.session(graph, self._others())
 
-    def run(self, node: str, request: _Request) -> RunResult:
+    def run(self, node: str, request: Request) -> RunResult:
         """Runs what the node needs, and returns its values, or what is missing or wrong."""
         result: RunResult = {
             "type": "result",
@@ -140,7 +144,7 @@ class Runs:
         return self._training is not None and self._training.running
 
     def train(
-        self, message: TrainRequest, request: _Request, loss: _Request | None, report: Callable[[LossPoint], None]
+        self, message: TrainRequest, request: Request, loss: Request | None, report: Callable[[LossPoint], None]
     ) -> None:
         """Starts a training in a thread. Raises `InvalidArgumentError` if one runs already, and `MissingFeeds`."""
         if self.is_training:
@@ -181,8 +185,16 @@ class Runs:
 
     # ---- feeds -------------------------------------------------------------------------------
 
+    def feed_of(self, session: Session, fetches: object, request: Request) -> dict[Tensor, object]:
+        """Returns what one run of the fetches is fed. Raises `MissingFeeds` if a placeholder has no feed."""
+        needs: list[str] = []
+        feed = self._feed(session, fetches, request, needs)
+        if needs:
+            raise MissingFeeds(needs)
+        return feed(0)
+
     def _feed(
-        self, session: Session, fetches: object, request: _Request, needs: list[str]
+        self, session: Session, fetches: object, request: Request, needs: list[str]
     ) -> Callable[[int], dict[Tensor, object]]:
         """Returns a function from the number of a step to its feeds; appends the placeholders without a feed to
         `needs`.

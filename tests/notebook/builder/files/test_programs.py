@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 import tfnb as tf
 from tfnb.errors import UnimplementedError
-from tfnb.notebook.builder.programs import program_of
+from tfnb.notebook.builder.files.programs import program_of
 
 
 def classifier():

@@ -147,7 +147,7 @@ class _Program:
     def _some_output(self, name: str) -> str:
         value = self._scope[self._names.get(name) or self._folded[name]]
         if name in self._folded:
-            end = {"Assign": ".initializer", "read": ""}
+            end = {"Assign": ".initializer", "read": ".value()"}
             return self._folded[name] + (".op" if name in self._names else end[name.rsplit("/", 1)[-1]])
         return self._names[name] + ("[0]" if isinstance(value, list | tuple) else "")
 
@@ -181,10 +181,10 @@ class _Program:
         """Returns the expressions of the arguments that are tensors or lists of tensors, in at most two ways.
 
         A variable stands for the tensor that reads it, or, if the operation takes a reference, for the reference. The
-        second way writes the reference out, for operations that take either, such as `Identity`.
+        second way writes out which of them it is, for operations that take either, such as `Identity`.
         """
         ways = []
-        refers = any(t.op.name in self._folded and t.op.type == "VariableV2" for t in op.inputs)
+        refers = any(t.op.name in self._folded for t in op.inputs)
         for write in (self._input, self._reference) if refers else (self._input,):
             rest = iter(op.inputs)
             found = []
@@ -198,8 +198,11 @@ class _Program:
         return ways
 
     def _reference(self, tensor: Tensor) -> str:
-        folded = tensor.op.name in self._folded and tensor.op.type == "VariableV2"
-        return self._input(tensor) + (".op.outputs[0]" if folded else "")
+        if tensor.op.name not in self._folded:
+            return self._input(tensor)
+        if tensor.op.type == "VariableV2":
+            return f"{self._input(tensor)}.op.outputs[0]"
+        return f"tf.get_default_graph().get_tensor_by_name({tensor.name!r})"
 
     def _variable(self, op: Operation, assign: Operation) -> str:
         initial = self._input(assign.inputs[1])
