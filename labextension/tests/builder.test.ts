@@ -15,6 +15,7 @@ import {
   type Rect,
 } from "../src/views/builder/geometry";
 import { BuilderModel } from "../src/views/builder/model";
+import { withParameters } from "../src/views/builder/palette";
 import { aligned, distributed, freePlace, snap } from "../src/views/builder/placing";
 import { layoutAll } from "../src/views/graph/layout";
 
@@ -238,4 +239,16 @@ test("positions of the kernel go before those of the layout, and end with an und
   assert.deepEqual(model.position("a"), [200, 90]);
   model.apply(drawing([], ["a"]));
   assert.deepEqual(model.position("a"), [40, 40]);
+});
+
+test("a word of the palette such as units=120 is a parameter", () => {
+  assert.deepEqual(withParameters("dense units=120 activation=tf.nn.relu"), [
+    "dense",
+    { units: "120", activation: "tf.nn.relu" },
+  ]);
+  assert.deepEqual(withParameters("shape=[None,28] placeholder"), [
+    "placeholder",
+    { shape: "[None,28]" },
+  ]);
+  assert.deepEqual(withParameters("a == b"), ["a == b", {}]);
 });

@@ -94,6 +94,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if Path(item.path).is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
+            if item.get_closest_marker("film") and not os.environ.get("TFNB_FILMS"):
+                item.add_marker(pytest.mark.skip(reason="a film takes a minute: make films"))
 
 
 @pytest.fixture(scope="session")
