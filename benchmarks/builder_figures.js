@@ -21,10 +21,12 @@ globalThis.builderFigures = (() => {
   // Where nodes and free places are, on the canvas.
   function places() {
     const box = stage().getBoundingClientRect();
-    return [...stage().querySelectorAll(".node")].map((element) => {
-      const r = element.getBoundingClientRect();
-      return [r.left - box.left + r.width / 2, r.top - box.top + Math.min(10, r.height / 4)];
-    });
+    return [...stage().querySelectorAll(".node")]
+      .map((element) => {
+        const r = element.getBoundingClientRect();
+        return [r.left - box.left + r.width / 2, r.top - box.top + Math.min(10, r.height / 4)];
+      })
+      .filter(([x, y]) => x > 0 && y > 0 && x < box.width && y < box.height);
   }
 
   // Frames a second, and the longest frame, while `act` is done at each.
@@ -38,11 +40,22 @@ globalThis.builderFigures = (() => {
       longest = Math.max(longest, now - last);
       last = now;
     }
-    return { rate: n / ((last - begin) / 1000), longest };
+    return { rate: n / ((last - begin) / 1000), frames: n, longest };
   }
+
+  const rested = async () => {
+    const { style } = stage().querySelector(".nodes");
+    for (let [k, last] = [0, ""]; k < 10; k++) {
+      if (style.transform !== last) k = 0;
+      last = style.transform;
+      await frame();
+    }
+  };
 
   // Selects about `count` nodes with Shift and drags them in a circle.
   async function drag(count, seconds = 3) {
+    key("Escape");
+    await rested();
     const nodes = places().slice(0, count);
     for (const [x, y] of nodes) {
       pointer("pointerdown", x, y, { shiftKey: true });
@@ -50,17 +63,17 @@ globalThis.builderFigures = (() => {
     }
     await settled();
     const selected = stage().querySelectorAll(".node.selected").length;
-    const [x, y] = nodes[0];
+    // Not at the border, where a drag moves the window.
+    const [x, y] = nodes.find(([left, top]) => left > 150 && top > 150);
     pointer("pointerdown", x, y);
+    const near = Number(stage().dataset.near);
     const found = await rate((n) => {
       const angle = n / 15;
       pointer("pointermove", x + 60 * Math.sin(angle), y + 40 * (1 - Math.cos(angle)));
     }, seconds);
     pointer("pointerup", x, y);
     await settled();
-    key("z", { ctrlKey: true });
-    await settled();
-    return { ...found, selected, near: Number(stage().dataset.near), nodes: Number(stage().dataset.nodes) };
+    return { ...found, selected, near, nodes: Number(stage().dataset.nodes) };
   }
 
   async function pan(seconds = 2) {
@@ -72,10 +85,8 @@ globalThis.builderFigures = (() => {
 
   // Milliseconds from each gesture to the drawing of the kernel's answer.
   async function answers(times) {
-    const [[x, y]] = places();
-    pointer("pointerdown", x, y);
-    pointer("pointerup", x, y);
-    await settled();
+    key("Escape");
+    await rested();
     const gestures = [
       ["ArrowRight", { altKey: true }],
       ["d", { ctrlKey: true }],
@@ -85,6 +96,12 @@ globalThis.builderFigures = (() => {
     ];
     const found = [];
     for (let k = 0; k < times; k++) {
+      if (!stage().querySelector(".node.selected")) {
+        const [[x, y]] = places();
+        pointer("pointerdown", x, y);
+        pointer("pointerup", x, y);
+        await settled();
+      }
       const begin = performance.now();
       key(...gestures[k % gestures.length]);
       // Not by frames, so that a screen's pace does not round the times.
@@ -95,5 +112,15 @@ globalThis.builderFigures = (() => {
     return found;
   }
 
-  return { drag, pan, answers, settled };
+  // So far away that as many nodes as possible are near.
+  async function far() {
+    key("0");
+    await rested();
+    while (!Number(stage().dataset.near)) {
+      key("+");
+      await rested();
+    }
+  }
+
+  return { far, drag, pan, answers, settled };
 })();

@@ -24,18 +24,17 @@ from tfnb.notebook.assets import widget_module
 
 FIGURES = Path(__file__).parent / "builder_figures.js"
 VIEW = ".tfnb-builder"
-WINDOW = {"width": 2560, "height": 1700}
-STYLE = ".tfnb-builder { height: 1400px !important; }"
-ROW = 15
+WINDOW = {"width": 1720, "height": 1080}
+STYLE = ".tfnb-builder { height: 900px !important; }"
+ROW = 17
 
 
 def grid_source(nodes: int) -> str:
-    """A cell that shows a builder of so many nodes, each reading its left and its upper neighbour, on a grid."""
+    """A cell that shows a builder of so many nodes, each reading its left or its upper neighbour, on a grid."""
     lines = ["import tfnb as tf", "", "n0 = tf.ones([8, 8])"]
     for k in range(1, nodes):
-        left = f"n{k - 1}"
-        lines.append(f"n{k} = tf.add({left}, n{max(0, k - ROW)})")
-    places = {f"n{k}": [230 * (k % ROW), 110 * (k // ROW)] for k in range(nodes)}
+        lines.append(f"n{k} = tf.tanh(n{k - 1 if k % 2 else max(0, k - ROW)})")
+    places = {f"n{k}": [150 * (k % ROW), 64 * (k // ROW)] for k in range(nodes)}
     move = {"type": "gesture", "gesture": 0, "edits": [{"edit": "move", "positions": places}]}
     return "\n".join(
         [
@@ -65,15 +64,29 @@ def opened(context: Any, lab: browser.Lab, name: str, cell: str) -> tuple[browse
     return notebook, took
 
 
+def costs(session: Any) -> dict[str, float]:
+    """Seconds that the page's thread has spent so far, by what it did."""
+    found = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
+    return {name: found[f"{name}Duration"] for name in ("Script", "RecalcStyle", "Layout", "Task")}
+
+
 def near(context: Any, lab: browser.Lab, nodes: int) -> None:
     notebook, _ = opened(context, lab, "near.ipynb", grid_source(nodes))
     page = notebook.page
-    for _ in range(2):
-        found = page.evaluate("() => builderFigures.drag(100)")
+    page.evaluate("() => builderFigures.far()")
+    page.evaluate("() => builderFigures.drag(100)")
+    session = context.new_cdp_session(page)
+    session.send("Performance.enable")
+    before = costs(session)
+    found = page.evaluate("() => builderFigures.drag(100)")
+    spent = {name: cost - before[name] for name, cost in costs(session).items()}
     print(
         f"drag {found['selected']} of {found['nodes']} nodes, {found['near']} near: {found['rate']:.0f} frames/s "
         f"(at least 60), the longest frame {found['longest']:.0f} ms"
     )
+    frames = found["frames"]
+    each = ", ".join(f"{name} {1000 * cost / frames:.1f} ms" for name, cost in spent.items())
+    print(f"  of each frame: {each}")
     pan = page.evaluate("() => builderFigures.pan()")
     print(f"pan: {pan['rate']:.0f} frames/s")
     answers = page.evaluate("() => builderFigures.answers(100)")
