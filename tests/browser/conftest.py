@@ -293,9 +293,9 @@ class Notebook:
 
 
 @pytest.fixture
-def notebook(browser, lab):
-    """A page of its own; at the end it must have been quiet and have stayed at home."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+def notebook(browser, lab, request):
+    """A page of its own; at the end it must have been quiet and have stayed at home. A parameter gives its options."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, **getattr(request, "param", {}))
     opened = Notebook(context.new_page(), lab)
     opened.watch()
     yield opened

@@ -254,7 +254,9 @@ class BuilderView(LiveView):
             self._runs.stop()
             return []
         replies = self._document.apply(cast(Any, message))
-        if any(reply["type"] == "drawing" for reply in replies):
+        # A move changes one line of the notebook's file, that of the places: the picture waits for the next other edit.
+        is_move = kind == "gesture" and all(edit.get("edit") == "move" for edit in message.get("edits", ()))
+        if not is_move and any(reply["type"] == "drawing" for reply in replies):
             self._picture_is_old = True
             self._wake.set()
         return replies

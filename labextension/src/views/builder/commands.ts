@@ -4,10 +4,10 @@ import type { LayOut } from "./arrange";
 import { layoutOf } from "./arrange";
 import type { Choice, Question } from "./chooser";
 import { withAutomatic } from "./dragging";
-import type { Point } from "./geometry";
+import { type Point, portY } from "./geometry";
 import { cut } from "./gestures";
-import { type Fits, matches, search, sources, targets } from "./palette";
-import { aligned, distributed, type Side } from "./placing";
+import { type Fits, matches, replacements, search, sources, targets } from "./palette";
+import { aligned, distributed, type Side, straightened } from "./placing";
 import type { Workspace } from "./workspace";
 
 export interface Command {
@@ -179,7 +179,12 @@ function structure(workspace: Workspace, desk: Desk): Command[] {
   };
   const connect = (): void => connectFromList(workspace, desk);
   const feed = (): void => connectInput(workspace, desk);
+  const swap = (): void => {
+    const { only } = workspace;
+    if (only) desk.choose(replacements(workspace, only.id), placeOf(workspace, only.id));
+  };
   return [
+    { id: "swap", label: "Swap the operation…", keys: ["s"], can: one, run: swap },
     { id: "connect", label: "Connect the output to…", keys: ["c"], can: one, run: connect },
     { id: "feed", label: "Connect an input from…", keys: ["shift+c"], can: one, run: feed },
     { id: "group", label: "Group to a function…", keys: ["g", "mod+g"], can: any, run: group },
@@ -355,6 +360,13 @@ function arranging(workspace: Workspace, desk: Desk): Command[] {
     align("top", "tops"),
     align("middle", "middles"),
     align("bottom", "bottoms"),
+    {
+      id: "straighten",
+      label: "Straighten the wires",
+      keys: ["q"],
+      can: several,
+      run: () => move(straight(workspace)),
+    },
     distribute("x", "across"),
     distribute("y", "down"),
     nudge("ArrowLeft", -10, 0),
@@ -362,6 +374,15 @@ function arranging(workspace: Workspace, desk: Desk): Command[] {
     nudge("ArrowUp", 0, -10),
     nudge("ArrowDown", 0, 10),
   ];
+}
+
+/** The corners at which the wires between the selected nodes are straight. */
+function straight(workspace: Workspace): Map<string, Point> {
+  const { model, selected } = workspace;
+  const links = model.connections
+    .filter(({ from, to }) => selected.has(from) && selected.has(to))
+    .map(({ from, output, to, row }) => ({ from, to, out: portY(output), in: portY(row) }));
+  return straightened(workspace.rects(model.order.filter((id) => selected.has(id))), links);
 }
 
 /** A new layout of the selected nodes, or of all; its upper left corner stays where it was. */

@@ -45,7 +45,7 @@ function severalForm({ selected }: Workspace, host: FormHost): HTMLElement[] {
     row("group", "frame", "duplicate", "device"),
     h("h4", {}, "Align"),
     row("align-left", "align-centre", "align-right", "align-top", "align-middle", "align-bottom"),
-    row("distribute-x", "distribute-y", "tidy"),
+    row("distribute-x", "distribute-y", "straighten", "tidy"),
     row("dissolve", "delete"),
   ];
 }

@@ -26,8 +26,6 @@ export class Pointer {
   private readonly touches = new Map<number, Point>();
   private last: PointerEvent | null = null;
   private scrolling = 0;
-  /** Where the stage is in the page, in this frame. */
-  private corner: DOMRect | null = null;
 
   constructor(
     private readonly workspace: Workspace,
@@ -66,14 +64,7 @@ export class Pointer {
   }
 
   private screen({ clientX, clientY }: MouseEvent): Point {
-    // Asking the browser for it makes it lay out the page, so it is asked once a frame.
-    if (!this.corner) {
-      this.corner = this.stage.getBoundingClientRect();
-      requestAnimationFrame(() => {
-        this.corner = null;
-      });
-    }
-    const { left, top } = this.corner;
+    const { left, top } = this.stage.getBoundingClientRect();
     return [clientX - left, clientY - top];
   }
 

@@ -135,6 +135,24 @@ export function targets(workspace: Workspace, wire: Wire): Question {
   };
 }
 
+/** The calls that can stand in the place of a node's: its wires stay as far as the new call has their inputs. */
+export function replacements(workspace: Workspace, node: string): Question {
+  const { session, model } = workspace;
+  const wire = model.nodes.get(node)?.inputs.find((input) => input.wire)?.wire ?? null;
+  return {
+    title: `Call instead of ${model.nodes.get(node)?.call ?? node}`,
+    text: "",
+    none: "no operation fits the wire",
+    choices: async (query) =>
+      (await session.palette(query, { wire }, COUNT)).entries.map(({ call, group, doc }) => ({
+        label: call,
+        hint: group,
+        detail: doc,
+        act: () => session.gesture({ edit: "replace", node, call }),
+      })),
+  };
+}
+
 /** What an input can be connected to: outputs of the drawing that it accepts, then new calls that it accepts. */
 export function sources(workspace: Workspace, node: string, port: string): Question {
   const { session, model } = workspace;

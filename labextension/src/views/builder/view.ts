@@ -258,7 +258,7 @@ export class BuilderView {
     if (isFirst) this.isFirst = false;
     await this.place(isFirst);
     workspace.forgetBoxes();
-    if (isFirst) workspace.fit(undefined, READABLE);
+    if (isFirst) workspace.fit(undefined, READABLE, true);
     const kept = [...workspace.selected].filter((id) => model.nodes.has(id));
     workspace.select(drawing.selected.length ? drawing.selected : kept);
     for (const id of drawing.selected.slice(0, 1)) workspace.reveal(id);
