@@ -254,10 +254,8 @@ class BuilderView(LiveView):
             self._runs.stop()
             return []
         replies = self._document.apply(cast(Any, message))
-        # A move changes one line of the notebook's file, that of the places: the picture waits for the next other edit.
-        is_move = kind == "gesture" and all(edit.get("edit") == "move" for edit in message.get("edits", ()))
-        if not is_move and any(reply["type"] == "drawing" for reply in replies):
-            self._picture_is_old = True
+        if any(reply["type"] == "drawing" for reply in replies):
+            self._picture_is_old = self._picture_is_old or not _is_move(message)
             self._wake.set()
         return replies
 
@@ -345,3 +343,11 @@ class BuilderView(LiveView):
         self._runs.close()
         for cell in [cell for cell, view in _of_cells.items() if view is self]:
             del _of_cells[cell]
+
+
+def _is_move(message: Mapping[str, Any]) -> bool:
+    """Whether a gesture only moves nodes: that changes one line of the notebook's file, the places, and the picture
+    follows with the next other edit.
+    """
+    edits = message.get("edits") or []
+    return message.get("type") == "gesture" and all(edit.get("edit") == "move" for edit in edits)
