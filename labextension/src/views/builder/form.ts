@@ -19,6 +19,7 @@ export interface FormHost {
   command(id: string): HTMLElement;
 }
 
+const TYPING = 400; // milliseconds after the last letter until a choice counts
 let counter = 0;
 
 /** The form of the selected node; commands for several; help for none. */
@@ -203,8 +204,11 @@ function parameterRow(
   host: FormHost,
 ): HTMLElement {
   const { name, kind, text, choices, doc } = parameter;
+  let sent = text;
   const send = (value: string): void => {
-    if (value !== text) session.gesture({ edit: "set", node: node.id, name, text: value });
+    if (value === sent) return;
+    sent = value;
+    session.gesture({ edit: "set", node: node.id, name, text: value });
   };
   if (kind === "bool") {
     const input = h("input", {
@@ -216,12 +220,24 @@ function parameterRow(
   }
   if (choices.length) {
     const shown = text && !choices.includes(text) ? [text, ...choices] : choices;
-    const leave = (event: Event): void => {
-      if ((event as KeyboardEvent).key === "Escape") host.leave();
+    // Typing walks through the choices letter by letter: what is sent is the one at which it stops.
+    let later: ReturnType<typeof setTimeout> | undefined;
+    const settle = (): void => {
+      clearTimeout(later);
+      send(select.value);
+    };
+    const wait = (): void => {
+      clearTimeout(later);
+      later = setTimeout(settle, TYPING);
+    };
+    const key = (event: Event): void => {
+      const { key } = event as KeyboardEvent;
+      if (key === "Enter" || key === "Escape") settle();
+      if (key === "Escape") host.leave();
     };
     const select = h(
       "select",
-      { onchange: () => send(select.value), onkeydown: leave },
+      { onchange: wait, onblur: settle, onkeydown: key },
       h("option", {
         value: "",
         textContent: parameter.default ? `${parameter.default} (default)` : "—",
