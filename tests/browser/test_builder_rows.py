@@ -3,6 +3,7 @@
 import difflib
 import io
 import itertools
+from pathlib import Path
 
 import nbformat
 import numpy as np
@@ -11,6 +12,7 @@ from builder_hands import Hands
 from nbconvert import HTMLExporter
 from PIL import Image
 
+AXE = Path(__file__).resolve().parents[2] / "labextension" / "node_modules" / "axe-core" / "axe.min.js"
 VIEW = ".tfnb-builder"
 CELLS = "jupyterapp.shell.currentWidget.content.model.toJSON().cells"
 DTYPES = "float16 float32 float64 int8 int16 int32 int64 uint8 bool string complex64 complex128".split()
@@ -215,3 +217,20 @@ def test_for_everybody_zoom_touch_names_from_right_to_left_and_announcements(not
         b = inside.nth(k).bounding_box()
         assert b["x"] >= box["x"] - 1 and b["x"] + b["width"] <= box["x"] + box["width"] + 1
     notebook.shot("builder-zoomed")
+
+
+def test_row_9_axe_finds_nothing_in_forms_lists_and_code(notebook):
+    hands = built(notebook, "row9.ipynb", "import tfnb as tf\nx = tf.ones([2, 3])\ny = tf.layers.dense(x, 4)\n")
+    page = notebook.page
+    page.add_script_tag(path=AXE)
+    faults = """async () => (await axe.run('.tfnb-builder', {resultTypes: ['violations']})).violations
+        .map(v => `${v.id}: ${v.nodes.map(n => n.html.slice(0, 120)).join(' | ')}`)"""
+    hands.view.locator(".stage").focus()
+    for theme in ("Light", "Dark"):
+        notebook.theme(f"JupyterLab {theme}")
+        hands.view.locator(".stage").focus()
+        hands.press("End")
+        for keys in ((), ("Shift+C",), ("Escape", "/"), ("Escape", "?"), ("Escape", "Control+e")):
+            hands.press(*keys)
+            page.wait_for_timeout(300)
+            assert page.evaluate(faults) == [], keys
