@@ -86,6 +86,12 @@ globalThis.builderFigures = (() => {
   // Milliseconds from each gesture to the drawing of the kernel's answer.
   async function answers(times) {
     key("Escape");
+    key("0");
+    // Closer, since a 301st node in sight would be drawn as from afar.
+    for (let k = 0; k < 3 || !places().length; k++) {
+      key("+");
+      await rested();
+    }
     await rested();
     const gestures = [
       ["ArrowRight", { altKey: true }],
