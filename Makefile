@@ -14,7 +14,7 @@ export PYTHONUNBUFFERED := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick spread fuzz soak lab bench check oracle clean
+.PHONY: help demo test quick spread fuzz soak lab films bench check oracle clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -81,6 +81,10 @@ check: $(FRONTEND) ## lint, formatting, layers, sizes, types
 
 lab: $(FRONTEND) ## open JupyterLab on the examples
 	@$(VENV)/bin/jupyter lab --notebook-dir=examples
+
+films: $(FRONTEND) ## build LeNet in the graph builder by mouse, and by keyboard; leave a picture every ten gestures
+	@TFNB_FILMS=1 $(PY) -m pytest -q -n 0 tests/browser/test_builder_films.py $(PYTEST_ARGS)
+	@echo "the pictures are in tests/browser/shots/film-*"
 
 bench: $(ORACLE_READY) ## our medians and TensorFlow's from one alternating run
 	@$(ORACLE_PY) -m benchmarks $(BENCH_ARGS)

@@ -16,12 +16,15 @@ from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOTS, IMAGES = ROOT / "tests" / "browser" / "shots", ROOT / "docs" / "images"
-SOURCES = ("tests/browser/doc_images.py", "tests/browser/test_extension.py", "tests/browser/test_builder.py")
+SOURCES = (
+    *("tests/browser/doc_images.py", "tests/browser/test_extension.py"),
+    *("tests/browser/test_builder.py", "tests/browser/test_builder_films.py"),
+)
 
 
 def main() -> int:
     shutil.rmtree(SHOTS, ignore_errors=True)
-    environment = {**os.environ, "TFNB_REQUIRE_BROWSER": "1", "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "TFNB_REQUIRE_BROWSER": "1", "TFNB_FILMS": "1", "PYTHONPATH": str(ROOT)}
     tests = subprocess.run([sys.executable, "-m", "pytest", "-q", *SOURCES], cwd=ROOT, env=environment, check=False)
     missing = []
     for path in sorted(IMAGES.glob("*.png")):

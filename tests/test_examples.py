@@ -168,3 +168,10 @@ def test_notebooks_are_committed_without_outputs(name):
     for cell in notebook.cells:
         assert not cell.get("outputs")
         assert cell.get("execution_count") is None
+
+
+def test_the_builder_lesson_runs_without_a_browser(tmp_path):
+    text = executed("10_builder", tmp_path)
+    assert float(text.partition("test accuracy: ")[2].split()[0]) > 0.85
+    page = (tmp_path / "notebook.ipynb").read_text()
+    assert page.count("tfnb-builder-picture") >= 4 and "The graph is empty." in page

@@ -15,7 +15,8 @@ import {
   type Rect,
 } from "../src/views/builder/geometry";
 import { BuilderModel } from "../src/views/builder/model";
-import { aligned, distributed, freePlace, snap } from "../src/views/builder/placing";
+import { withParameters } from "../src/views/builder/palette";
+import { aligned, distributed, freePlace, snap, straightened } from "../src/views/builder/placing";
 import { layoutAll } from "../src/views/graph/layout";
 
 /** The same numbers in every run. */
@@ -238,4 +239,44 @@ test("positions of the kernel go before those of the layout, and end with an und
   assert.deepEqual(model.position("a"), [200, 90]);
   model.apply(drawing([], ["a"]));
   assert.deepEqual(model.position("a"), [40, 40]);
+});
+
+test("a word of the palette such as units=120 is a parameter", () => {
+  assert.deepEqual(withParameters("dense units=120 activation=tf.nn.relu"), [
+    "dense",
+    { units: "120", activation: "tf.nn.relu" },
+  ]);
+  assert.deepEqual(withParameters("shape=[None,28] placeholder"), [
+    "placeholder",
+    { shape: "[None,28]" },
+  ]);
+  assert.deepEqual(withParameters("a == b"), ["a == b", {}]);
+});
+
+test("straight wires: the ports at both ends have one height", () => {
+  const at = (y: number): Rect => ({ x: 0, y, width: 100, height: 60 });
+  const rects = new Map([
+    ["a", at(10)],
+    ["b", at(90)],
+    ["c", at(300)],
+    ["alone", at(500)],
+  ]);
+  const links = [
+    { from: "a", to: "b", out: 42, in: 62 },
+    { from: "b", to: "c", out: 42, in: 42 },
+  ];
+  const corners = straightened(rects, links);
+  assert.deepEqual(
+    [...corners.values()].map(([, y]) => y),
+    [10, -10, -10, 500],
+  );
+});
+
+test("twelve dtypes differ by their marks, without any colour", () => {
+  const names =
+    "float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 bool string complex64 complex128".split(
+      " ",
+    );
+  const marks = names.map((name) => `${lookOf(name).form} ${lookOf(name).filling}`);
+  assert.equal(new Set(marks).size, names.length);
 });

@@ -94,6 +94,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if Path(item.path).is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
+            if item.get_closest_marker("film") and not os.environ.get("TFNB_FILMS"):
+                item.add_marker(pytest.mark.skip(reason="a film takes a minute: make films"))
 
 
 @pytest.fixture(scope="session")
@@ -291,9 +293,9 @@ class Notebook:
 
 
 @pytest.fixture
-def notebook(browser, lab):
-    """A page of its own; at the end it must have been quiet and have stayed at home."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+def notebook(browser, lab, request):
+    """A page of its own; at the end it must have been quiet and have stayed at home. A parameter gives its options."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, **getattr(request, "param", {}))
     opened = Notebook(context.new_page(), lab)
     opened.watch()
     yield opened

@@ -171,12 +171,16 @@ export interface PaletteEntry {
   readonly group: string;
   /** With a wire: the input, or output, to which the wire would be connected; else "". */
   readonly port: string;
+  /** Python texts by name that the new call needs to fit, such as the dtype of a placeholder. */
+  readonly parameters: Readonly<Record<string, string>>;
 }
 
 export interface PaletteMessage {
   readonly type: "palette";
   readonly request: number;
   readonly entries: readonly PaletteEntry[];
+  /** With an input: the outputs of the drawing that it accepts, the last of the source first. */
+  readonly outputs: readonly Wire[];
 }
 
 /** Which inputs a dragged wire may be dropped on, and why the others refuse it. */

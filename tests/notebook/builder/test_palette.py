@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from builder_gestures import Editor, palette, wire
+from builder_gestures import Editor, add, palette, wire
 
 from tfnb.notebook.builder.catalogue import entries, entry_of, search
 from tfnb.notebook.builder.signatures import opdef_of
@@ -66,7 +66,7 @@ def test_the_palette_of_a_wire_names_the_input():
 def test_the_palette_of_an_input_has_what_it_accepts():
     e = Editor("import tfnb as tf\ni = tf.placeholder(tf.int32, [3])\ny = tf.one_hot(i, 10)\n")
     calls = [p["call"] for p in palette(e, port=("y", "indices"), count=60)]
-    assert "tf.argmax" in calls and "tf.placeholder" not in calls and "tf.nn.softmax" not in calls
+    assert {"tf.argmax", "tf.placeholder"} <= set(calls) and "tf.nn.softmax" not in calls
 
 
 def test_a_dragged_wire_knows_where_it_may_go_and_why_not_elsewhere():
@@ -85,3 +85,26 @@ def test_copied_nodes_are_python():
     (m,) = e.document.apply({"type": "copy", "request": 1, "nodes": ["y", "x"]})
     assert m["text"] == "x = tf.zeros([3])\ny = tf.nn.relu(x)\n"
     assert entry_of("tf.nn.relu").doc.startswith("max(features, 0)")
+
+
+@pytest.mark.parametrize(
+    ("node", "port", "needed"),
+    [
+        ("loss", "labels", {"dtype": "tf.int64", "shape": "[None]"}),
+        ("product", "b", {"dtype": "tf.float32", "shape": "[None, None]"}),
+        ("both", "y", {"dtype": "tf.bool", "shape": "[None]"}),
+    ],
+)
+def test_a_placeholder_is_offered_with_the_dtype_and_rank_that_the_input_takes(node, port, needed):
+    editor = Editor(
+        "import tfnb as tf\n"
+        "x = tf.placeholder(tf.float32, [None, 10])\n"
+        "loss = tf.losses.sparse_softmax_cross_entropy(logits=x)\n"
+        "product = tf.matmul(x)\n"
+        "both = tf.logical_and(tf.constant([True]))\n"
+    )
+
+    first = palette(editor, port=(node, port), count=5)[0]
+    assert (first["call"], first["parameters"]) == ("tf.placeholder", needed)
+    editor.do(add("tf.placeholder", to=[(node, port)], **first["parameters"]))
+    assert editor.nodes[node]["problem"] is None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -294,6 +294,13 @@ def _is_subsequence(key: str, name: str) -> bool:
     return all(c in letters for c in key)
 
 
-def shown(entry: Entry, port: str = "") -> PaletteEntry:
-    """Returns an entry as it is sent."""
-    return {"call": entry.call, "title": entry.title, "doc": entry.doc, "group": entry.group, "port": port}
+def shown(entry: Entry, port: str = "", parameters: Mapping[str, str] | None = None) -> PaletteEntry:
+    """Returns an entry as it is sent, with the parameters that the new call is given."""
+    return {
+        "call": entry.call,
+        "title": entry.title,
+        "doc": entry.doc,
+        "group": entry.group,
+        "port": port,
+        "parameters": dict(parameters or {}),
+    }

@@ -12,7 +12,7 @@ from tfnb.errors import DTypeError, InvalidArgumentError, OpError, ShapeError
 from tfnb.notebook.builder.building import plain_message
 from tfnb.notebook.builder.calls import CallForm
 from tfnb.notebook.builder.catalogue import search, shown
-from tfnb.notebook.builder.drawing import is_drawn
+from tfnb.notebook.builder.drawing import is_drawn, output_values
 from tfnb.notebook.builder.edits import argument_splices, usual_argument
 from tfnb.notebook.builder.fixes import values_read
 from tfnb.notebook.builder.scratch import Spec, StandIns, accepting_port, placeholder, result_specs, spec_of
@@ -27,7 +27,9 @@ from tfnb.notebook.protocol.builder import (
     PaletteMessage,
     PaletteRequest,
     TargetsRequest,
+    Wire,
 )
+from tfnb.types import as_dtype
 
 __all__ = ["copied", "palette", "refusal", "targets"]
 
@@ -54,6 +56,13 @@ def palette(state: State, request: PaletteRequest) -> PaletteMessage:
         elif request["port"] is not None:
             node, name = request["port"]
             statement = state.statement(node)
+            if entry.call == "tf.placeholder":
+                spec = _placeholder_for(state, statement, name)
+                if spec is not None:
+                    dims = None if spec.dims is None else str(list(spec.dims))
+                    given = {"dtype": f"tf.{spec.dtype.name}", **({"shape": dims} if dims else {})}
+                    found_entries.append(shown(entry, name, given))
+                continue
             for result in result_specs(entry, usual_argument)[:1]:
                 if result not in accepts:
                     accepts[result] = not refusal(state, statement, name, result)
@@ -61,7 +70,35 @@ def palette(state: State, request: PaletteRequest) -> PaletteMessage:
                     found_entries.append(shown(entry, name))
         else:
             found_entries.append(shown(entry))
-    return {"type": "palette", "request": request["request"], "entries": found_entries}
+    outputs = _outputs_for(state, *request["port"]) if request["port"] is not None else []
+    return {"type": "palette", "request": request["request"], "entries": found_entries, "outputs": outputs}
+
+
+def _outputs_for(state: State, node: str, port: str) -> list[Wire]:
+    """Returns the outputs of the drawing that an input accepts, the last of the source first."""
+    statement = state.statement(node)
+    later = state.program.below(statement) | {statement.index}
+    accepts: dict[Spec, bool] = {}
+    found: list[Wire] = []
+    for s in reversed(state.program.statements):
+        if s.index in later or not is_drawn(s):
+            continue
+        for k, (_, value) in enumerate(output_values(s, state.built.outcomes[s.index])):
+            spec = spec_of(value)
+            if spec is None:
+                continue
+            if spec not in accepts:
+                accepts[spec] = not refusal(state, statement, port, spec)
+            if accepts[spec]:
+                found.append({"node": s.id, "output": k})
+    return found[:_MOST_ENTRIES]
+
+
+def _placeholder_for(state: State, statement: Statement, port: str) -> Spec | None:
+    """Returns the first usual dtype and shape that an input takes, or None."""
+    ranks: list[tuple[None, ...] | None] = [(None,), (None, None), (None,) * 4, (), None]
+    specs = (Spec(as_dtype(d), dims) for d in ("float32", "int64", "int32", "bool", "string") for dims in ranks)
+    return next((spec for spec in specs if not refusal(state, statement, port, spec)), None)
 
 
 def targets(state: State, request: TargetsRequest) -> ConnectTargets:

@@ -276,7 +276,7 @@ class BuilderView(LiveView):
             self._is_inside_shown = True
             self._wake.set()
         if any(reply["type"] == "drawing" for reply in replies):
-            self._picture_is_old = True
+            self._picture_is_old = self._picture_is_old or not _is_move(message)
             self._wake.set()
         return replies
 
@@ -379,3 +379,11 @@ class BuilderView(LiveView):
         self._runs.close()
         for cell in [cell for cell, view in _of_cells.items() if view is self]:
             del _of_cells[cell]
+
+
+def _is_move(message: Mapping[str, Any]) -> bool:
+    """Whether a gesture only moves nodes: that changes one line of the notebook's file, the places, and the picture
+    follows with the next other edit.
+    """
+    edits = message.get("edits") or []
+    return message.get("type") == "gesture" and all(edit.get("edit") == "move" for edit in edits)

@@ -167,12 +167,16 @@ class PaletteEntry(TypedDict):
     """For example "math", "nn", "layers"."""
     port: str
     """With a wire: the input, or output, to which the wire would be connected; else ""."""
+    parameters: dict[str, str]
+    """Python texts by name that the new call needs to fit, such as the dtype of a placeholder."""
 
 
 class PaletteMessage(TypedDict):
     type: Literal["palette"]
     request: int
     entries: list[PaletteEntry]
+    outputs: list[Wire]
+    """With an input: the outputs of the drawing that it accepts, the last of the source first."""
 
 
 class ConnectTargets(TypedDict):

@@ -12,6 +12,7 @@ const SHOWN: readonly (readonly [string, string])[] = [
   ["redo", "↷ Redo"],
   ["", ""],
   ["run", "▷ Run to here"],
+  ["minimize", "Minimize"],
   ["train", "Train"],
   ["", ""],
   ["group", "Group"],

@@ -86,6 +86,7 @@ export class Chooser {
     this.list.ariaLabel = question.title;
     this.shown = [];
     this.list.replaceChildren();
+    this.input.removeAttribute("aria-activedescendant"); // the row has gone
     this.input.focus({ preventScroll: true });
     if (question.isSelected) this.input.select();
     void this.ask();

@@ -1,14 +1,13 @@
 // The commands, each with its keys. The toolbar, the menu, the keyboard and the help all take them from this table.
 
-import type { Edit } from "../../protocol/builder";
 import type { LayOut } from "./arrange";
 import { layoutOf } from "./arrange";
 import type { Choice, Question } from "./chooser";
 import { withAutomatic } from "./dragging";
-import type { Point } from "./geometry";
+import { type Point, portY } from "./geometry";
 import { cut } from "./gestures";
-import { type Fits, search, targets } from "./palette";
-import { aligned, distributed, type Side } from "./placing";
+import { type Fits, matches, replacements, search, sources, targets } from "./palette";
+import { aligned, distributed, type Side, straightened } from "./placing";
 import type { Workspace } from "./workspace";
 
 export interface Command {
@@ -179,8 +178,15 @@ function structure(workspace: Workspace, desk: Desk): Command[] {
     workspace.select(reached, workspace.current);
   };
   const connect = (): void => connectFromList(workspace, desk);
+  const feed = (): void => connectInput(workspace, desk);
+  const swap = (): void => {
+    const { only } = workspace;
+    if (only) desk.choose(replacements(workspace, only.id), placeOf(workspace, only.id));
+  };
   return [
+    { id: "swap", label: "Swap the operation…", keys: ["s"], can: one, run: swap },
     { id: "connect", label: "Connect the output to…", keys: ["c"], can: one, run: connect },
+    { id: "feed", label: "Connect an input from…", keys: ["shift+c"], can: one, run: feed },
     { id: "group", label: "Group to a function…", keys: ["g", "mod+g"], can: any, run: group },
     {
       id: "ungroup",
@@ -239,13 +245,62 @@ function connectFromList(workspace: Workspace, desk: Desk): void {
   );
 }
 
+/** Lists what an input of the selected node accepts; where there are several inputs, first these, the free ones first. */
+function connectInput(workspace: Workspace, desk: Desk): void {
+  const { only } = workspace;
+  if (!only) return;
+  const at = placeOf(workspace, only.id);
+  const listSources = (port: string): void => desk.choose(sources(workspace, only.id, port), at);
+  const rank = ({ wire, text, is_needed }: (typeof only.inputs)[number]): number =>
+    wire ? 3 : text ? 2 : is_needed ? 0 : 1;
+  const ports = [...only.inputs].sort((a, b) => rank(a) - rank(b));
+  const [first] = ports;
+  if (!first) workspace.say(`${only.id} has no input`, true);
+  else if (ports.length === 1) listSources(first.name);
+  else {
+    const choices: Choice[] = ports.map(({ name, label, wire, text, is_needed }) => ({
+      label,
+      hint: wire ? `from ${wire.node}` : text || (is_needed ? "needed" : "optional"),
+      detail: "",
+      act: () => listSources(name),
+    }));
+    const question: Question = {
+      title: `Which input of ${only.id}`,
+      text: "",
+      none: "no input",
+      choices: (query) => choices.filter(({ label }) => label.includes(query)),
+    };
+    desk.choose(question, at);
+  }
+}
+
+const OPTIMIZERS: readonly (readonly [string, string, Record<string, string>?])[] = [
+  ["tf.train.AdamOptimizer", "a step for each parameter by the moments of its gradient"],
+  ["tf.train.GradientDescentOptimizer", "steps against the gradient"],
+  ["tf.train.MomentumOptimizer", "steps that keep part of their speed", { momentum: "0.9" }],
+  ["tf.train.RMSPropOptimizer", "steps divided by the size of recent gradients"],
+  ["tf.train.AdagradOptimizer", "steps divided by the size of all gradients"],
+];
+
 function running(workspace: Workspace, desk: Desk): Command[] {
   const one = (): boolean => workspace.only !== null;
   const id = (): string => workspace.only?.id ?? "";
   const { session } = workspace;
-  const minimize = (optimizer: string) => (): void => {
-    const edit: Edit = { edit: "minimize", node: id(), optimizer, parameters: {} };
-    session.gesture(edit);
+  const minimize = (): void => {
+    const node = id();
+    const choices: Choice[] = OPTIMIZERS.map(([optimizer, detail, parameters = {}]) => ({
+      label: optimizer,
+      hint: "",
+      detail,
+      act: () => session.gesture({ edit: "minimize", node, optimizer, parameters }),
+    }));
+    const question: Question = {
+      title: `Minimize ${node} with`,
+      text: "",
+      none: "no optimizer of this name",
+      choices: (query) => choices.filter(({ label }) => matches(label, query)),
+    };
+    desk.choose(question, placeOf(workspace, node));
   };
   const isNumber = (): boolean => /^b?float/.test(workspace.only?.outputs[0]?.dtype ?? "");
   return [
@@ -257,20 +312,7 @@ function running(workspace: Workspace, desk: Desk): Command[] {
       run: () => desk.run(id()),
     },
     { id: "train", label: "Train with this…", keys: ["t"], can: one, run: () => desk.train(id()) },
-    {
-      id: "adam",
-      label: "Minimize it with Adam",
-      keys: [],
-      can: isNumber,
-      run: minimize("tf.train.AdamOptimizer"),
-    },
-    {
-      id: "descent",
-      label: "Minimize it by gradient descent",
-      keys: [],
-      can: isNumber,
-      run: minimize("tf.train.GradientDescentOptimizer"),
-    },
+    { id: "minimize", label: "Minimize it…", keys: ["m"], can: isNumber, run: minimize },
   ];
 }
 
@@ -318,6 +360,13 @@ function arranging(workspace: Workspace, desk: Desk): Command[] {
     align("top", "tops"),
     align("middle", "middles"),
     align("bottom", "bottoms"),
+    {
+      id: "straighten",
+      label: "Straighten the wires",
+      keys: ["q"],
+      can: several,
+      run: () => move(straight(workspace)),
+    },
     distribute("x", "across"),
     distribute("y", "down"),
     nudge("ArrowLeft", -10, 0),
@@ -325,6 +374,15 @@ function arranging(workspace: Workspace, desk: Desk): Command[] {
     nudge("ArrowUp", 0, -10),
     nudge("ArrowDown", 0, 10),
   ];
+}
+
+/** The corners at which the wires between the selected nodes are straight. */
+function straight(workspace: Workspace): Map<string, Point> {
+  const { model, selected } = workspace;
+  const links = model.connections
+    .filter(({ from, to }) => selected.has(from) && selected.has(to))
+    .map(({ from, output, to, row }) => ({ from, to, out: portY(output), in: portY(row) }));
+  return straightened(workspace.rects(model.order.filter((id) => selected.has(id))), links);
 }
 
 /** A new layout of the selected nodes, or of all; its upper left corner stays where it was. */

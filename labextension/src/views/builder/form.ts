@@ -2,17 +2,24 @@
 
 import type { BuilderNode, InputPort, Parameter } from "../../protocol/builder";
 import { button, h } from "../dom";
+import type { Question } from "./chooser";
 import { shapeText } from "./dtypes";
+import { usualValues, valueQuestion } from "./usual";
 import { duration, histogram, range, safeImage } from "./values";
 import type { Workspace } from "./workspace";
 
 export interface FormHost {
   run(id: string): void;
   go(id: string): void;
+  /** Opens the chooser beside the form. */
+  choose(question: Question): void;
+  /** Puts the focus back on the canvas. */
+  leave(): void;
   /** A command's button, by its id. */
   command(id: string): HTMLElement;
 }
 
+const TYPING = 400; // milliseconds after the last letter until a choice counts
 let counter = 0;
 
 /** The form of the selected node; commands for several; help for none. */
@@ -39,16 +46,17 @@ function severalForm({ selected }: Workspace, host: FormHost): HTMLElement[] {
     row("group", "frame", "duplicate", "device"),
     h("h4", {}, "Align"),
     row("align-left", "align-centre", "align-right", "align-top", "align-middle", "align-bottom"),
-    row("distribute-x", "distribute-y", "tidy"),
+    row("distribute-x", "distribute-y", "straighten", "tidy"),
     row("dissolve", "delete"),
   ];
 }
 
 function nodeForm(workspace: Workspace, node: BuilderNode, host: FormHost): HTMLElement[] {
   const { session } = workspace;
-  const name = field("name", node.id, (text) => {
+  const rename = (text: string): void => {
     if (text && text !== node.id) session.gesture({ edit: "rename", node: node.id, name: text });
-  });
+  };
+  const name = field("name", node.id, rename, host, { className: "rename" });
   const parts = [
     h("h3", { dir: "auto" }, node.kind === "code" ? "Python" : node.call),
     h("p", { className: "place" }, `line ${node.line}`, countsText(node)),
@@ -64,7 +72,7 @@ function nodeForm(workspace: Workspace, node: BuilderNode, host: FormHost): HTML
   if (node.parameters.length)
     parts.push(
       h("h4", {}, "Parameters"),
-      ...node.parameters.map((parameter) => parameterRow(workspace, node, parameter)),
+      ...node.parameters.map((parameter) => parameterRow(workspace, node, parameter, host)),
     );
   if (node.outputs.length)
     parts.push(
@@ -119,19 +127,37 @@ function problemOf({ session }: Workspace, { id, problem }: BuilderNode): HTMLEl
   ];
 }
 
-/** A labelled field that sends its text when it is left or Enter is pressed. */
+/** A labelled field that sends its text when it is left or Enter is pressed. Escape takes the text back and leaves. */
 function field(
   label: string,
   text: string,
   send: (text: string) => void,
+  host: FormHost,
   properties: Record<string, unknown> = {},
 ): HTMLElement {
   const input = h("input", { type: "text", value: text, spellcheck: false, ...properties });
   input.addEventListener("change", () => send(input.value.trim()));
   input.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") input.value = text;
+    if (event.key !== "Escape") return;
+    input.value = text;
+    host.leave();
   });
   return labelled(label, input);
+}
+
+/** Puts a button behind a field that lists usual values. */
+function withUsual(
+  row: HTMLElement,
+  node: BuilderNode,
+  { name, kind, text }: { name: string; kind: Parameter["kind"] | "input"; text: string },
+  send: (text: string) => void,
+  host: FormHost,
+): HTMLElement {
+  const values = usualValues(kind, name, text);
+  if (!values.length) return row;
+  const list = (): void => host.choose(valueQuestion(node, name, values, text, send));
+  row.append(button("▾", `usual values of ${name}`, list, { className: "usual" }));
+  return row;
 }
 
 function labelled(label: string, control: HTMLElement, title = ""): HTMLElement {
@@ -167,17 +193,22 @@ function inputRow(
     if (value !== text) session.gesture({ edit: "set", node: node.id, name, text: value });
   };
   const placeholder = is_needed ? "connect, or a value" : "optional";
-  return field(label, text, send, { placeholder, title: doc });
+  const row = field(label, text, send, host, { placeholder, title: doc });
+  return withUsual(row, node, { name, kind: "input", text }, send, host);
 }
 
 function parameterRow(
   { session }: Workspace,
   node: BuilderNode,
   parameter: Parameter,
+  host: FormHost,
 ): HTMLElement {
   const { name, kind, text, choices, doc } = parameter;
+  let sent = text;
   const send = (value: string): void => {
-    if (value !== text) session.gesture({ edit: "set", node: node.id, name, text: value });
+    if (value === sent) return;
+    sent = value;
+    session.gesture({ edit: "set", node: node.id, name, text: value });
   };
   if (kind === "bool") {
     const input = h("input", {
@@ -189,9 +220,24 @@ function parameterRow(
   }
   if (choices.length) {
     const shown = text && !choices.includes(text) ? [text, ...choices] : choices;
+    // Typing walks through the choices letter by letter: what is sent is the one at which it stops.
+    let later: ReturnType<typeof setTimeout> | undefined;
+    const settle = (): void => {
+      clearTimeout(later);
+      send(select.value);
+    };
+    const wait = (): void => {
+      clearTimeout(later);
+      later = setTimeout(settle, TYPING);
+    };
+    const key = (event: Event): void => {
+      const { key } = event as KeyboardEvent;
+      if (key === "Enter" || key === "Escape") settle();
+      if (key === "Escape") host.leave();
+    };
     const select = h(
       "select",
-      { onchange: () => send(select.value) },
+      { onchange: wait, onblur: settle, onkeydown: key },
       h("option", {
         value: "",
         textContent: parameter.default ? `${parameter.default} (default)` : "—",
@@ -201,19 +247,14 @@ function parameterRow(
     select.value = text;
     return labelled(name, select, doc);
   }
-  if (kind === "int" || kind === "float") {
-    // Python's numbers may be expressions, which a field for numbers would not show.
-    if (!text || /^-?\d+(\.\d+)?(e-?\d+)?$/i.test(text)) {
-      const step = kind === "int" ? "1" : "any";
-      return field(name, text, send, {
-        type: "number",
-        step,
-        placeholder: parameter.default,
-        title: doc,
-      });
-    }
-  }
-  return field(name, text, send, { placeholder: parameter.default || kind, title: doc });
+  // Python's numbers may be expressions, which a field for numbers would not show.
+  const isNumber = kind === "int" || kind === "float";
+  const properties =
+    isNumber && (!text || /^-?\d+(\.\d+)?(e-?\d+)?$/i.test(text))
+      ? { type: "number", step: kind === "int" ? "1" : "any", placeholder: parameter.default }
+      : { placeholder: parameter.default || kind };
+  const row = field(name, text, send, host, { ...properties, title: doc });
+  return withUsual(row, node, parameter, send, host);
 }
 
 function valueRows(workspace: Workspace, node: BuilderNode): HTMLElement[] {

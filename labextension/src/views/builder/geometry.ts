@@ -28,7 +28,8 @@ export interface Face {
 export const HEAD = 28;
 export const ROW = 20;
 const TOP = 4; // between the head and the first row
-const SUMMARY = 18;
+const SUMMARY = 20;
+const BLOCK = 3; // the double line below what opens
 const PROBLEM = 40;
 const FIXES = 28;
 const LINE = 15;
@@ -72,8 +73,10 @@ export function faceOf(node: BuilderNode, panel: PanelKind | null): Face {
   if (node.problem) width = Math.max(width, 230);
   if (panel) width = Math.max(width, 170);
   const { problem } = node;
+  const isBlock = node.kind === "layer" || node.kind === "function";
   const height =
     HEAD +
+    (isBlock ? BLOCK : 0) +
     TOP * 2 +
     rows * ROW +
     (lines.length ? lines.length * LINE + 6 : 0) +

@@ -64,8 +64,8 @@ export class Pointer {
   }
 
   private screen({ clientX, clientY }: MouseEvent): Point {
-    const box = this.stage.getBoundingClientRect();
-    return [clientX - box.left, clientY - box.top];
+    const { left, top } = this.stage.getBoundingClientRect();
+    return [clientX - left, clientY - top];
   }
 
   private world(event: MouseEvent): Point {

@@ -2,6 +2,7 @@
 
 import type { Edit, PaletteEntry, Wire } from "../../protocol/builder";
 import type { Choice, Question } from "./chooser";
+import { shapeText } from "./dtypes";
 import { type Point, portY, type Rect } from "./geometry";
 import type { Connection } from "./model";
 import { COLUMN, freePlace } from "./placing";
@@ -27,17 +28,25 @@ export function calls(workspace: Workspace, fits: Fits, at: Point | null, text =
   const { session } = workspace;
   const wire = fits.between ? outputOf(fits.between) : (fits.wire ?? null);
   const port = fits.port ?? null;
-  const choice = (entry: PaletteEntry): Choice => ({
-    label: entry.call,
-    hint: entry.port ? `${port ? "from" : "to"} ${entry.port}` : entry.group,
-    detail: entry.doc,
-    act: () => session.gesture(addition(workspace, entry, fits, at)),
-  });
+  // "dense units=120" gives a parameter at once.
+  let given: Record<string, string> = {};
+  const choice = (plain: PaletteEntry): Choice => {
+    const entry = { ...plain, parameters: { ...plain.parameters, ...given } };
+    const texts = Object.entries(given).map(([name, text]) => `${name}=${text}`);
+    return {
+      label: entry.call,
+      hint: entry.port ? `${port ? "from" : "to"} ${entry.port}` : entry.group,
+      detail: texts.length ? texts.join(" ") : entry.doc,
+      act: () => session.gesture(addition(workspace, entry, fits, at)),
+    };
+  };
   return {
     title: wire || port ? "Add what fits the wire" : "Add an operation",
     text,
     none: "no operation matches",
-    choices: async (query) => {
+    choices: async (text) => {
+      const [query, parameters] = withParameters(text);
+      given = parameters;
       const fitting = session.palette(query, { wire, port }, COUNT);
       if (!fits.isLoose || !(wire || port)) return (await fitting).entries.map(choice);
       const [some, all] = await Promise.all([fitting, session.palette(query, {}, COUNT)]);
@@ -47,10 +56,20 @@ export function calls(workspace: Workspace, fits: Fits, at: Point | null, text =
       const rest = query.trim() ? some.entries : all.entries;
       const names = new Set(order.map(({ call }) => call));
       return [...order, ...rest.filter(({ call }) => !names.has(call))].map((entry) =>
-        choice(known.get(entry.call) ?? { ...entry, port: "" }),
+        choice(known.get(entry.call) ?? { ...entry, port: "", parameters: {} }),
       );
     },
   };
+}
+
+/** Takes the words such as "units=120" out of a query. */
+export function withParameters(text: string): [string, Record<string, string>] {
+  const parameters: Record<string, string> = {};
+  const query = text.replace(/(^|\s)([A-Za-z_]\w*)=(\S+)/g, (_all, space, name, value) => {
+    parameters[name] = value;
+    return space;
+  });
+  return [query.trim(), parameters];
 }
 
 const outputOf = ({ from, output }: Connection): Wire => ({ node: from, output });
@@ -66,7 +85,7 @@ function addition(workspace: Workspace, entry: PaletteEntry, fits: Fits, at: Poi
     wires: fits.wire && port ? [[port, fits.wire]] : [],
     to: fits.port ? [fits.port] : [],
     position,
-    parameters: {},
+    parameters: entry.parameters,
   };
 }
 
@@ -75,9 +94,12 @@ function placeOfNew(workspace: Workspace, fits: Fits, at: Point | null): Point {
   const [width, height] = USUAL;
   const source = fits.wire ? workspace.rect(fits.wire.node) : null;
   const middle = workspace.middle();
+  const reader = fits.port && !at ? workspace.rect(fits.port[0]) : null;
   let corner: Point = source
     ? [source.x + source.width + COLUMN, source.y]
-    : [middle[0] - width / 2, middle[1] - height / 2];
+    : reader
+      ? [reader.x - width - COLUMN, reader.y]
+      : [middle[0] - width / 2, middle[1] - height / 2];
   if (at) corner = fits.port ? [at[0] - width, at[1] - portY(0)] : [at[0], at[1] - portY(0)];
   const wanted: Rect = { x: Math.round(corner[0]), y: Math.round(corner[1]), width, height };
   return freePlace(wanted, [...workspace.rects(workspace.model.order).values()]);
@@ -113,6 +135,55 @@ export function targets(workspace: Workspace, wire: Wire): Question {
   };
 }
 
+/** The calls that can stand in the place of a node's: its wires stay as far as the new call has their inputs. */
+export function replacements(workspace: Workspace, node: string): Question {
+  const { session, model } = workspace;
+  const wire = model.nodes.get(node)?.inputs.find((input) => input.wire)?.wire ?? null;
+  return {
+    title: `Call instead of ${model.nodes.get(node)?.call ?? node}`,
+    text: "",
+    none: "no operation fits the wire",
+    choices: async (query) =>
+      (await session.palette(query, { wire }, COUNT)).entries.map(({ call, group, doc }) => ({
+        label: call,
+        hint: group,
+        detail: doc,
+        act: () => session.gesture({ edit: "replace", node, call }),
+      })),
+  };
+}
+
+/** What an input can be connected to: outputs of the drawing that it accepts, then new calls that it accepts. */
+export function sources(workspace: Workspace, node: string, port: string): Question {
+  const { session, model } = workspace;
+  const existing = ({ node: id, output }: Wire): Choice => {
+    const from = model.nodes.get(id);
+    const { name = id, dtype = "", shape = null } = from?.outputs[output] ?? {};
+    return {
+      label: name,
+      hint: `${dtype} ${shapeText(shape)}`,
+      detail: from?.call ?? "",
+      act: () => session.gesture({ edit: "connect", wire: { node: id, output }, node, port }),
+    };
+  };
+  const added = (entry: PaletteEntry): Choice => ({
+    label: entry.call,
+    hint: "new",
+    detail: entry.doc,
+    act: () => session.gesture(addition(workspace, entry, { port: [node, port] }, null)),
+  });
+  return {
+    title: `Connect ${port} of ${node} from`,
+    text: "",
+    none: "nothing fits this input",
+    choices: async (query) => {
+      const { entries, outputs } = await session.palette(query, { port: [node, port] }, COUNT);
+      const known = outputs.map(existing).filter(({ label }) => matches(label, query));
+      return [...known, ...entries.map(added)];
+    },
+  };
+}
+
 /** The nodes whose name or call contains the words; Enter goes there. */
 export function search(workspace: Workspace, go: (id: string) => void): Question {
   return {
@@ -122,6 +193,7 @@ export function search(workspace: Workspace, go: (id: string) => void): Question
     choices: (query) =>
       workspace.model.order
         .filter((id) => matches(`${id} ${workspace.model.nodes.get(id)?.call}`, query))
+        .sort((a, b) => closeness(b, query) - closeness(a, query))
         .slice(0, COUNT)
         .map((id) => ({
           label: id,
@@ -131,6 +203,10 @@ export function search(workspace: Workspace, go: (id: string) => void): Question
         })),
   };
 }
+
+/** The name itself comes first, then what begins with it; others stay in the order of the source. */
+const closeness = (id: string, query: string): number =>
+  id === query.trim() ? 2 : id.startsWith(query.trim()) ? 1 : 0;
 
 export function matches(text: string, query: string): boolean {
   const lower = text.toLowerCase();

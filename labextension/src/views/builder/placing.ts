@@ -112,3 +112,26 @@ export function distributed(rects: ReadonlyMap<string, Rect>, axis: "x" | "y"): 
   }
   return corners;
 }
+
+/** A wire for `straightened`: the heights of its ports are below the tops of its nodes. */
+export interface Link {
+  from: string;
+  to: string;
+  out: number;
+  in: number;
+}
+
+/** The corners after each node has been moved up or down so that its first wire from one of the nodes is straight. */
+export function straightened(
+  rects: ReadonlyMap<string, Rect>,
+  links: readonly Link[],
+): Map<string, Point> {
+  const corners = new Map<string, Point>();
+  for (const [id, { x, y }] of rects) {
+    // In the order of the source what a node reads has its place already.
+    const link = links.find(({ from, to }) => to === id && corners.has(from));
+    const above = link && corners.get(link.from);
+    corners.set(id, link && above ? [x, above[1] + link.out - link.in] : [x, y]);
+  }
+  return corners;
+}

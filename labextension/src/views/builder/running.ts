@@ -8,7 +8,7 @@ import { kindOf, range } from "./values";
 import type { Panel, Workspace } from "./workspace";
 
 const MOST_POINTS = 5000;
-const STEPS = 100;
+const STEPS = [100, 300, 1000, 3000, 10_000];
 
 export interface Running {
   run(id: string): void;
@@ -36,7 +36,13 @@ class Runner implements Running {
     private readonly choose: (question: Question, at: Point | null) => void,
   ) {}
 
+  /** Runs a node; one that has been fed before, that is a placeholder, first asks whether for another value. */
   run(id: string): void {
+    if (this.feeds[id] === undefined) this.start(id);
+    else this.askFeed([id], () => this.start(id));
+  }
+
+  private start(id: string): void {
     this.set(id, { kind: "text", result: null, losses: [], isRunning: true });
     this.workspace.say(`running ${id}`);
     this.workspace.session.send({ type: "run", node: id, feeds: { ...this.feeds } });
@@ -47,7 +53,7 @@ class Runner implements Running {
     const { node, error, needs, values } = result;
     this.set(node, { kind: kindOf(result), result, losses: [], isRunning: false });
     const [value] = values;
-    if (needs.length) this.askFeed(needs, () => this.run(node));
+    if (needs.length) this.askFeed(needs, () => this.start(node));
     else if (error) this.workspace.say(`${node}: ${error}`, true);
     else if (value)
       this.workspace.say(`${value.name} is ${value.shape.length ? range(value) : value.text}`);
@@ -84,7 +90,10 @@ class Runner implements Running {
         const text = query.trim();
         const own =
           text && !examples.some(([label]) => label === text) ? [choice(text, title)] : [];
-        return [...own, ...examples.map(([label, detail]) => choice(label, detail))];
+        // The text that was there at the beginning is what Enter takes.
+        const first = examples.filter(([label]) => label === text);
+        const rest = examples.filter(([label]) => label !== text);
+        return [...own, ...[...first, ...rest].map(([label, detail]) => choice(label, detail))];
       },
     };
     this.choose(question, rect && [rect.x, rect.y + rect.height + 6]);
@@ -121,18 +130,24 @@ class Runner implements Running {
     const at: Point | null = rect && [rect.x, rect.y + rect.height + 6];
     const question: Question = {
       title: "Steps of training, and the loss to show",
-      text: String(STEPS),
+      text: String(STEPS[0]),
       isSelected: true,
       none: `no scalar is computed above ${id}: choose a training operation`,
       choices: (query) => {
         const steps = Number.parseInt(query, 10);
         if (!(steps > 0)) return [];
-        return losses.map((loss) => ({
-          label: `${steps} steps`,
+        const row = (count: number, loss: string): Choice => ({
+          label: `${count} steps`,
           hint: `loss: ${loss}`,
           detail: "",
-          act: () => start(loss, steps),
-        }));
+          act: () => start(loss, count),
+        });
+        const [first] = losses;
+        const others = STEPS.filter((count) => first !== undefined && count !== steps);
+        return [
+          ...losses.map((loss) => row(steps, loss)),
+          ...others.map((count) => row(count, first ?? "")),
+        ];
       },
     };
     this.choose(question, at);
@@ -140,6 +155,13 @@ class Runner implements Running {
 
   loss(point: LossPoint): void {
     const { workspace } = this;
+    if (point.needs.length) {
+      workspace.panels.delete(point.node);
+      workspace.forgetFaces([point.node]);
+      this.near.renew([point.node]);
+      this.askFeed(point.needs, this.again);
+      return;
+    }
     const old = workspace.panels.get(point.node);
     const losses = old?.losses.length ? old.losses : [];
     losses.push(point);
@@ -152,8 +174,7 @@ class Runner implements Running {
     });
     if (point.state !== "running") {
       const text = `training ${point.state} at step ${point.step}, loss ${point.value}`;
-      if (point.needs.length) this.askFeed(point.needs, this.again);
-      else workspace.say(point.message || text, point.state === "failed");
+      workspace.say(point.message || text, point.state === "failed");
     }
   }
 
@@ -171,14 +192,21 @@ function feedsFor({ dtype, shape }: OutputPort): (readonly [string, string])[] {
   const sizes = (shape ?? []).map((n) => n ?? 1).join(", ");
   const last = shape?.slice(1).join(" ");
   const isFloat = dtype.includes("float");
-  const digits: Record<string, readonly [string, string]> = {
-    "28 28 1": ["digits.images(step)", "64 handwritten digits, others in each step of a training"],
-    "784": [
-      "digits.rows(step)",
-      "64 handwritten digits as rows, others in each step of a training",
+  const test = "of the 1,500 digits that no training sees";
+  const digits: Record<string, readonly (readonly [string, string])[]> = {
+    "28 28 1": [
+      ["digits.images(step)", "64 handwritten digits, others in each step of a training"],
+      ["digits.test_images()", `the images ${test}`],
     ],
-    "10": ["digits.one_hot(step)", "which digit each image shows, as a row of ten"],
-    "": ["digits.labels(step)", "which digit each image shows"],
+    "784": [
+      ["digits.rows(step)", "64 handwritten digits as rows, others in each step of a training"],
+      ["digits.test_rows()", `the rows ${test}`],
+    ],
+    "10": [["digits.one_hot(step)", "which digit each image shows, as a row of ten"]],
+    "": [
+      ["digits.labels(step)", "which digit each image shows"],
+      ["digits.test_labels()", `the labels ${test}`],
+    ],
   };
   const found = shape && shape.length > 0 ? digits[last ?? "-"] : undefined;
   const fits = found && (isFloat ? last !== "" : dtype.includes("int") && last === "");
@@ -188,7 +216,7 @@ function feedsFor({ dtype, shape }: OutputPort): (readonly [string, string])[] {
         [`np.random.rand(${sizes})`, "random numbers from 0 to 1"],
       ]
     : [[isFloat ? "0.5" : dtype === "bool" ? "True" : "1", "a number"]];
-  return fits ? [found, ...plain] : plain;
+  return fits ? [...found, ...plain] : plain;
 }
 
 const isTraining = ({ losses }: Panel): boolean => losses[losses.length - 1]?.state === "running";

@@ -57,6 +57,10 @@ export class Session {
     return this.gestures;
   }
 
+  get waitingCount(): number {
+    return this.pending.size;
+  }
+
   /** Whether a gesture has waited for its answer for that many milliseconds. */
   waitsLongerThan(milliseconds: number): boolean {
     const now = performance.now();

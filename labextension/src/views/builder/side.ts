@@ -1,6 +1,6 @@
 // The pane at the right: the form of the node, the code, and the log of what gestures have written.
 
-import { button, h } from "../dom";
+import { button, download, h } from "../dom";
 import { drawForm, type FormHost } from "./form";
 import type { Workspace } from "./workspace";
 
@@ -36,7 +36,7 @@ export class Side {
   ) {
     this.panes = {
       node: h("div", { className: "pane form" }),
-      code: h("div", { className: "pane" }, this.waits, this.code),
+      code: h("div", { className: "pane" }, this.exports(), this.waits, this.code),
       log: h("div", { className: "pane log" }),
     };
     const list = h("div", { className: "tabs", role: "tablist", ariaLabel: "side pane" });
@@ -85,12 +85,40 @@ export class Side {
     if (place >= 0) controls()[place]?.focus({ preventScroll: true });
   }
 
-  /** Puts the focus on the first field of the form. */
+  /** Takes the code out of the notebook. */
+  private exports(): HTMLElement {
+    const copy = (): void => {
+      const { code, workspace } = this;
+      const done = (): void => workspace.say("the Python is in the clipboard");
+      const failed = (): void => {
+        code.select();
+        workspace.say("this page may not write the clipboard: the code is selected, copy it", true);
+      };
+      const written = navigator.clipboard?.writeText(code.value);
+      if (written) void written.then(done, failed);
+      else failed();
+    };
+    const save = (): void => {
+      download(new Blob([this.code.value], { type: "text/x-python" }), "graph.py");
+      this.workspace.say("saved as graph.py");
+    };
+    return h(
+      "div",
+      { className: "buttons" },
+      button("Copy", "copy the Python of the graph", copy, { ariaLabel: null }),
+      button("Save as .py", "save the Python of the graph as a file", save, {
+        ariaLabel: null,
+      }),
+    );
+  }
+
+  /** Puts the focus on the first field of the form; the name, which is seldom changed, comes last. */
   focusForm(): void {
     this.show("node");
-    const fields = this.panes.node.querySelectorAll<HTMLElement>("input, select, textarea, button");
-    // The first is the name, which is seldom what one wants to change.
-    (fields[1] ?? fields[0])?.focus();
+    const pane = this.panes.node;
+    const field = (which: string): HTMLElement | null =>
+      pane.querySelector<HTMLElement>(`:is(input, select)${which}`);
+    (field(":not(.rename)") ?? field("") ?? pane.querySelector("button"))?.focus();
   }
 
   focusCode(): void {

@@ -84,7 +84,10 @@ export class BuilderView {
   ) {
     counter += 1;
     const prefix = `tfnb-builder-${counter}`;
-    const session = new Session((message) => channel.send(message));
+    const session = new Session((message) => {
+      channel.send(message);
+      this.showPending();
+    });
     this.workspace = new Workspace(
       session,
       (what) => this.changed(what),
@@ -111,6 +114,8 @@ export class BuilderView {
       {
         run: (id) => this.running.run(id),
         go: (id) => this.go(id),
+        choose: (question) => this.chooseBeside(question),
+        leave: () => this.stage.focus({ preventScroll: true }),
         command: (id) => this.bar.control(id),
       },
       prefix,
@@ -227,12 +232,17 @@ export class BuilderView {
   private receive(message: FromKernel): void {
     const { workspace } = this;
     workspace.session.receive(message);
-    if (message.type === "drawing") void this.show(message);
+    if (message.type === "drawing") void this.show(message).then(() => this.showPending());
     else if (message.type === "source") {
       workspace.model.source = message.source;
       this.side.setSource(message.source);
     } else if (message.type === "result") this.result(message);
     else if (message.type === "training") this.loss(message);
+  }
+
+  /** How many gestures have no answer yet, for what waits until the drawing is up to date. */
+  private showPending(): void {
+    this.stage.dataset.pending = String(this.workspace.session.waitingCount);
   }
 
   private async show(drawing: Drawing): Promise<void> {
@@ -248,7 +258,7 @@ export class BuilderView {
     if (isFirst) this.isFirst = false;
     await this.place(isFirst);
     workspace.forgetBoxes();
-    if (isFirst) workspace.fit(undefined, READABLE);
+    if (isFirst) workspace.fit(undefined, READABLE, true);
     const kept = [...workspace.selected].filter((id) => model.nodes.has(id));
     workspace.select(drawing.selected.length ? drawing.selected : kept);
     for (const id of drawing.selected.slice(0, 1)) workspace.reveal(id);
@@ -346,6 +356,12 @@ export class BuilderView {
     const { width, height } = workspace;
     const [x, y] = at ? workspace.toScreen(at) : [width / 2 - 165, Math.min(60, height / 5)];
     this.chooser.open(question, [x, y], [width, height]);
+  }
+
+  /** Opens the chooser at the side of the form. */
+  private chooseBeside(question: Question): void {
+    const { width, height } = this.workspace;
+    this.chooser.open(question, [width, 4], [width, height]);
   }
 
   private palette(fits: Parameters<typeof calls>[1], at: Point | null, text = ""): void {

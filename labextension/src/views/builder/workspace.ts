@@ -355,8 +355,8 @@ export class Workspace {
 
   // ---- the window ----------------------------------------------------------------------------------
 
-  /** Shows all of a rectangle or, if that would be smaller than `least`, its left upper part. */
-  fit(rect: Rect | null = this.bounds(), least = 0): void {
+  /** Shows all of a rectangle or, if that would be smaller than `least`, its left upper part; at once, or in flight. */
+  fit(rect: Rect | null = this.bounds(), least = 0, isAtOnce = false): void {
     if (!rect || !this.width || !this.height) return;
     const margin = 30;
     const room = [this.width - 2 * margin, this.height - 2 * margin] as const;
@@ -369,11 +369,12 @@ export class Workspace {
     const at = Math.max(least, scale);
     const spare = (free: number, size: number): number =>
       margin + Math.max(0, (free - size * at) / 2);
-    this.camera.fly(
+    const [x, y] = [
       spare(room[0], rect.width) - rect.x * at,
       spare(room[1], rect.height) - rect.y * at,
-      at,
-    );
+    ];
+    if (isAtOnce) this.camera.set(x, y, at);
+    else this.camera.fly(x, y, at);
   }
 
   zoom(by: number): void {

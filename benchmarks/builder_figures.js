@@ -1,0 +1,132 @@
+// What the builder feels like, measured in its page, with real elements and events: `builderFigures.drag(count)` and so on.
+globalThis.builderFigures = (() => {
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
+  const stage = () => document.querySelector(".tfnb-builder .stage");
+  const settled = async () => {
+    for (let k = 0; k < 8; k++) await frame();
+    while (Number(stage().dataset.pending)) await frame();
+  };
+  const key = (name, more = {}) =>
+    stage().dispatchEvent(
+      new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true, ...more }),
+    );
+  const pointer = (type, x, y, more = {}) => {
+    const box = stage().getBoundingClientRect();
+    const at = { clientX: box.left + x, clientY: box.top + y };
+    stage().dispatchEvent(
+      new PointerEvent(type, { bubbles: true, cancelable: true, pointerId: 1, ...at, ...more }),
+    );
+  };
+
+  // Where nodes and free places are, on the canvas.
+  function places() {
+    const box = stage().getBoundingClientRect();
+    return [...stage().querySelectorAll(".node")]
+      .map((element) => {
+        const r = element.getBoundingClientRect();
+        return [r.left - box.left + r.width / 2, r.top - box.top + Math.min(10, r.height / 4)];
+      })
+      .filter(([x, y]) => x > 0 && y > 0 && x < box.width && y < box.height);
+  }
+
+  // Frames a second, and the longest frame, while `act` is done at each.
+  async function rate(act, seconds) {
+    const begin = performance.now();
+    let [n, last, longest] = [0, begin, 0];
+    while (performance.now() - begin < seconds * 1000) {
+      act(n++);
+      await frame();
+      const now = performance.now();
+      longest = Math.max(longest, now - last);
+      last = now;
+    }
+    return { rate: n / ((last - begin) / 1000), frames: n, longest };
+  }
+
+  const rested = async () => {
+    const { style } = stage().querySelector(".nodes");
+    for (let [k, last] = [0, ""]; k < 10; k++) {
+      if (style.transform !== last) k = 0;
+      last = style.transform;
+      await frame();
+    }
+  };
+
+  // Selects about `count` nodes with Shift and drags them in a circle.
+  async function drag(count, seconds = 3) {
+    key("Escape");
+    await rested();
+    const nodes = places().slice(0, count);
+    for (const [x, y] of nodes) {
+      pointer("pointerdown", x, y, { shiftKey: true });
+      pointer("pointerup", x, y, { shiftKey: true });
+    }
+    await settled();
+    const selected = stage().querySelectorAll(".node.selected").length;
+    // Not at the border, where a drag moves the window.
+    const [x, y] = nodes.find(([left, top]) => left > 150 && top > 150);
+    pointer("pointerdown", x, y);
+    const near = Number(stage().dataset.near);
+    const found = await rate((n) => {
+      const angle = n / 15;
+      pointer("pointermove", x + 60 * Math.sin(angle), y + 40 * (1 - Math.cos(angle)));
+    }, seconds);
+    pointer("pointerup", x, y);
+    await settled();
+    return { ...found, selected, near, nodes: Number(stage().dataset.nodes) };
+  }
+
+  async function pan(seconds = 2) {
+    return rate((n) => {
+      const names = ["ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"];
+      key(names[Math.floor(n / 12) % 4], { ctrlKey: true });
+    }, seconds);
+  }
+
+  // Milliseconds from each gesture to the drawing of the kernel's answer.
+  async function answers(times) {
+    key("Escape");
+    key("0");
+    // Closer, since a 301st node in sight would be drawn as from afar.
+    for (let k = 0; k < 3 || !places().length; k++) {
+      key("+");
+      await rested();
+    }
+    await rested();
+    const gestures = [
+      ["ArrowRight", { altKey: true }],
+      ["d", { ctrlKey: true }],
+      ["Delete", {}],
+      ["z", { ctrlKey: true }],
+      ["z", { ctrlKey: true }],
+    ];
+    const found = [];
+    for (let k = 0; k < times; k++) {
+      if (!stage().querySelector(".node.selected")) {
+        const [[x, y]] = places();
+        pointer("pointerdown", x, y);
+        pointer("pointerup", x, y);
+        await settled();
+      }
+      const begin = performance.now();
+      key(...gestures[k % gestures.length]);
+      // Not by frames, so that a screen's pace does not round the times.
+      while (Number(stage().dataset.pending)) await new Promise((done) => setTimeout(done, 1));
+      found.push([gestures[k % gestures.length][0], performance.now() - begin]);
+      await settled();
+    }
+    return found;
+  }
+
+  // So far away that as many nodes as possible are near.
+  async function far() {
+    key("0");
+    await rested();
+    while (!Number(stage().dataset.near)) {
+      key("+");
+      await rested();
+    }
+  }
+
+  return { far, drag, pan, answers, settled };
+})();
