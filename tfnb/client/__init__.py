@@ -17,6 +17,7 @@ from tfnb.client.compat import (
     model_variables,
     raw_ops,
     refused,
+    resource_ops,
     text_and_types,
 )
 from tfnb.client.control_flow import cond, map_fold_scan, primitives, tensor_array, while_loop
@@ -95,6 +96,7 @@ MODULES = (
     contrib_stacks,
     model_variables,
     raw_ops,
+    resource_ops,
     losses,
     metrics,
     metrics_at_k,

@@ -308,7 +308,6 @@ _NN_MATH = "l2_normalize log_softmax softmax softplus softsign in_top_k top_k ze
 _RENAMED = {
     "reverse_v2": "reverse",
     "manip.reverse": "reverse",
-    "manip.gather_nd": "gather_nd",
     "manip.reshape": "reshape",
     "manip.scatter_nd": "scatter_nd",
     "manip.tile": "tile",
