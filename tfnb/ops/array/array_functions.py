@@ -315,8 +315,6 @@ _RENAMED = {
     "manip.space_to_batch_nd": "space_to_batch_nd",
     "math.divide_no_nan": "div_no_nan",
     "math.ceil": "ceil",
-    "linalg.diag": "matrix_diag",
-    "linalg.diag_part": "matrix_diag_part",
     "linalg.tensor_diag": "diag",
     "linalg.tensor_diag_part": "diag_part",
     "linalg.matrix_transpose": "matrix_transpose",

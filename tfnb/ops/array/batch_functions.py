@@ -24,11 +24,11 @@ from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
 from tfnb.ops.math.cast import cast_to
 from tfnb.types import int32
 
-__all__ = ["API", "OPS", "gather", "gather_nd"]
+__all__ = ["API", "OPS", "gather", "gather_nd", "places"]
 
 
-def _places(x: Tensor, like: Tensor, batch_dims: int) -> list[Any]:
-    """For each batch dimension the number of the element, in the shape and dtype of `like`."""
+def places(x: Tensor, like: Tensor, batch_dims: int) -> list[Any]:
+    """Returns for each batch dimension the number of the element, in the shape and dtype of `like`."""
     sizes, zeros = SHAPE(x, out_type=int32), ZEROS_LIKE(like)
     found = []
     for i in range(batch_dims):
@@ -78,7 +78,7 @@ def gather(
             raise InvalidArgumentError(f"axis must be in [{first}, {rank}), got {axis}")
         order = [*range(first), place, *(i for i in range(first, rank) if i != place)]
         rows = TRANSPOSE(x, np.asarray(order, np.int32)) if place > first else x
-        index = CONCAT_V2([EXPAND_DIMS(p, np.int32(-1)) for p in (*_places(x, at, first), at)], np.int32(-1))
+        index = CONCAT_V2([EXPAND_DIMS(p, np.int32(-1)) for p in (*places(x, at, first), at)], np.int32(-1))
         found = GATHER_ND(rows, index)
         middle, width = place - first, at_rank - first
         back = [*range(first), *range(at_rank, at_rank + middle), *range(first, at_rank)]
@@ -100,7 +100,7 @@ def gather_nd(params: TensorLike, indices: TensorLike, name: str | None = None, 
         x, at = graph.to_tensor(params), graph.to_tensor(indices)
         _check(batch_dims, (_rank(at) - 1, _rank(x)))
         first = at[..., :1]
-        return GATHER_ND(x, CONCAT_V2([*_places(x, first, batch_dims), at], np.int32(-1)))
+        return GATHER_ND(x, CONCAT_V2([*places(x, first, batch_dims), at], np.int32(-1)))
 
 
 OPS: tuple[OpDef, ...] = ()
