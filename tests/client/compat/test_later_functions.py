@@ -69,7 +69,9 @@ def test_a_gradient_passes_through(sess):
 
 
 def test_vectorized_map_finds_its_dtypes(sess):
-    found = tf.vectorized_map(lambda p: (tf.reduce_sum(p[0]), tf.cast(p[1], tf.int64)), (tf.constant(X), np.array([7, 8])))
+    found = tf.vectorized_map(
+        lambda p: (tf.reduce_sum(p[0]), tf.cast(p[1], tf.int64)), (tf.constant(X), np.array([7, 8]))
+    )
     assert [v.tolist() for v in sess.run(found)] == [[3, 7], [7, 8]]
     assert [t.dtype for t in found] == [tf.float32, tf.int64]
 

@@ -58,6 +58,12 @@ contrib.seq2seq : tfnb.client.seq2seq.attention : safe_cumprod
 contrib.seq2seq : tfnb.client.seq2seq.attention_wrapper : AttentionWrapper AttentionWrapperState
 contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoder BeamSearchDecoderOutput
 contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoderState FinalBeamSearchDecoderOutput tile_batch
+tf : tfnb.ir.messages : OptimizerOptions TensorInfo
+train : tfnb.ir.messages : ClusterDef JobDef SaverDef
+tf : tfnb.client.compat.type_specs : IndexedSlicesSpec SparseTensorSpec TensorArraySpec TensorSpec TypeSpec
+tf : tfnb.client.compat.type_specs : RaggedTensorSpec
+data.experimental : tfnb.client.compat.type_specs : RaggedTensorStructure SparseTensorStructure Structure=TypeSpec
+data.experimental : tfnb.client.compat.type_specs : TensorArrayStructure TensorStructure get_structure
 contrib.training : tfnb.client.contrib.hparams : HParams parse_values
 """
 API: dict[str, Any] = dict(lazy_names(_TABLE))
