@@ -64,6 +64,8 @@ tf : tfnb.client.compat.type_specs : IndexedSlicesSpec SparseTensorSpec TensorAr
 tf : tfnb.client.compat.type_specs : RaggedTensorSpec
 data.experimental : tfnb.client.compat.type_specs : RaggedTensorStructure SparseTensorStructure Structure=TypeSpec
 data.experimental : tfnb.client.compat.type_specs : TensorArrayStructure TensorStructure get_structure
+signal : tfnb.client.compat.cosine_transforms : dct fftshift idct ifftshift
+spectral : tfnb.client.compat.cosine_transforms : dct idct
 contrib.training : tfnb.client.contrib.hparams : HParams parse_values
 """
 API: dict[str, Any] = dict(lazy_names(_TABLE))
