@@ -66,6 +66,10 @@ data.experimental : tfnb.client.compat.type_specs : RaggedTensorStructure Sparse
 data.experimental : tfnb.client.compat.type_specs : TensorArrayStructure TensorStructure get_structure
 signal : tfnb.client.compat.cosine_transforms : dct fftshift idct ifftshift
 spectral : tfnb.client.compat.cosine_transforms : dct idct
+data.experimental : tfnb.client.dataset.experimental : AUTOTUNE Counter INFINITE_CARDINALITY RandomDataset
+data.experimental : tfnb.client.dataset.experimental : UNKNOWN_CARDINALITY choose_from_datasets enumerate_dataset
+data.experimental : tfnb.client.dataset.experimental : make_batched_features_dataset parse_example_dataset
+data.experimental : tfnb.client.dataset.experimental : sample_from_datasets take_while unique
 contrib.training : tfnb.client.contrib.hparams : HParams parse_values
 """
 API: dict[str, Any] = dict(lazy_names(_TABLE))
