@@ -254,9 +254,21 @@ def assert_that(
         )
 
 
-def verify_tensor_all_finite(t: TensorLike, msg: str, name: str | None = None) -> Any:
-    """Returns the float tensor `t`; a step fails with the message `msg` when `t` contains a NaN or an infinity."""
-    return CHECK_NUMERICS(t, message=msg, name=name)
+def verify_tensor_all_finite(
+    t: TensorLike | None = None,
+    msg: str | None = None,
+    name: str | None = None,
+    x: TensorLike | None = None,
+    message: str | None = None,
+) -> Any:
+    """Returns the float tensor `t` (`x`); a step fails with the message `msg` (`message`) when it contains a NaN or an
+    infinity.
+
+    Raises `InvalidArgumentError` unless each is given by one of its names.
+    """
+    if (t is None) == (x is None) or (msg is None) == (message is None):
+        raise InvalidArgumentError("verify_tensor_all_finite: needed one of t and x, and one of msg and message")
+    return CHECK_NUMERICS(x if t is None else t, message=message if msg is None else msg, name=name)
 
 
 PRINT_V2 = OpDef(
