@@ -98,7 +98,13 @@ class Benchmark:
         median = float(np.median(times))
         more = dict(extras or {}) | {"wall_time_mean": float(np.mean(times)), "wall_time_stdev": float(np.std(times))}
         throughput = mbs / median if mbs else None
-        report = {"iters": min_iters, "wall_time": median, "throughput": throughput, "extras": more, "name": name}
+        report: dict[str, Any] = {
+            "iters": min_iters,
+            "wall_time": median,
+            "throughput": throughput,
+            "extras": more,
+            "name": name,
+        }
         self.report_benchmark(**report)
         return report
 
