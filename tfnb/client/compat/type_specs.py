@@ -51,7 +51,7 @@ class TypeSpec:
         return all(a.is_compatible_with(b) if isinstance(a, Shape) else a == b for a, b in pairs)
 
     def most_specific_compatible_type(self, other: TypeSpec) -> TypeSpec:
-        """Returns the specification that has what both have in common: dimensions that differ are unknown.
+        """Returns the specification that has what this one and `other` have in common; other dimensions are unknown.
 
         Raises `InvalidArgumentError` when something else differs.
         """
@@ -65,7 +65,7 @@ class TypeSpec:
         return type(self)(*contents)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._contents() == other._contents()  # type: ignore[attr-defined]
+        return type(other) is type(self) and self._contents() == other._contents()
 
     def __ne__(self, other: object) -> bool:
         return not self == other

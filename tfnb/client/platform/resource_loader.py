@@ -56,7 +56,7 @@ def load_op_library(library_filename: str) -> Any:
 
 
 def load_library(library_location: str) -> Any:
-    """Raises the errors of `load_op_library`."""
+    """Raises the errors of `load_op_library` for the file `library_location`."""
     return load_op_library(library_location)
 
 

@@ -341,7 +341,7 @@ def non_max_suppression_with_scores(
     soft_nms_sigma: float = 0.0,
     name: str | None = None,
 ) -> Any:
-    """Returns the indices and the scores of the selected boxes: see the op NonMaxSuppressionV5."""
+    """Returns the indices and the scores of at most `max_output_size` boxes: see the op NonMaxSuppressionV5."""
     x = graph_of((boxes, scores)).to_tensor(boxes)
     limits = (np.asarray(v, x.dtype.np) for v in (iou_threshold, score_threshold, soft_nms_sigma))
     indices, values, _ = NON_MAX_SUPPRESSION_V5(x, scores, max_output_size, *limits, name=name)
@@ -356,7 +356,10 @@ def non_max_suppression_overlaps(
     score_threshold: float = float("-inf"),
     name: str | None = None,
 ) -> Any:
-    """Returns the indices of boxes whose overlaps are given: see the op NonMaxSuppressionWithOverlaps."""
+    """Returns the indices of at most `max_output_size` boxes, of `scores` and known overlaps, the best first.
+
+    See the op NonMaxSuppressionWithOverlaps.
+    """
     limits = (np.float32(overlap_threshold), np.float32(score_threshold))
     return NON_MAX_SUPPRESSION_WITH_OVERLAPS(overlaps, scores, max_output_size, *limits, name=name)
 
@@ -423,7 +426,7 @@ def adjust_jpeg_quality(image: TensorLike, jpeg_quality: TensorLike, name: str |
 def random_jpeg_quality(
     image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
 ) -> Any:
-    """Returns `adjust_jpeg_quality` of a random quality in [min_jpeg_quality, max_jpeg_quality).
+    """Returns `adjust_jpeg_quality` of the image with a random quality in [min_jpeg_quality, max_jpeg_quality).
 
     Raises `InvalidArgumentError` unless 0 <= min_jpeg_quality < max_jpeg_quality <= 100.
     """

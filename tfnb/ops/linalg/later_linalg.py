@@ -247,7 +247,7 @@ def matrix_diag(
     if _main(k) and all(isinstance(n, int) and n == -1 for n in (num_rows, num_cols)) and _main(padding_value):
         return MATRIX_DIAG(diagonal, name=name)
     x = graph_of((diagonal,)).to_tensor(diagonal)
-    sizes = (n if is_tensor_like(n) else np.int32(n) for n in (num_rows, num_cols))  # type: ignore[call-overload]
+    sizes = (n if is_tensor_like(n) else np.asarray(n, np.int32) for n in (num_rows, num_cols))
     return MATRIX_DIAG_V2(x, _band(k), *sizes, _padding(padding_value, x), name=name)
 
 

@@ -168,7 +168,7 @@ def _only(receivers: Mapping[str, Any]) -> Any:
 
 
 def is_valid_signature(signature_def: Any) -> bool:
-    """Returns whether the signature has a method and the inputs and outputs that serving it needs."""
+    """Returns whether the `signature_def` has a method and the inputs and outputs that serving it needs."""
     methods = {v: k for k, v in SIGNATURE_CONSTANTS.items() if k.endswith("METHOD_NAME")}
     kind = methods.get(signature_def.method_name)
     if kind is None:
