@@ -130,7 +130,7 @@ class StubOutForTesting:
         self.UnsetAll()
 
     def Set(self, parent: Any, child_name: str, new_child: Any) -> None:
-        """Replaces the attribute `child_name` of `parent` by `new_child`. Raises `AttributeError` when there is none."""
+        """Replaces the attribute `child_name` of `parent` by `new_child`. Raises `AttributeError` if there is none."""
         self._changes.append((parent, child_name, _own(parent, child_name)))
         setattr(parent, child_name, new_child)
 

@@ -35,6 +35,8 @@ io <- tf : PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue
 io <- train : match_filenames_once write_graph
 io.gfile <- gfile : GFile=Open
 keras.backend <- tf : name_scope
+nn <- raw_ops : quantized_avg_pool=QuantizedAvgPool quantized_conv2d=QuantizedConv2D
+nn <- raw_ops : quantized_max_pool=QuantizedMaxPool quantized_relu_x=QuantizedReluX
 random <- tf : get_seed
 random <- nn : all_candidate_sampler fixed_unigram_candidate_sampler learned_unigram_candidate_sampler
 random <- nn : log_uniform_candidate_sampler uniform_candidate_sampler

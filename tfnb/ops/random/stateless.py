@@ -71,8 +71,8 @@ def _unit_double(high: np.ndarray, low: np.ndarray) -> np.ndarray:
 
 def _uniform(stream: _Stream, n: int, dtype: Any) -> np.ndarray:
     if dtype is float64:
-        words = stream.groups(0, -(-n // 2)).reshape(-1, 2)
-        return _unit_double(words[:, 0], words[:, 1])
+        pairs = stream.groups(0, -(-n // 2)).reshape(-1, 2)
+        return _unit_double(pairs[:, 0], pairs[:, 1])
     words = stream.groups(0, -(-n // 4)).reshape(-1)
     if dtype is float16:
         bits = (words & np.uint32(0x3FF)) | np.uint32(15 << 10)
