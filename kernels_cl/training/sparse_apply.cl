@@ -241,3 +241,57 @@ KERNEL sparse_proximal_adagrad(
         var[at] = shrink(var[at] - g * rate, rate, l1, l2);
     })
 }
+
+KERNEL sparse_keras_momentum(REF(var), REF(accum), HYPER(lr_), HYPER(rate_), ROWS)
+{
+    T lr = *lr_, rate = *rate_;
+    EACH_ELEMENT({
+        T a = accum[at] * rate - g * lr;
+        accum[at] = a;
+        var[at] += NESTEROV ? a * rate - g * lr : a;
+    })
+}
+
+KERNEL sparse_adagrad_v2(REF(var), REF(accum), HYPER(lr_), HYPER(epsilon_), ROWS)
+{
+    T lr = *lr_, epsilon = *epsilon_;
+    EACH_ELEMENT({
+        T a = accum[at];
+        if (UPDATE_SLOTS) {
+            a += g * g;
+            accum[at] = a;
+        }
+        var[at] -= lr * g / (ROOT(a) + epsilon);
+    })
+}
+
+KERNEL sparse_adagrad_da(
+    REF(var), REF(sums), REF(squares), HYPER(lr_), HYPER(l1_), HYPER(l2_), __global const long *restrict step_, ROWS)
+{
+    T lr = *lr_, l1 = *l1_, l2 = *l2_, step = (T)*step_;
+    EACH_ELEMENT({
+        T sum = sums[at] + g;
+        T square = squares[at] + g * g;
+        sums[at] = sum;
+        squares[at] = square;
+        T size = l1 > 0 ? (sum < 0 ? -sum : sum) - l1 * step : (sum < 0 ? -sum : sum);
+        size = size > 0 ? size : 0;
+        var[at] = (sum < 0 ? size : -size) * lr / (ROOT(square) + l2 * step * lr);
+    })
+}
+
+KERNEL sparse_ftrl_v2(REF(var), REF(accum), REF(linear), HYPER(lr_), HYPER(l1_), HYPER(l2_), HYPER(shrinkage_),
+                      HYPER(lr_power_), ROWS)
+{
+    T lr = *lr_, l1 = *l1_, l2 = *l2_, shrinkage = *shrinkage_, lr_power = *lr_power_;
+    EACH_ELEMENT({
+        T squares = accum[at] + g * g;
+        T scale = lr_power_of(squares, lr_power);
+        T shrunk = g + 2 * shrinkage * var[at];
+        T z = linear[at] + shrunk - (scale - lr_power_of(accum[at], lr_power)) / lr * var[at];
+        T bounded = z > l1 ? l1 : z < -l1 ? -l1 : z;
+        accum[at] = squares;
+        linear[at] = z;
+        var[at] = z > l1 || z < -l1 ? (bounded - z) / (scale / lr + 2 * l2) : 0;
+    })
+}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tfnb.ir.graphdef.attrs import numbers_of
-from tfnb.ops import CATALOG
+from tfnb.ops import CATALOG, old_names
 from tfnb.types import as_dtype
 
 with warnings.catch_warnings():
@@ -22,6 +22,9 @@ with warnings.catch_warnings():
 
 # Ops of our own that TensorFlow lacks, and why.
 OURS = {
+    "ApplyAdamWithAmsgrad": "TensorFlow has it on resource variables alone",
+    "ApplyKerasMomentum": "as ApplyAdamWithAmsgrad",
+    "SparseApplyKerasMomentum": "as ApplyAdamWithAmsgrad",
     "LabelTerm": "a step of the expansion of SparseSoftmaxCrossEntropyWithLogits",
     "LoopProducts": "state of while_loop's gradient: a sum of products",
     "LoopProductsAdd": "as LoopProducts",
@@ -39,10 +42,11 @@ OURS = {
     "VariantZerosLike": "ZerosLike of variants, which TensorFlow's ZerosLike takes too",
     "WindowSum": "a step of the expansion of LRN",
 }
+_STRING_HANDLES = [op.name for op in old_names.OPS if "handle: resource" in op.inputs + op.outputs]
 # (op, attribute or argument): why it differs.
 DIFFERENT = {
     ("TopKV2", "k"): "Tk and index_type came with TensorFlow 2; here both are int32, their default",
-    ("PriorityQueueV2", "component_types"): "one attrs class for all queues; files always have it",
+    **{(f"PriorityQueue{v}", "component_types"): "one class for all queues; files always have it" for v in ("", "V2")},
     ("ScatterNdUpdate", "use_locking"): "without effect here; the function's default is theirs",
     **{
         (name, "k"): "its handle is a reference to strings in TensorFlow; here a resource, as of the dense ones"
@@ -58,6 +62,7 @@ DIFFERENT = {
             "BarrierIncompleteSize",
         )
     },
+    **{(name, "k"): "its handle is a reference to strings in TensorFlow; here a resource" for name in _STRING_HANDLES},
     ("ImageSummary", "bad_color"): "a tensor: red, as theirs",
 }
 

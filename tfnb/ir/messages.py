@@ -10,17 +10,21 @@ from tfnb.ir.protos import proto
 
 __all__ = [
     "AttrValue",
+    "ClusterDef",
     "CollectionDef",
     "FunctionDef",
     "FunctionDefLibrary",
     "GraphDef",
+    "JobDef",
     "MetaGraphDef",
     "NameAttrList",
     "NodeDef",
     "OpList",
+    "OptimizerOptions",
     "SaverDef",
     "SignatureDef",
     "TensorProto",
+    "TensorInfo",
     "TensorShapeProto",
     "VariableDef",
 ]
@@ -38,4 +42,8 @@ VariableDef = proto("variable").VariableDef
 SaverDef = proto("saver").SaverDef
 MetaGraphDef = proto("meta_graph").MetaGraphDef
 CollectionDef = proto("meta_graph").CollectionDef
+TensorInfo = proto("meta_graph").TensorInfo
+ClusterDef = proto("cluster").ClusterDef
+JobDef = proto("cluster").JobDef
+OptimizerOptions = proto("config").OptimizerOptions
 SignatureDef = proto("meta_graph").SignatureDef

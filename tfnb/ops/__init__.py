@@ -21,6 +21,7 @@ from tfnb.ops import (
     logging,
     math,
     nn,
+    old_names,
     operators,
     random,
     sparse,
@@ -53,7 +54,7 @@ FOLDERS = (
     training,
     logging,
 )
-FAMILIES = (*(family for folder in FOLDERS for family in families_of(folder)), operators)
+FAMILIES = (*(family for folder in FOLDERS for family in families_of(folder)), old_names, operators)
 CATALOG = Catalog(*(family.OPS for family in FAMILIES))
 
 

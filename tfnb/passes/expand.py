@@ -5,6 +5,8 @@ Invariant: afterwards no node is left that its `expand` recipe rewrites. Errors 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tfnb.ir.step_graph.edit import EditNode, GraphEdit
 from tfnb.ir.step_graph.graph import Edge, Graph
 
@@ -28,8 +30,29 @@ def expand(graph: Graph) -> Graph:
         composites.extend(n for n in added if n.opdef.expand is not None)
     edit.at(None)
     edit.redirect_all(table)
+    _wait_for_writes(edit, expanded, table)
     edit.remove(expanded)
     return edit.freeze()
+
+
+def _wait_for_writes(edit: GraphEdit, expanded: list[int], table: dict[Edge, Edge]) -> None:
+    """Lets what waits for a composite node that writes wait for the nodes that now write."""
+    writers = {i for i in expanded if edit.nodes[i].opdef.writes}
+    if not writers:
+        return
+
+    def replaced(ids: Iterable[int]) -> tuple[int, ...]:
+        found: dict[int, None] = {}
+        for i in ids:
+            ports = range(len(edit.nodes[i].outputs)) if i in writers else ()
+            new = [table[Edge(i, p)].id for p in ports if Edge(i, p) in table]
+            found.update(dict.fromkeys(replaced(new) if new else (i,)))
+        return tuple(found)
+
+    for node in edit.nodes.values():
+        if not writers.isdisjoint(node.control):
+            node.control = replaced(node.control)
+    edit.targets = list(replaced(edit.targets))
 
 
 def _expand_node(edit: GraphEdit, node: EditNode, table: dict[Edge, Edge]) -> bool:

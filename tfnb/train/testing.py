@@ -27,15 +27,29 @@ from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ones_like
 from tfnb.session.api import ConfigProto, Session, list_devices
 from tfnb.session.default import get_default_session
+from tfnb.train.testing_tools import (
+    Benchmark,
+    StubOutForTesting,
+    assert_equal_graph_def,
+    benchmark_config,
+    is_built_with_gpu_support,
+    is_built_with_rocm,
+)
 from tfnb.types import as_dtype
 
 __all__ = [
+    "Benchmark",
+    "StubOutForTesting",
     "TestCase",
+    "assert_equal_graph_def",
+    "benchmark_config",
     "compute_gradient",
     "compute_gradient_error",
     "get_temp_dir",
     "gpu_device_name",
     "is_built_with_cuda",
+    "is_built_with_gpu_support",
+    "is_built_with_rocm",
     "is_gpu_available",
     "main",
     "test_src_dir_path",

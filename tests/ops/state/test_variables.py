@@ -273,3 +273,17 @@ def test_bad_indices_on_the_host() -> None:
     ):
         with pytest.raises(InvalidArgumentError, match=r"not in \[0, 3\)"):
             evaluate(update, {}, {ref.op: v})
+
+
+def test_a_slice_is_assigned_when_only_the_operation_runs():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        v = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+        w = tf.Variable([1.0, 2.0])
+        together = tf.group(v[0:1].assign([[9.0, 9.0]]), w[1:].assign([8.0]))
+        with tf.control_dependencies([v[0:1].assign([[7.0, 7.0]])]):
+            after = tf.identity(v.read_value())
+        sess.run(tf.global_variables_initializer())
+        sess.run(together)
+        assert sess.run(v).tolist() == [[9, 9], [3, 4]]
+        assert sess.run(w).tolist() == [1, 8]
+        assert sess.run(after).tolist() == [[7, 7], [3, 4]]

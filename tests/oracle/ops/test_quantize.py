@@ -200,3 +200,25 @@ def test_graphs_with_quantised_dtypes_are_exchanged():
         np.testing.assert_allclose(session.run("y:0", fed), wanted, rtol=1e-6)
         plain = tf1.bitcast(tf1.get_default_graph().get_tensor_by_name("k:0"), tf1.uint8)
         assert session.run(plain).tolist() == [5, 6]
+
+
+@pytest.mark.parametrize("ends", RANGES[:3])
+def test_products_and_averages(ends):
+    def quantized(raw, tf, x, low, high):
+        return raw.QuantizeV2(input=x, min_range=np.float32(low), max_range=np.float32(high), T=tf.quint8)
+
+    def product(raw, tf):
+        (x, *a), (y, *b) = quantized(raw, tf, X, *ends), quantized(raw, tf, X[0], -3, 2)
+        return raw.QuantizedMul(x=x, y=y, min_x=a[0], max_x=a[1], min_y=b[0], max_y=b[1], Toutput=tf.qint32)
+
+    def average(padding):
+        def build(raw, tf):
+            x, low, high = quantized(raw, tf, X, *ends)
+            windows = {"ksize": [1, 3, 2, 1], "strides": [1, 2, 2, 1], "padding": padding}
+            return raw.QuantizedAvgPool(input=x, min_input=low, max_input=high, **windows)
+
+        return build
+
+    for build in (product, average("SAME"), average("VALID")):
+        for mine, right in zip(ours(build), theirs(build), strict=True):
+            np.testing.assert_allclose(mine, right, rtol=1e-6)

@@ -35,9 +35,12 @@ io <- tf : PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue
 io <- train : match_filenames_once write_graph
 io.gfile <- gfile : GFile=Open
 keras.backend <- tf : name_scope
+nn <- raw_ops : quantized_avg_pool=QuantizedAvgPool quantized_conv2d=QuantizedConv2D
+nn <- raw_ops : quantized_max_pool=QuantizedMaxPool quantized_relu_x=QuantizedReluX
 random <- tf : get_seed
 random <- nn : all_candidate_sampler fixed_unigram_candidate_sampler learned_unigram_candidate_sampler
 random <- nn : log_uniform_candidate_sampler uniform_candidate_sampler
+saved_model <- saved_model.constants : ASSETS_KEY LEGACY_INIT_OP_KEY MAIN_OP_KEY SAVED_MODEL_SCHEMA_VERSION
 saved_model <- saved_model.constants : ASSETS_DIRECTORY SAVED_MODEL_FILENAME_PB SAVED_MODEL_FILENAME_PBTXT
 saved_model <- saved_model.constants : VARIABLES_DIRECTORY VARIABLES_FILENAME
 sparse <- tf : SparseConditionalAccumulator SparseTensor

@@ -13,7 +13,7 @@ from typing import Any
 from tfnb import types
 from tfnb.client.control_flow.cond import cond
 from tfnb.client.gradients.backprop import NoGradient, RegisterGradient
-from tfnb.client.graph.nest import flatten, pack, same_structure
+from tfnb.client.graph.nest import flatten, pack
 from tfnb.client.variables.scope import variable_scope
 from tfnb.errors import DTypeError, InvalidArgumentError, UnimplementedError
 from tfnb.ir.default import graph_of
@@ -161,28 +161,6 @@ def make_template(
     return template
 
 
-def map_structure(func: Callable[..., Any], *structure: object) -> Any:
-    """Returns the results of `func` for the leaves of structures of the same form, in that form.
-
-    Raises `InvalidArgumentError` for structures of different forms.
-    """
-    for other in structure[1:]:
-        assert_same_structure(structure[0], other)
-    flat_structures = [flatten(s) for s in structure]
-    return pack(structure[0], [func(*xs) for xs in zip(*flat_structures, strict=True)])
-
-
-def assert_same_structure(nest1: object, nest2: object, check_types: bool = True) -> None:
-    """Raises `InvalidArgumentError` unless `nest1` and `nest2` are structures of the same form."""
-    if not same_structure(nest1, nest2, check_types):
-        raise InvalidArgumentError(f"{nest1!r} has not the structure of {nest2!r}")
-
-
-def is_nested(structure: object) -> bool:
-    """Returns whether the structure is a list, a tuple or a dict."""
-    return isinstance(structure, (list, tuple, dict))
-
-
 def no_regularizer(_: object) -> None:
     """Returns None, no penalty: for a scope inside one that has a regulariser."""
 
@@ -223,14 +201,4 @@ API: dict[str, Any] = {
     "dtypes.as_dtype": types.as_dtype,
     "dtypes.cast": cast,
     "dtypes.saturate_cast": saturate_cast,
-    "nest.flatten": flatten,
-    "nest.pack_sequence_as": pack,
-    "nest.map_structure": map_structure,
-    "nest.assert_same_structure": assert_same_structure,
-    "nest.is_nested": is_nested,
-    "contrib.framework.nest.flatten": flatten,
-    "contrib.framework.nest.pack_sequence_as": pack,
-    "contrib.framework.nest.map_structure": map_structure,
-    "contrib.framework.nest.assert_same_structure": assert_same_structure,
-    "contrib.framework.nest.is_sequence": is_nested,
 }

@@ -58,6 +58,18 @@ contrib.seq2seq : tfnb.client.seq2seq.attention : safe_cumprod
 contrib.seq2seq : tfnb.client.seq2seq.attention_wrapper : AttentionWrapper AttentionWrapperState
 contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoder BeamSearchDecoderOutput
 contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoderState FinalBeamSearchDecoderOutput tile_batch
+tf : tfnb.ir.messages : OptimizerOptions TensorInfo
+train : tfnb.ir.messages : ClusterDef JobDef SaverDef
+tf : tfnb.client.compat.type_specs : IndexedSlicesSpec SparseTensorSpec TensorArraySpec TensorSpec TypeSpec
+tf : tfnb.client.compat.type_specs : RaggedTensorSpec
+data.experimental : tfnb.client.compat.type_specs : RaggedTensorStructure SparseTensorStructure Structure=TypeSpec
+data.experimental : tfnb.client.compat.type_specs : TensorArrayStructure TensorStructure get_structure
+signal : tfnb.client.compat.cosine_transforms : dct fftshift idct ifftshift
+spectral : tfnb.client.compat.cosine_transforms : dct idct
+data.experimental : tfnb.client.dataset.experimental : AUTOTUNE Counter INFINITE_CARDINALITY RandomDataset
+data.experimental : tfnb.client.dataset.experimental : UNKNOWN_CARDINALITY choose_from_datasets enumerate_dataset
+data.experimental : tfnb.client.dataset.experimental : make_batched_features_dataset parse_example_dataset
+data.experimental : tfnb.client.dataset.experimental : sample_from_datasets take_while unique
 contrib.training : tfnb.client.contrib.hparams : HParams parse_values
 """
 API: dict[str, Any] = dict(lazy_names(_TABLE))

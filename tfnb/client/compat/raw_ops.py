@@ -6,6 +6,7 @@ Invariant: a function adds exactly one node, of the operation that has its name.
 from __future__ import annotations
 
 import inspect
+import typing
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from tfnb.client.namespace import Lazy
 from tfnb.errors import InvalidArgumentError
 from tfnb.ops import CATALOG, op_function
+from tfnb.types import DType, Shape, as_dtype, as_shape
 
 __all__ = ["API", "raw_op"]
 
@@ -38,21 +40,35 @@ def raw_op(op_name: str) -> Callable[..., Any]:
     add = op_function(op, op_name)
     renamed = _RENAMED.get(op_name, {})
     originals = {new: old for old, new in renamed.items()}
+    hints = typing.get_type_hints(op.attrs)
     of_op = inspect.signature(add).parameters.values()
     parameters = [p.replace(name=renamed.get(p.name, p.name), kind=p.KEYWORD_ONLY) for p in of_op]
+    parameters = [p.replace(default=op.defaults.get(p.name, p.default)) for p in parameters]
     signature = inspect.Signature(parameters)
 
     def function(**arguments: Any) -> Any:
         try:
-            signature.bind(**arguments)
+            bound = signature.bind(**arguments)
         except TypeError as e:
             raise InvalidArgumentError(f"tf.raw_ops.{op_name}{signature}: {e}") from None
-        return add(**{originals.get(name, name): value for name, value in arguments.items()})
+        bound.apply_defaults()
+        names = {originals.get(name, name): value for name, value in bound.arguments.items()}
+        return add(**{name: _as_declared(hints.get(name), value) for name, value in names.items()})
 
     function.__name__ = function.__qualname__ = op_name
     function.__doc__ = f"Adds a node of the operation {op_name}. {op.doc}"
     function.__signature__ = signature  # type: ignore[attr-defined]
     return function
+
+
+def _as_declared(hint: object, value: Any) -> Any:
+    """Returns shapes and dtypes, and sequences of them, as the attribute's annotation has them."""
+    options = [t for t in typing.get_args(hint) if t is not type(None)] or [hint]
+    if typing.get_origin(hint) is tuple and isinstance(value, (list, tuple)):
+        return tuple(_as_declared(options[0], v) for v in value)
+    if options[0] is Shape and value is not None:
+        return as_shape(value)
+    return as_dtype(value) if options[0] is DType and value is not None else value
 
 
 _INTERNAL = "LoopProductsSum"  # has an input and an attribute of one name, and is added by gradients of loops alone

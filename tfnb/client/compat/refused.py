@@ -21,6 +21,13 @@ _HARDWARE = "it needs hardware or a library of one vendor; leave it out, graphs 
 _LABELS = "axes with names are xarray's subject; pass their values to tf.constant"
 _CHANNELS = "tensors travel between the tasks of a tf.train.DaskCluster by themselves"
 _TWO = "tfnb has the graphs of 1.x; programs of TensorFlow 2 need TensorFlow"
+_CONTEXT = "it configures the eager context, which graphs do not have; give tf.Session a tf.ConfigProto"
+_LIBRARY = "there is no library of C++ to compile against; define an operation with tf.register_op"
+_SDCA = "its kernels are a library of their own; use tf.train.FtrlOptimizer, or scikit-learn's linear models"
+_DATABASE = "it needs a library of a database; read the rows by Python, through tf.data.Dataset.from_generator"
+_MEASURED = "it measures or rearranges TensorFlow's own input pipeline; leave it out, elements are the same without"
+_OBJECTS = "it saves trees of Python objects, which belong to TensorFlow 2; use tf.train.Saver"
+_BATCHING = "it gathers requests of a server; use tf.train.batch, or tf.data's batch"
 
 PACKAGES: Mapping[str, str] = {
     "tpu": _TPU,
@@ -65,6 +72,90 @@ NAMES: Mapping[str, str] = {
     "train.experimental.enable_mixed_precision_graph_rewrite": _HARDWARE,
     "train.experimental.disable_mixed_precision_graph_rewrite": _HARDWARE,
     "train.experimental.MixedPrecisionLossScaleOptimizer": _HARDWARE,
+    **dict.fromkeys(
+        (
+            "config.experimental.VirtualDeviceConfiguration",
+            "config.experimental.get_device_policy",
+            "config.experimental.get_memory_growth",
+            "config.experimental.get_synchronous_execution",
+            "config.experimental.get_virtual_device_configuration",
+            "config.experimental.set_device_policy",
+            "config.experimental.set_memory_growth",
+            "config.experimental.set_synchronous_execution",
+            "config.experimental.set_virtual_device_configuration",
+            "config.experimental.set_visible_devices",
+            "config.experimental_connect_to_cluster",
+            "config.experimental_connect_to_host",
+            "config.experimental_run_functions_eagerly",
+            "config.get_soft_device_placement",
+            "config.optimizer.get_experimental_options",
+            "config.optimizer.get_jit",
+            "config.optimizer.set_experimental_options",
+            "config.optimizer.set_jit",
+            "config.set_soft_device_placement",
+            "config.threading.get_inter_op_parallelism_threads",
+            "config.threading.get_intra_op_parallelism_threads",
+            "config.threading.set_inter_op_parallelism_threads",
+            "config.threading.set_intra_op_parallelism_threads",
+            "debugging.get_log_device_placement",
+            "debugging.set_log_device_placement",
+            "experimental.function_executor_type",
+            "experimental.output_all_intermediates",
+        ),
+        _CONTEXT,
+    ),
+    **dict.fromkeys(
+        (
+            "CXX11_ABI_FLAG",
+            "MONOLITHIC_BUILD",
+            "sysconfig.CXX11_ABI_FLAG",
+            "sysconfig.MONOLITHIC_BUILD",
+            "sysconfig.get_compile_flags",
+            "sysconfig.get_include",
+            "sysconfig.get_lib",
+            "sysconfig.get_link_flags",
+        ),
+        _LIBRARY,
+    ),
+    **dict.fromkeys(("train.sdca_fprint", "train.sdca_optimizer", "train.sdca_shrink_l1"), _SDCA),
+    **dict.fromkeys(("LMDBReader", "data.experimental.SqlDataset"), _DATABASE),
+    **dict.fromkeys(
+        (
+            "data.experimental.StatsAggregator",
+            "data.experimental.StatsOptions",
+            "data.experimental.bytes_produced_stats",
+            "data.experimental.latency_stats",
+            "data.experimental.DistributeOptions",
+            "data.experimental.MapVectorizationOptions",
+            "data.experimental.OptimizationOptions",
+            "data.experimental.ThreadingOptions",
+            "data.Options",
+        ),
+        _MEASURED,
+    ),
+    **dict.fromkeys(
+        (
+            "train.Checkpoint",
+            "train.CheckpointManager",
+            "train.experimental.PythonState",
+            "saved_model.save",
+            "saved_model.experimental.save",
+            "saved_model.load_v2",
+        ),
+        _OBJECTS,
+    ),
+    **dict.fromkeys(("enable_tensor_equality", "enable_v2_tensorshape"), _TWO),
+    **dict.fromkeys(("summary.all_v2_summary_ops", "summary.initialize"), _EAGER),
+    **dict.fromkeys(
+        (
+            "train.experimental.LossScale",
+            "train.experimental.FixedLossScale",
+            "train.experimental.DynamicLossScale",
+        ),
+        _HARDWARE,
+    ),
+    "nondifferentiable_batch_function": _BATCHING,
+    "compat.forward_compatibility_horizon": "operations have one form here, whatever the date",
     "load_file_system_library": "it loads compiled code; register an operation of Python with tf.register_op",
 }
 # Places that lack, and that no reason forbids.
@@ -92,6 +183,40 @@ _RAW_OPS: Mapping[str, str] = {
     "Nccl": _HARDWARE,
     "Collective": _HARDWARE,
     "SummaryWriter": _EAGER,
+    "SummaryDbWriter": _EAGER,
+    "SummaryFileWriter": _EAGER,
+    "EagerPyFunc": _EAGER,
+    "ImportEvent": _EAGER,
+    "CrossReplicaSum": _TPU,
+    "AllToAll": _TPU,
+    "Prelinearize": _TPU,
+    "WorkerHeartbeat": _TPU,
+    "RemoteCall": "it runs a function at a device named by a tensor; place the operations by tf.device",
+    "Sdca": _SDCA,
+    "LMDB": _DATABASE,
+    "SqlDataset": _DATABASE,
+    "StatsAggregator": _MEASURED,
+    "StatsDataset": _MEASURED,
+    "ChooseFastest": _MEASURED,
+    "AssertNextDataset": _MEASURED,
+    "OptimizeDataset": _MEASURED,
+    "ModelDataset": _MEASURED,
+    "ThreadPool": _MEASURED,
+    "MaxIntraOpParallelism": _MEASURED,
+    "NonSerializableDataset": _MEASURED,
+    "SnapshotDataset": _MEASURED,
+    "AutoShardDataset": "data sets are not divided over replicas by themselves; use tf.data.Dataset.shard",
+    "RebatchDataset": "data sets are not divided over replicas by themselves; use tf.data.Dataset.shard",
+    "MultiDeviceIterator": "one iterator feeds all devices; call its get_next under tf.device",
+    "MemoryCache": "a cache belongs to its iterator; use tf.data.Dataset.cache",
+    "SeedGenerator": "seeds are attributes; use tf.data.Dataset.shuffle",
+    "BatchFunction": _BATCHING,
+    "UnbatchGrad": _BATCHING,
+}
+_WRITERS = "WriteAudioSummary WriteGraphSummary WriteHistogramSummary WriteImageSummary WriteRawProtoSummary"
+_RAW_NAMES: Mapping[str, str] = {
+    **dict.fromkeys((*_WRITERS.split(), "WriteScalarSummary", "WriteSummary"), _EAGER),
+    **dict.fromkeys(("Batch", "Unbatch"), _BATCHING),
 }
 
 
@@ -99,7 +224,8 @@ def reason_for(place: str) -> str | None:
     """Returns the reason why the dotted name `place` below `tf` is refused, or None when it is not."""
     parts = place.split(".")
     if parts[0] == "raw_ops":
-        return next((reason for word, reason in _RAW_OPS.items() if word in place), None)
+        exact = _RAW_NAMES.get(place.partition(".")[2])
+        return exact or next((reason for word, reason in _RAW_OPS.items() if word in place), None)
     return NAMES.get(place) or _of_package(PACKAGES, parts)
 
 

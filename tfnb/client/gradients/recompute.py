@@ -86,16 +86,16 @@ def recompute(graph: GraphBuilder | None = None) -> Iterator[None]:
 
 
 def recompute_grad(
-    fn: Callable[..., Any], use_data_dep: bool | None = None, tupleize_grads: bool = False
+    f: Callable[..., Any], use_data_dep: bool | None = None, tupleize_grads: bool = False
 ) -> Callable[..., Any]:
-    """Returns `fn` with each call in a `tf.recompute` scope of its own.
+    """Returns `f` with each call in a `tf.recompute` scope of its own.
 
     `use_data_dep` and `tupleize_grads`, hints for the order of execution, have no effect.
     """
 
     def call(*args: object, **kwargs: object) -> Any:
         with recompute():
-            return fn(*args, **kwargs)
+            return f(*args, **kwargs)
 
     return call
 

@@ -19,6 +19,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import RESHAPE, shape_of
+from tfnb.ops.array.transpose_pad_tile import transpose
 from tfnb.ops.linalg.matmul import matmul, tensordot
 from tfnb.ops.nn.bias_dropout_moments import bias_add
 from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype
@@ -246,11 +247,28 @@ class Dense(Layer):
 
 
 class Flatten(Layer):
-    """Joins all dimensions of the inputs but the first into one."""
+    """Joins all dimensions of the inputs but the first into one.
+
+    data_format: with "channels_first", shape (batch, channels, ...), the channels come last in the result, so that it
+    does not depend on the format. Raises `InvalidArgumentError` for others.
+    """
 
     default_name = "flatten"
 
+    def __init__(
+        self, name: str | None = None, data_format: str = "channels_last", trainable: bool = True, **kw: Any
+    ) -> None:
+        super().__init__(name, trainable, **kw)
+        if data_format not in ("channels_last", "channels_first"):
+            raise InvalidArgumentError(
+                f"Flatten: data_format must be channels_last or channels_first, got {data_format!r}"
+            )
+        self.data_format = data_format
+
     def call(self, inputs: Tensor) -> Tensor:
+        rank = inputs.shape.ndims
+        if self.data_format == "channels_first" and rank is not None and rank > 2:
+            inputs = transpose(inputs, [0, *range(2, rank), 1])
         dims = inputs.shape.dims
         size = None if not dims else Shape(dims[1:]).num_elements()
         if not dims or size is None:

@@ -55,6 +55,21 @@ def load_op_library(library_filename: str) -> Any:
     )
 
 
+def load_library(library_location: str) -> Any:
+    """Raises the errors of `load_op_library` for the file `library_location`."""
+    return load_op_library(library_location)
+
+
+def get_root_dir_with_all_resources() -> str:
+    """Returns the folder of the calling program's file."""
+    return str(_caller())
+
+
+def readahead_file_path(path: str, readahead: str = "128M") -> str:
+    """Returns the path. `readahead` is a hint for file systems of the cloud, without effect here."""
+    return path
+
+
 def my_fact(name: str | None = None) -> Any:
     """Returns a scalar string: the fact of `tf.user_ops`."""
     with get_default_graph().name_scope(name or "Fact"):
@@ -63,9 +78,11 @@ def my_fact(name: str | None = None) -> Any:
 
 API: dict[str, Any] = {
     "resource_loader.get_data_files_path": get_data_files_path,
+    "resource_loader.get_root_dir_with_all_resources": get_root_dir_with_all_resources,
+    "resource_loader.readahead_file_path": readahead_file_path,
     "resource_loader.get_path_to_datafile": get_path_to_datafile,
     "resource_loader.load_resource": load_resource,
     "load_op_library": load_op_library,
-    "load_library": load_op_library,
+    "load_library": load_library,
     "user_ops.my_fact": my_fact,
 }

@@ -2,6 +2,7 @@
 
 FAMILIES = (
     "array_functions",
+    "batch_functions",
     "concat",
     "concat_offset",
     "constants",

@@ -308,7 +308,6 @@ _NN_MATH = "l2_normalize log_softmax softmax softplus softsign in_top_k top_k ze
 _RENAMED = {
     "reverse_v2": "reverse",
     "manip.reverse": "reverse",
-    "manip.gather_nd": "gather_nd",
     "manip.reshape": "reshape",
     "manip.scatter_nd": "scatter_nd",
     "manip.tile": "tile",
@@ -316,8 +315,6 @@ _RENAMED = {
     "manip.space_to_batch_nd": "space_to_batch_nd",
     "math.divide_no_nan": "div_no_nan",
     "math.ceil": "ceil",
-    "linalg.diag": "matrix_diag",
-    "linalg.diag_part": "matrix_diag_part",
     "linalg.tensor_diag": "diag",
     "linalg.tensor_diag_part": "diag_part",
     "linalg.matrix_transpose": "matrix_transpose",

@@ -330,25 +330,18 @@ def indexed_shape(slices: IndexedSlices) -> Shape:
     return constant_shape(slices.graph.to_tensor(slices.dense_shape))
 
 
-def gather(
-    params: TensorLike,
-    indices: TensorLike,
-    validate_indices: bool | None = None,
-    name: str | None = None,
-    axis: int = 0,
-    batch_dims: int = 0,
-) -> Any:
+def gather(params: TensorLike, indices: TensorLike, name: str | None = None, axis: TensorLike = 0) -> Any:
     """Gathers rows (or slices along `axis`) of `params` by their indices.
 
     params: any dtype. indices: integers, any shape. The result has the dtype of params, and its shape with the axis
     replaced by the shape of indices. Errors: an index is out of range (a device gives 0 for an index that it computed
     itself).
     """
-    if isinstance(axis, (int, np.integer)) and axis == 0 and not batch_dims:
+    if isinstance(axis, (int, np.integer)) and axis == 0:
         return GATHER(params, indices, name=name)
-    return GATHER_V2(params, indices, axis, batch_dims=batch_dims, name=name)
+    return GATHER_V2(params, indices, axis, name=name)
 
 
 OPS: tuple[OpDef, ...] = (GATHER, GATHER_V2, UNSORTED_SEGMENT_SUM)
-API: dict[str, Any] = {"gather": gather, "IndexedSlices": IndexedSlices}
+API: dict[str, Any] = {"IndexedSlices": IndexedSlices}
 OPERATORS: dict[str, Any] = {"densify": densify, "indexed_shape": indexed_shape}

@@ -114,7 +114,6 @@ GATHER_ND = OpDef(
         SCATTER_ND(op.inputs[1], dy, SHAPE(op.inputs[0], out_type=op.inputs[1].dtype)),
         None,
     ),
-    api="gather_nd",
 )
 
 

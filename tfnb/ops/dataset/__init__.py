@@ -1,3 +1,3 @@
 """Data sets (`tf.data`): sources of elements, transformations, iterators, and the operations that create them."""
 
-FAMILIES = ("iterator_ops", "source_ops", "transform_ops")
+FAMILIES = ("choices", "iterator_ops", "source_ops", "transform_ops")

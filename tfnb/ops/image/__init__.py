@@ -9,4 +9,5 @@ FAMILIES = (
     "patches",
     "resize",
     "resize_weights",
+    "suppression",
 )

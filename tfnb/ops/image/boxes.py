@@ -21,7 +21,7 @@ from tfnb.ops.random.functions import seeds_for
 from tfnb.ops.random.uniform_normal import random_words
 from tfnb.types import Shape, float16, float32, int8, int16, int32, int64, uint8
 
-__all__ = ["API", "OPS"]
+__all__ = ["API", "OPS", "draw_boxes", "overlaps_of"]
 
 _COLOURS = np.array(
     [
@@ -70,7 +70,8 @@ def _draw(picture: np.ndarray, box: np.ndarray, colour: np.ndarray) -> None:
         picture[rows, right] = colour
 
 
-def _host_draw(call: HostCall, images: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+def draw_boxes(call: HostCall, images: np.ndarray, boxes: np.ndarray, colours: np.ndarray | None = None) -> np.ndarray:
+    """Returns the images with the outlines of the boxes, in the rows of `colours` in turn, or in ten others."""
     if boxes.shape[0] != images.shape[0] or boxes.shape[2:] != (4,):
         raise InvalidArgumentError(
             f"DrawBoundingBoxes: boxes must be ({images.shape[0]}, boxes, 4), got {boxes.shape}",
@@ -79,8 +80,9 @@ def _host_draw(call: HostCall, images: np.ndarray, boxes: np.ndarray) -> np.ndar
     out, depth = images.copy(), images.shape[3]
     for picture, picture_boxes in zip(out, boxes, strict=True):
         for i, box in enumerate(picture_boxes):
-            colour = _COLOURS[i % len(_COLOURS), :depth]
-            _draw(picture, box, np.ones(1) if depth == 1 else colour)
+            palette = _COLOURS if colours is None else colours
+            colour = palette[i % len(palette), :depth]
+            _draw(picture, box, np.ones(1) if depth == 1 and colours is None else colour)
     return np.asarray(out)
 
 
@@ -94,9 +96,8 @@ DRAW_BOUNDING_BOXES = OpDef(
     dtype and shape of images. Runs on the host.""",
     types={"T": (float32, float16)},
     infer=_drawn_shape,
-    host=_host_draw,
+    host=draw_boxes,
     grad=NOT_DIFFERENTIABLE,
-    api="image.draw_bounding_boxes",
 )
 
 
@@ -107,8 +108,8 @@ class SuppressionAttrs:
     iou_threshold: float = 0.5
 
 
-def _overlaps(box: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Intersection over union of a box with others; 0 where a box has no area. Corners may be in either order."""
+def overlaps_of(box: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Returns the intersection over union of a box with others; 0 where a box has no area. Corners have any order."""
     low = np.minimum(others[:, :2], others[:, 2:])
     high = np.maximum(others[:, :2], others[:, 2:])
     own_low, own_high = np.minimum(box[:2], box[2:]), np.maximum(box[:2], box[2:])
@@ -143,7 +144,7 @@ def _suppressed(
     while left.size and len(selected) < limit:
         best, left = int(left[0]), left[1:]
         selected.append(best)
-        left = left[_overlaps(edges[best], edges[left]) <= np.float32(overlap)]
+        left = left[overlaps_of(edges[best], edges[left]) <= np.float32(overlap)]
     return np.array(selected, np.int32)
 
 

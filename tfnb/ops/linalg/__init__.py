@@ -7,6 +7,7 @@ FAMILIES = (
     "diag_band",
     "einsum",
     "inverse_solve",
+    "later_linalg",
     "matmul",
     "matrix_functions",
 )

@@ -126,14 +126,6 @@ MATRIX_SET_DIAG = OpDef(
 )
 
 
-def matrix_set_diag(input: TensorLike, diagonal: TensorLike, name: str | None = None) -> Any:
-    """Returns the matrices `input` (..., m, n) with their diagonals replaced by `diagonal` (..., min(m, n)).
-
-    diagonal has the dtype of input. Raises `ShapeError` when the shapes do not match.
-    """
-    return MATRIX_SET_DIAG(input, diagonal, name=name)
-
-
 def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False) -> Any:
     """Swaps the last two axes of `a`, and takes the complex conjugate too if `conjugate`.
 
@@ -190,8 +182,6 @@ CROSS: OpDef = OpDef(
 
 OPS: tuple[OpDef, ...] = (MATRIX_BAND_PART, MATRIX_SET_DIAG, CROSS)
 API: dict[str, Any] = {
-    "matrix_set_diag": matrix_set_diag,
-    "linalg.set_diag": matrix_set_diag,
     "matrix_transpose": matrix_transpose,
     "linalg.transpose": matrix_transpose,
 }

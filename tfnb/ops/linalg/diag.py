@@ -147,7 +147,6 @@ MATRIX_DIAG = OpDef(
     host=_host_matrix_diag,
     lower=_lower_matrix_diag,
     grad=lambda op, dy: MATRIX_DIAG_PART(dy),
-    api="matrix_diag",
 )
 
 
@@ -185,7 +184,6 @@ MATRIX_DIAG_PART: OpDef = OpDef(
     host=lambda call, x: np.ascontiguousarray(np.diagonal(x, axis1=-2, axis2=-1)),
     lower=lambda site, idx, port: site.load(0, (*idx, idx[-1])),
     grad=_grad_matrix_part,
-    api="matrix_diag_part",
 )
 
 

@@ -359,6 +359,13 @@ def normalize(
     return IDENTITY(tensor / length, name=name), length
 
 
+def adjoint_of(matrix: TensorLike, name: str | None = None) -> Any:
+    """Returns the (conjugate) transpose of each matrix (..., m, n). Raises `ShapeError` for a rank below two."""
+    graph = graph_of((matrix,))
+    with graph.as_default(), graph.name_scope(name or "adjoint"):
+        return adjoint(graph.to_tensor(matrix))
+
+
 OPS: tuple[OpDef, ...] = (MATRIX_EXPONENTIAL, MATRIX_LOGARITHM, MATRIX_SQUARE_ROOT, LU)
 API: dict[str, Any] = {
     "linalg.expm": expm,
@@ -369,7 +376,7 @@ API: dict[str, Any] = {
     "linalg.lu_solve": lu_solve,
     "linalg.lu_reconstruct": lu_reconstruct,
     "linalg.lu_matrix_inverse": lu_matrix_inverse,
-    "linalg.adjoint": adjoint,
+    "linalg.adjoint": adjoint_of,
     "linalg.matvec": matvec,
     "linalg.pinv": pinv,
     "linalg.matrix_rank": matrix_rank,

@@ -7,6 +7,7 @@ and the node, so the user sees which value was wrong and where its node was crea
 from __future__ import annotations
 
 import itertools
+import logging
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from tfnb.ir.shapes import unchanged
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import ALL, FLOATS, scalar
 
-__all__ = ["API", "ASSERT", "CHECK_NUMERICS", "OPS", "PRINT", "assert_that", "summary"]
+__all__ = ["API", "ASSERT", "CHECK_NUMERICS", "OPS", "PRINT", "PRINT_V2", "assert_that", "summary"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,24 @@ class PrintAttrs:
     first_n: int = -1
     summarize: int = 3
     turns: Iterator[int] = field(default_factory=itertools.count, init=False, repr=False, metadata=LOCAL)
+
+
+_STREAMS = ("stderr", "stdout", "log(info)", "log(warning)", "log(error)")
+
+
+@record
+class PrintV2Attrs:
+    """`output_stream`: "stderr", "stdout", "log(info)", "log(warning)", "log(error)" or "file://" and a path; `end`:
+    printed last."""
+
+    output_stream: str = "stderr"
+    end: str = "\n"
+
+    def __post_init__(self) -> None:
+        if self.output_stream not in _STREAMS and not self.output_stream.startswith("file://"):
+            raise InvalidArgumentError(
+                f"PrintV2: output_stream must be one of {_STREAMS} or file:// and a path, got {self.output_stream!r}"
+            )
 
 
 @record
@@ -95,6 +114,25 @@ def _print(call: HostCall, value: np.ndarray, *data: np.ndarray) -> np.ndarray:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
     return value
+
+
+def _print_text(call: HostCall, text: np.ndarray) -> tuple[()]:
+    stream = call.attrs.output_stream
+    line = text.item().decode("utf-8", "replace")
+    if stream.startswith("log("):
+        logging.getLogger("tfnb").log(getattr(logging, stream[4:-1].upper()), line)
+    elif stream.startswith("file://"):
+        with open(stream.removeprefix("file://"), "a", encoding="utf-8") as file:
+            file.write(line + call.attrs.end)
+    else:
+        print(line, end=call.attrs.end, file=getattr(sys, stream), flush=True)
+    return ()
+
+
+def _infer_text(c: Infer) -> tuple[()]:
+    if not c.shapes[0].is_compatible_with(scalar):
+        raise ShapeError(f"PrintV2: the text must be a scalar, got shape {c.shapes[0]}")
+    return ()
 
 
 def _infer_condition(c: Infer) -> tuple[()]:
@@ -216,12 +254,38 @@ def assert_that(
         )
 
 
-def verify_tensor_all_finite(t: TensorLike, msg: str, name: str | None = None) -> Any:
-    """Returns the float tensor `t`; a step fails with the message `msg` when `t` contains a NaN or an infinity."""
-    return CHECK_NUMERICS(t, message=msg, name=name)
+def verify_tensor_all_finite(
+    t: TensorLike | None = None,
+    msg: str | None = None,
+    name: str | None = None,
+    x: TensorLike | None = None,
+    message: str | None = None,
+) -> Any:
+    """Returns the float tensor `t` (`x`); a step fails with the message `msg` (`message`) when it contains a NaN or an
+    infinity.
+
+    Raises `InvalidArgumentError` unless each is given by one of its names.
+    """
+    if (t is None) == (x is None) or (msg is None) == (message is None):
+        raise InvalidArgumentError("verify_tensor_all_finite: needed one of t and x, and one of msg and message")
+    return CHECK_NUMERICS(x if t is None else t, message=message if msg is None else msg, name=name)
 
 
-OPS: tuple[OpDef, ...] = (PRINT, ASSERT, CHECK_NUMERICS)
+PRINT_V2 = OpDef(
+    "PrintV2",
+    "input: string",
+    "",
+    """Prints a text when it runs.
+
+    input: a string scalar. Errors: `output_stream` is none that there is, the input is no scalar.""",
+    attrs=PrintV2Attrs,
+    infer=_infer_text,
+    host=_print_text,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
+
+OPS: tuple[OpDef, ...] = (PRINT, ASSERT, CHECK_NUMERICS, PRINT_V2)
 API: dict[str, Any] = {
     "Print": print_,
     "Assert": assert_that,

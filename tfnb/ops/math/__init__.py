@@ -8,6 +8,7 @@ FAMILIES = (
     "compare",
     "complex_numbers",
     "fft",
+    "later_math",
     "reduce",
     "reduce_functions",
     "reduce_sum",

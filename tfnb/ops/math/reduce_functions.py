@@ -97,19 +97,24 @@ def reduce_logsumexp(
 
 
 def count_nonzero(
-    input_tensor: TensorLike,
+    input_tensor: TensorLike | None = None,
     axis: TensorLike | None = None,
     keepdims: bool | None = None,
     dtype: DTypeLike = int64,
     name: str | None = None,
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
+    input: TensorLike | None = None,
 ) -> Any:
-    """Returns the number of elements along `axis` that are not zero, as `dtype`.
+    """Returns the number of elements of `input_tensor` (`input`) along `axis` that are not zero, as `dtype`.
 
-    axis (`reduction_indices`), keepdims (`keep_dims`): those of `reduce_sum`.
+    axis (`reduction_indices`), keepdims (`keep_dims`): those of `reduce_sum`. Raises `InvalidArgumentError` unless one
+    of the two names of the tensor is given.
     """
-    x = graph_of((input_tensor, axis)).to_tensor(input_tensor)
+    if (input_tensor is None) == (input is None):
+        raise InvalidArgumentError("count_nonzero: needed one of input_tensor and input")
+    given = input if input_tensor is None else input_tensor
+    x = graph_of((given, axis)).to_tensor(given)
     target_dtype = as_dtype(dtype)
     with x.graph.name_scope(name or "count_nonzero"):
         ones = cast_to(NOT_EQUAL(x, ZEROS_LIKE(x)), target_dtype)

@@ -12,6 +12,7 @@ FAMILIES = (
     "losses",
     "lrn",
     "quantize",
+    "quantized_arithmetic",
     "quantized_nn",
     "softmax",
     "sufficient_statistics",

@@ -29,7 +29,7 @@ from tfnb.ops.nn.quantize import (
 )
 from tfnb.types import INDEX, QUANTIZED, DType, Shape, qint32, quint8, scalar
 
-__all__ = ["OPS"]
+__all__ = ["OPS", "QUANTIZED_MAX_POOL", "clipped", "product_range", "wrapped"]
 
 
 @record
@@ -58,7 +58,7 @@ class PoolAttrs:
             object.__setattr__(self, name, tuple(int(v) for v in getattr(self, name)))
 
 
-def _product(call: HostCall, names: str, ranges: Sequence[np.ndarray]) -> tuple[int, int, list[np.ndarray]]:
+def product_range(call: HostCall, names: str, ranges: Sequence[np.ndarray]) -> tuple[int, int, list[np.ndarray]]:
     """Returns (the integers that represent zero in the two operands, the range of the sums of their products)."""
     (type_a, type_b), out = (call.types[n] for n in names.split()[:2]), call.types[names.split()[2]]
     a, b = range_of(call, *ranges[:2]), range_of(call, *ranges[2:])
@@ -70,17 +70,18 @@ def _product(call: HostCall, names: str, ranges: Sequence[np.ndarray]) -> tuple[
 
 def _host_matmul(call: HostCall, a: np.ndarray, b: np.ndarray, *ranges: np.ndarray) -> Any:
     attrs = call.attrs
-    zero_a, zero_b, out_range = _product(call, "T1 T2 Toutput", ranges)
+    zero_a, zero_b, out_range = product_range(call, "T1 T2 Toutput", ranges)
     x = a.T if attrs.transpose_a else a
     y = b.T if attrs.transpose_b else b
     if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0]:
         raise InvalidArgumentError(f"QuantizedMatMul: shapes {a.shape} and {b.shape} cannot be multiplied", call.op)
     # float64 represents sums of 8-bit products exactly, and BLAS is fast for it
     total = (x.astype(np.float64) - zero_a) @ (y.astype(np.float64) - zero_b)
-    return _wrapped(total, call.types["Toutput"]), *out_range
+    return wrapped(total, call.types["Toutput"]), *out_range
 
 
-def _wrapped(total: np.ndarray, dtype: DType) -> np.ndarray:
+def wrapped(total: np.ndarray, dtype: DType) -> np.ndarray:
+    """Returns whole numbers as integers of `dtype`, which wrap around."""
     return np.asarray(total.astype(np.int64).astype(dtype.np))
 
 
@@ -109,7 +110,7 @@ QUANTIZED_MAT_MUL = quantized_op(
 
 def _host_conv(call: HostCall, x: np.ndarray, w: np.ndarray, *ranges: np.ndarray) -> Any:
     a = call.attrs
-    zero_x, zero_w, out_range = _product(call, "Tinput Tfilter out_type", ranges)
+    zero_x, zero_w, out_range = product_range(call, "Tinput Tfilter out_type", ranges)
     total = conv2d_host(
         x.astype(np.float64) - zero_x,
         w.astype(np.float64) - zero_w,
@@ -117,7 +118,7 @@ def _host_conv(call: HostCall, x: np.ndarray, w: np.ndarray, *ranges: np.ndarray
         a.padding,
         a.dilations,
     )
-    return _wrapped(total, call.types["out_type"]), *out_range
+    return wrapped(total, call.types["out_type"]), *out_range
 
 
 def _ranked_first(rank: int) -> Any:
@@ -149,7 +150,9 @@ QUANTIZED_CONV2D = quantized_op(
 )
 
 
-def _clipped(top: float | None) -> Any:
+def clipped(top: float | None) -> Any:
+    """Returns the host kernel that clips quantised values at zero, and at `top` unless it is None."""
+
     def host(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> Any:
         ends, dtype = range_of(call, low, high), call.types["Tinput"]
         result = np.maximum(x, from_float(0.0, *ends, dtype))
@@ -166,7 +169,7 @@ def _relu(name: str, top: float | None, doc: str) -> OpDef:
         "features: Tinput, min_features: float32, max_features: float32",
         "activations: out_type, min_activations: float32, max_activations: float32",
         f"{doc} of quantised values.\n\nfeatures: any shape, with its range. activations: the same shape and range.",
-        _clipped(top),
+        clipped(top),
         with_range,
         types={"Tinput": (quint8, qint32), "out_type": (quint8, qint32)},
         defaults={"out_type": quint8},

@@ -5,5 +5,6 @@ FAMILIES = (
     "functions",
     "gamma_poisson",
     "learned_candidate_samplers",
+    "stateless",
     "uniform_normal",
 )

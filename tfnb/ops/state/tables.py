@@ -154,7 +154,7 @@ def _make(call: HostCall, key_dtype: DType, fixed: bool) -> Table:
 
 
 def _handle(call: HostCall) -> np.ndarray:
-    return make_handle(_make(call, call.attrs.key_dtype, call.op.type == "HashTableV2"))
+    return make_handle(_make(call, call.attrs.key_dtype, call.op.type in ("HashTableV2", "HashTable")))
 
 
 def _dense_handle(call: HostCall, empty: np.ndarray, deleted: np.ndarray) -> np.ndarray:
@@ -270,7 +270,9 @@ def _find(call: HostCall, handle: np.ndarray, keys: np.ndarray, default: np.ndar
 def _insert(call: HostCall, handle: np.ndarray, keys: np.ndarray, values: np.ndarray) -> tuple[()]:
     table = _of(handle, call, "Tin", "Tout")
     rows = _rows(table, keys, values, call)
-    table.change(lambda entries: entries.update(rows), [key for key, _ in rows], call.op.type == "LookupTableImportV2")
+    table.change(
+        lambda entries: entries.update(rows), [key for key, _ in rows], call.op.type.startswith("LookupTableImport")
+    )
     return ()
 
 

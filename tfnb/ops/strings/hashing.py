@@ -17,6 +17,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import unchanged
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.strings.elementwise import mapped
 
 __all__ = ["API", "OPS", "fingerprint64", "hash64", "siphash"]
@@ -286,7 +287,7 @@ STRING_TO_HASH_BUCKET = _buckets(
     lambda a, t: hash64(t),
     BucketAttrs,
     "the hash of old programs",
-    "string_to_hash_bucket",
+    "",
 )
 STRING_TO_HASH_BUCKET_FAST = _buckets(
     "StringToHashBucketFast",
@@ -294,7 +295,7 @@ STRING_TO_HASH_BUCKET_FAST = _buckets(
     None,
     BucketAttrs,
     "FarmHash's fingerprint",
-    "string_to_hash_bucket_fast strings.to_hash_bucket_fast strings.to_hash_bucket",
+    "string_to_hash_bucket_fast strings.to_hash_bucket_fast",
 )
 STRING_TO_HASH_BUCKET_STRONG = _buckets(
     "StringToHashBucketStrong",
@@ -310,4 +311,25 @@ OPS: tuple[OpDef, ...] = (
     STRING_TO_HASH_BUCKET_FAST,
     STRING_TO_HASH_BUCKET_STRONG,
 )
-API: dict[str, Any] = {}
+
+
+def string_to_hash_bucket(
+    string_tensor: TensorLike | None = None,
+    num_buckets: int | None = None,
+    name: str | None = None,
+    input: TensorLike | None = None,
+) -> Any:
+    """Returns the hash of old programs of each string of `string_tensor` (`input`), modulo `num_buckets`, as int64.
+
+    Raises `InvalidArgumentError` unless the strings are given by one of their names, and `num_buckets` too.
+    """
+    if (string_tensor is None) == (input is None) or num_buckets is None:
+        raise InvalidArgumentError("string_to_hash_bucket: needed one of string_tensor and input, and num_buckets")
+    strings = input if string_tensor is None else string_tensor
+    return STRING_TO_HASH_BUCKET(strings, num_buckets=num_buckets, name=name)
+
+
+API: dict[str, Any] = {
+    "string_to_hash_bucket": string_to_hash_bucket,
+    "strings.to_hash_bucket": string_to_hash_bucket,
+}

@@ -38,6 +38,7 @@ __all__ = [
     "SPARSE_APPLY_PROXIMAL_GRADIENT_DESCENT",
     "SPARSE_APPLY_RMS_PROP",
     "SUMMED_ROWS",
+    "sparse_op",
 ]
 
 
@@ -69,7 +70,7 @@ def _host(rule: Callable[..., Any], refs: int, grad: int, indices: int) -> Calla
     return kernel
 
 
-def _sparse(
+def sparse_op(
     name: str,
     slots: str,
     rest: str,
@@ -83,7 +84,9 @@ def _sparse(
     names = [*refs, *rest.split()]
     grad, indices = names.index("grad"), names.index("indices")
     scalars = tuple(i for i in range(len(refs), len(names)) if i not in (grad, indices))
-    kinds = ["Ref(T)" if i < len(refs) else "Tindices" if i == indices else "T" for i in range(len(names))]
+    kinds = [
+        "Ref(T)" if i < len(refs) else "Tindices" if i == indices else updates.kind_of(n) for i, n in enumerate(names)
+    ]
 
     def infer(c: Infer) -> Shape:
         check_scalars(c, scalars)
@@ -138,7 +141,7 @@ def _summed(op: OpDef) -> OpDef:
     )
 
 
-SPARSE_APPLY_MOMENTUM = _sparse(
+SPARSE_APPLY_MOMENTUM = sparse_op(
     "SparseApplyMomentum",
     "accum",
     "lr grad indices momentum",
@@ -147,7 +150,7 @@ SPARSE_APPLY_MOMENTUM = _sparse(
     "ApplyMomentum",
     NesterovAttrs,
 )
-SPARSE_APPLY_ADAGRAD = _sparse(
+SPARSE_APPLY_ADAGRAD = sparse_op(
     "SparseApplyAdagrad",
     "accum",
     "lr grad indices",
@@ -156,7 +159,7 @@ SPARSE_APPLY_ADAGRAD = _sparse(
     "ApplyAdagrad",
     SlotAttrs,
 )
-SPARSE_APPLY_ADADELTA = _sparse(
+SPARSE_APPLY_ADADELTA = sparse_op(
     "SparseApplyAdadelta",
     "accum accum_update",
     "lr rho epsilon grad indices",
@@ -164,7 +167,7 @@ SPARSE_APPLY_ADADELTA = _sparse(
     "sparse_adadelta",
     "ApplyAdadelta",
 )
-SPARSE_APPLY_RMS_PROP = _sparse(
+SPARSE_APPLY_RMS_PROP = sparse_op(
     "SparseApplyRMSProp",
     "ms mom",
     "lr rho momentum epsilon grad indices",
@@ -172,7 +175,7 @@ SPARSE_APPLY_RMS_PROP = _sparse(
     "sparse_rms_prop",
     "ApplyRMSProp",
 )
-SPARSE_APPLY_CENTERED_RMS_PROP = _sparse(
+SPARSE_APPLY_CENTERED_RMS_PROP = sparse_op(
     "SparseApplyCenteredRMSProp",
     "mg ms mom",
     "lr rho momentum epsilon grad indices",
@@ -180,7 +183,7 @@ SPARSE_APPLY_CENTERED_RMS_PROP = _sparse(
     "sparse_centered_rms_prop",
     "ApplyCenteredRMSProp",
 )
-SPARSE_APPLY_FTRL = _sparse(
+SPARSE_APPLY_FTRL = sparse_op(
     "SparseApplyFtrl",
     "accum linear",
     "grad indices lr l1 l2 lr_power",
@@ -188,7 +191,7 @@ SPARSE_APPLY_FTRL = _sparse(
     "sparse_ftrl",
     "ApplyFtrl",
 )
-SPARSE_APPLY_PROXIMAL_GRADIENT_DESCENT = _sparse(
+SPARSE_APPLY_PROXIMAL_GRADIENT_DESCENT = sparse_op(
     "SparseApplyProximalGradientDescent",
     "",
     "alpha l1 l2 grad indices",
@@ -196,7 +199,7 @@ SPARSE_APPLY_PROXIMAL_GRADIENT_DESCENT = _sparse(
     "sparse_proximal_gradient_descent",
     "ApplyProximalGradientDescent",
 )
-SPARSE_APPLY_PROXIMAL_ADAGRAD = _sparse(
+SPARSE_APPLY_PROXIMAL_ADAGRAD = sparse_op(
     "SparseApplyProximalAdagrad",
     "accum",
     "lr l1 l2 grad indices",

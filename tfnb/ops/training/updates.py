@@ -35,9 +35,12 @@ __all__ = [
     "SlotAttrs",
     "adadelta",
     "adagrad",
+    "apply_op",
     "centered_rms_prop",
     "check_scalars",
     "ftrl",
+    "kind_of",
+    "lr_power_of",
     "momentum",
     "proximal_adagrad",
     "proximal_gradient_descent",
@@ -68,6 +71,11 @@ def check_scalars(c: Infer, inputs: tuple[int, ...]) -> None:
     for i in inputs:
         if not c.shapes[i].is_compatible_with(scalar):
             raise ShapeError(f"{c.op_name}: input {i} must be a scalar, got shape {c.shapes[i]}")
+
+
+def kind_of(name: str) -> str:
+    """Returns the type of a hyperparameter in a signature."""
+    return "int64" if name == "global_step" else "T"
 
 
 def gradient_descent(a: LockAttrs, var: Expr, alpha: Expr, delta: Expr) -> Expr:
@@ -176,14 +184,14 @@ def ftrl(
 ) -> tuple[Expr, ...]:
     """The rule of ApplyFtrl; returns the new values of var, accum and linear."""
     new_accum = accum + grad * grad
-    new, old = _power(new_accum, lr_power), _power(accum, lr_power)
+    new, old = lr_power_of(new_accum, lr_power), lr_power_of(accum, lr_power)
     linear = linear + grad - (new - old) / lr * var
     pull = s.minimum(s.maximum(linear, -l1), l1) - linear
     return s.where(s.abs_(linear) > l1, pull / (new / lr + l2 * 2), 0), new_accum, linear
 
 
-def _power(x: Expr, lr_power: Expr) -> Expr:
-    """x ^ -lr_power; for the usual exponent -0.5 by a square root."""
+def lr_power_of(x: Expr, lr_power: Expr) -> Expr:
+    """Returns x ^ -lr_power; for the usual exponent -0.5 by a square root."""
     return s.where(s.eq(lr_power, -0.5), s.sqrt(x), s.pow_(x, -lr_power))
 
 
@@ -206,7 +214,7 @@ def proximal_adagrad(
     return _shrink(var - grad * rate, rate, l1, l2), accum
 
 
-def _apply(
+def apply_op(
     name: str,
     slots: str,
     hyper: str,
@@ -215,10 +223,13 @@ def _apply(
     attrs: type = LockAttrs,
     grad: str = "grad",
 ) -> OpDef:
-    """The op `name(var, slots..., then `hyper` in TensorFlow's order)`; `hyper` also contains the gradient's name."""
+    """The op `name(var, slots..., then `hyper` in TensorFlow's order)`; `hyper` also contains the gradient's name.
+
+    A hyperparameter `global_step` is an int64.
+    """
     refs = ("var", *slots.split())
     rest = hyper.split()
-    inputs = ", ".join([f"{n}: Ref(T)" for n in refs] + [f"{n}: T" for n in rest])
+    inputs = ", ".join([f"{n}: Ref(T)" for n in refs] + [f"{n}: {kind_of(n)}" for n in rest])
     order = (*range(len(refs)), len(refs) + rest.index(grad))
     scalars = tuple(len(refs) + i for i, n in enumerate(rest) if n != grad)
 
@@ -241,7 +252,7 @@ def _apply(
     )
 
 
-APPLY_GRADIENT_DESCENT = _apply(
+APPLY_GRADIENT_DESCENT = apply_op(
     "ApplyGradientDescent",
     "",
     "alpha delta",
@@ -249,7 +260,7 @@ APPLY_GRADIENT_DESCENT = _apply(
     "var -= alpha * delta.",
     grad="delta",
 )
-APPLY_MOMENTUM = _apply(
+APPLY_MOMENTUM = apply_op(
     "ApplyMomentum",
     "accum",
     "lr grad momentum",
@@ -258,7 +269,7 @@ APPLY_MOMENTUM = _apply(
     "With `use_nesterov`, var -= lr * grad + lr * momentum * accum.",
     NesterovAttrs,
 )
-APPLY_ADAGRAD = _apply(
+APPLY_ADAGRAD = apply_op(
     "ApplyAdagrad",
     "accum",
     "lr grad",
@@ -266,7 +277,7 @@ APPLY_ADAGRAD = _apply(
     "accum += grad^2; var -= lr * grad / sqrt(accum).\n\nWith `update_slots` false, accum is not updated.",
     SlotAttrs,
 )
-APPLY_ADADELTA = _apply(
+APPLY_ADADELTA = apply_op(
     "ApplyAdadelta",
     "accum accum_update",
     "lr rho epsilon grad",
@@ -274,21 +285,21 @@ APPLY_ADADELTA = _apply(
     "accum = rho * accum + (1 - rho) * grad^2; update = sqrt((accum_update + epsilon) / (accum + epsilon)) * grad;\n"
     "accum_update = rho * accum_update + (1 - rho) * update^2; var -= lr * update.",
 )
-APPLY_RMS_PROP = _apply(
+APPLY_RMS_PROP = apply_op(
     "ApplyRMSProp",
     "ms mom",
     "lr rho momentum epsilon grad",
     rms_prop,
     "ms = rho * ms + (1 - rho) * grad^2; mom = momentum * mom + lr * grad / sqrt(ms + epsilon); var -= mom.",
 )
-APPLY_CENTERED_RMS_PROP = _apply(
+APPLY_CENTERED_RMS_PROP = apply_op(
     "ApplyCenteredRMSProp",
     "mg ms mom",
     "lr rho momentum epsilon grad",
     centered_rms_prop,
     "As ApplyRMSProp, with the variance ms - mg^2 in place of ms, where mg = rho * mg + (1 - rho) * grad.",
 )
-APPLY_ADAM = _apply(
+APPLY_ADAM = apply_op(
     "ApplyAdam",
     "m v",
     "beta1_power beta2_power lr beta1 beta2 epsilon grad",
@@ -298,7 +309,7 @@ APPLY_ADAM = _apply(
     "With `use_nesterov`, beta1 * m + (1 - beta1) * grad replaces m in the step.",
     NesterovAttrs,
 )
-APPLY_FTRL = _apply(
+APPLY_FTRL = apply_op(
     "ApplyFtrl",
     "accum linear",
     "grad lr l1 l2 lr_power",
@@ -306,7 +317,7 @@ APPLY_FTRL = _apply(
     "new = accum + grad^2; linear += grad - (new^-lr_power - accum^-lr_power) / lr * var;\n"
     "var = (sign(linear) * l1 - linear) / (new^-lr_power / lr + 2 * l2) where |linear| > l1, else 0; accum = new.",
 )
-APPLY_PROXIMAL_GRADIENT_DESCENT = _apply(
+APPLY_PROXIMAL_GRADIENT_DESCENT = apply_op(
     "ApplyProximalGradientDescent",
     "",
     "alpha l1 l2 delta",
@@ -314,7 +325,7 @@ APPLY_PROXIMAL_GRADIENT_DESCENT = _apply(
     "x = var - alpha * delta; var = sign(x) * max(|x| - alpha * l1, 0) / (1 + alpha * l2).",
     grad="delta",
 )
-APPLY_PROXIMAL_ADAGRAD = _apply(
+APPLY_PROXIMAL_ADAGRAD = apply_op(
     "ApplyProximalAdagrad",
     "accum",
     "lr l1 l2 grad",

@@ -21,10 +21,12 @@ from tfnb.ops.math.unary import SQRT, SQUARE
 from tfnb.ops.state.scatter import SCATTER_ADD, SCATTER_SUB
 from tfnb.ops.training.updates import APPLY_ADAM, APPLY_GRADIENT_DESCENT
 from tfnb.train.optimizers.base import Hyper, Optimizer
+from tfnb.types import int64
 
 __all__ = [
     "API",
     "AdadeltaOptimizer",
+    "AdagradDAOptimizer",
     "AdagradOptimizer",
     "AdamOptimizer",
     "FtrlOptimizer",
@@ -358,11 +360,15 @@ def _power(first: Variable, beta: Hyper, name: str) -> Any:
 class FtrlOptimizer(_SlotOptimizer):
     """Follow the regularized leader (McMahan et al., 2013), with l1 and l2 penalties.
 
+    `accum_name` and `linear_name` name the slots. `l2_shrinkage_regularization_strength` penalises the weights of each
+    step.
+
     Raises `InvalidArgumentError` for a negative accumulator or penalty, or a positive `learning_rate_power`.
     """
 
     dense_op, sparse_op = "ApplyFtrl", "SparseApplyFtrl"
-    order, grad_after = ("learning_rate", "l1", "l2", "learning_rate_power"), 0
+    order: tuple[str, ...] = ("learning_rate", "l1", "l2", "learning_rate_power")
+    grad_after = 0
 
     def __init__(
         self,
@@ -373,13 +379,17 @@ class FtrlOptimizer(_SlotOptimizer):
         l2_regularization_strength: float = 0.0,
         use_locking: bool = False,
         name: str = "Ftrl",
+        accum_name: str | None = None,
+        linear_name: str | None = None,
+        l2_shrinkage_regularization_strength: float = 0.0,
     ) -> None:
         if initial_accumulator_value < 0 or learning_rate_power > 0:
             raise InvalidArgumentError(
                 "FTRL needs initial_accumulator_value >= 0 and learning_rate_power <= 0, "
                 f"got {initial_accumulator_value} and {learning_rate_power}"
             )
-        if l1_regularization_strength < 0 or l2_regularization_strength < 0:
+        shrinkage = l2_shrinkage_regularization_strength
+        if min(l1_regularization_strength, l2_regularization_strength, shrinkage) < 0:
             raise InvalidArgumentError("FTRL needs penalties >= 0")
         hyper = {
             "learning_rate": learning_rate,
@@ -387,11 +397,61 @@ class FtrlOptimizer(_SlotOptimizer):
             "l2": l2_regularization_strength,
             "learning_rate_power": learning_rate_power,
         }
-        slots = {"accum": ("Ftrl", initial_accumulator_value), "linear": ("Ftrl", None)}
+        if shrinkage > 0:
+            self.dense_op, self.sparse_op = "ApplyFtrlV2", "SparseApplyFtrlV2"
+            self.order = ("learning_rate", "l1", "l2", "l2_shrinkage", "learning_rate_power")
+            hyper["l2_shrinkage"] = shrinkage
+        slots = {
+            "accum": (accum_name or "Ftrl", initial_accumulator_value),
+            "linear": (linear_name or "Ftrl", None),
+        }
         super().__init__(use_locking, name, hyper, slots)
 
 
+class AdagradDAOptimizer(_SlotOptimizer):
+    """Adagrad with dual averaging (Duchi et al., 2011): weights follow the sum of all gradients, so l1 makes them zero.
+
+    global_step: the int64 or int32 variable that counts the steps. Raises `InvalidArgumentError` unless
+    `initial_gradient_squared_accumulator_value` is positive.
+    """
+
+    dense_op, sparse_op = "ApplyAdagradDA", "SparseApplyAdagradDA"
+    order, grad_after = ("learning_rate", "l1", "l2"), 0
+
+    def __init__(
+        self,
+        learning_rate: Hyper,
+        global_step: Variable,
+        initial_gradient_squared_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "AdagradDA",
+    ) -> None:
+        initial = initial_gradient_squared_accumulator_value
+        if initial <= 0:
+            raise InvalidArgumentError(f"AdagradDA needs initial_gradient_squared_accumulator_value > 0, got {initial}")
+        hyper = {
+            "learning_rate": learning_rate,
+            "l1": l1_regularization_strength,
+            "l2": l2_regularization_strength,
+        }
+        slots = {
+            "gradient_accumulator": ("AdagradDA", None),
+            "gradient_squared_accumulator": ("AdagradDA", initial),
+        }
+        super().__init__(use_locking, name, hyper, slots)
+        self._global_step = global_step
+
+    def _inputs(self, grad: Tensor, var: Variable, sparse: Tensor | None = None) -> list[Any]:
+        step = self._global_step
+        with var.graph.colocate_with(step):
+            number = cast(step.value(), int64)
+        return [*super()._inputs(grad, var, sparse), number + 1]
+
+
 API = {
+    "train.AdagradDAOptimizer": AdagradDAOptimizer,
     "train.Optimizer": Optimizer,
     "train.GradientDescentOptimizer": GradientDescentOptimizer,
     "train.MomentumOptimizer": MomentumOptimizer,

@@ -19,6 +19,7 @@ import numpy as np
 
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.meta_graph import export_meta_graph, import_scoped_meta_graph
+from tfnb.client.variables.variable import global_variables_initializer, group, local_variables_initializer
 from tfnb.errors import (
     AlreadyExistsError,
     DataLossError,
@@ -340,6 +341,20 @@ def simple_save(
     builder.save()
 
 
+def main_op() -> Operation:
+    """Returns an operation that initialises variables and tables, for the `main_op` of a SavedModel."""
+    graph = get_default_graph()
+    tables = graph.get_collection(GraphKeys.TABLE_INITIALIZERS)
+    return group(global_variables_initializer(), local_variables_initializer(), *tables)
+
+
+def main_op_with_restore(restore_op_name: str) -> Operation:
+    """Returns an operation that runs `main_op`, and after it the operation or tensor `restore_op_name`."""
+    graph = get_default_graph()
+    with graph.control_dependencies([main_op()]):
+        return group(graph.as_graph_element(restore_op_name))
+
+
 API: dict[str, Any] = {
     "saved_model.Builder": SavedModelBuilder,
     "saved_model.builder.SavedModelBuilder": SavedModelBuilder,
@@ -349,6 +364,13 @@ API: dict[str, Any] = {
     "saved_model.maybe_saved_model_directory": maybe_saved_model_directory,
     "saved_model.contains_saved_model": maybe_saved_model_directory,
     "saved_model.simple_save": simple_save,
+    "saved_model.constants.ASSETS_KEY": "saved_model_assets",
+    "saved_model.constants.LEGACY_INIT_OP_KEY": _LEGACY_INIT_OP,
+    "saved_model.constants.MAIN_OP_KEY": _MAIN_OP,
+    "saved_model.constants.SAVED_MODEL_SCHEMA_VERSION": 1,
+    "saved_model.main_op.main_op": main_op,
+    "saved_model.main_op.main_op_with_restore": main_op_with_restore,
+    "saved_model.main_op_with_restore": main_op_with_restore,
     "saved_model.constants.SAVED_MODEL_FILENAME_PB": _FILE,
     "saved_model.constants.SAVED_MODEL_FILENAME_PBTXT": _TEXT_FILE,
     "saved_model.constants.VARIABLES_DIRECTORY": "variables",

@@ -13,7 +13,7 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor, TensorLike
-from tfnb.types import as_dtype, string
+from tfnb.types import as_dtype, float32, string
 
 __all__ = [
     "API",
@@ -167,7 +167,26 @@ def _only(receivers: Mapping[str, Any]) -> Any:
     return next(iter(receivers.values()))
 
 
+def is_valid_signature(signature_def: Any) -> bool:
+    """Returns whether the `signature_def` has a method and the inputs and outputs that serving it needs."""
+    methods = {v: k for k, v in SIGNATURE_CONSTANTS.items() if k.endswith("METHOD_NAME")}
+    kind = methods.get(signature_def.method_name)
+    if kind is None:
+        return False
+    inputs, outputs = signature_def.inputs, signature_def.outputs
+    if kind == "PREDICT_METHOD_NAME":
+        return bool(inputs) and bool(outputs)
+    if set(inputs) != {"inputs"} or inputs["inputs"].dtype != string.enum:
+        return False
+    if kind == "REGRESS_METHOD_NAME":
+        return set(outputs) == {"outputs"} and outputs["outputs"].dtype == float32.enum
+    allowed = {"classes": string.enum, "scores": float32.enum}
+    return bool(outputs) and all(allowed.get(name) == info.dtype for name, info in outputs.items())
+
+
 API: dict[str, Any] = {
+    "saved_model.is_valid_signature": is_valid_signature,
+    "saved_model.signature_def_utils.is_valid_signature": is_valid_signature,
     "saved_model.utils.build_tensor_info": build_tensor_info,
     "saved_model.build_tensor_info": build_tensor_info,
     "saved_model.utils.get_tensor_from_tensor_info": get_tensor_from_tensor_info,

@@ -1,0 +1,55 @@
+"""Public functions of suppression, of boxes in colours, and of the quality of JPEG files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+
+pytestmark = pytest.mark.opencl
+BOXES = np.float32([[0, 0, 1, 1], [0, 0, 1, 0.9], [0.5, 0.5, 1, 1]])
+SCORES = np.float32([0.9, 0.8, 0.7])
+
+
+@pytest.fixture
+def sess():
+    with tf.Graph().as_default(), tf.Session() as s:
+        yield s
+
+
+def test_forms_of_suppression(sess):
+    padded = tf.image.non_max_suppression_padded(BOXES, SCORES, 3, pad_to_max_output_size=True)
+    indices, scores = tf.image.non_max_suppression_with_scores(BOXES, SCORES, 3, 1.0, soft_nms_sigma=0.5)
+    overlaps = tf.image.non_max_suppression_overlaps([[1, 0.9, 0], [0.9, 1, 0], [0, 0, 1.0]], SCORES, 3)
+    assert [v.tolist() for v in sess.run(padded)] == [[0, 2, 0], 2]
+    assert sess.run(overlaps).tolist() == [0, 2]
+    assert sess.run(indices).tolist() == [0, 2, 1]
+    np.testing.assert_allclose(sess.run(scores)[:2], [0.9, 0.7 * np.exp(-(0.25**2))], rtol=1e-5)
+
+
+def test_combined_suppression_counts_detections(sess):
+    found = sess.run(tf.image.combined_non_max_suppression(BOXES[None, :, None], SCORES[None, :, None], 2, 4))
+    assert [v.tolist() for v in found[2:]] == [[[0, 0, 0, 0]], [2]]
+    np.testing.assert_allclose(found[1], [[0.9, 0.7, 0, 0]])
+
+
+def test_boxes_in_a_colour(sess):
+    image = np.zeros((1, 4, 4, 3), np.float32)
+    drawn = sess.run(tf.image.draw_bounding_boxes(image, BOXES[None, :1], colors=[[0, 1.0, 0]]))
+    assert drawn.sum(axis=(0, 1, 2)).tolist() == [0, 12, 0]
+
+
+def test_the_quality_of_jpeg_files(sess):
+    image = np.random.default_rng(0).uniform(0, 1, (16, 16, 3)).astype(np.float32)
+    rough, fine = (sess.run(tf.image.adjust_jpeg_quality(image, q)) for q in (5, 95))
+    assert abs(rough - image).mean() > abs(fine - image).mean() > 0
+    assert sess.run(tf.image.random_jpeg_quality(image, 10, 20)).shape == image.shape
+    with pytest.raises(tf.errors.InvalidArgumentError, match="min < max"):
+        tf.image.random_jpeg_quality(image, 20, 10)
+
+
+def test_files_that_are_jpeg(sess):
+    encoded = tf.image.encode_jpeg(np.zeros((4, 4, 3), np.uint8))
+    assert sess.run(tf.image.is_jpeg(encoded))
+    assert not sess.run(tf.io.is_jpeg("no jpeg"))

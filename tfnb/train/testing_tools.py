@@ -1,0 +1,202 @@
+"""Parts of `tf.test` beside test cases: benchmarks, stand-ins for functions, equal graphs.
+
+Invariant: nothing here changes a graph; stand-ins are undone in the reverse order.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.messages import GraphDef
+from tfnb.session.api import ConfigProto, Session
+
+__all__ = [
+    "Benchmark",
+    "StubOutForTesting",
+    "assert_equal_graph_def",
+    "benchmark_config",
+    "is_built_with_gpu_support",
+    "is_built_with_rocm",
+]
+
+
+def is_built_with_gpu_support() -> bool:
+    """Returns True: kernels are written in OpenCL, which GPUs with a driver run."""
+    return True
+
+
+def is_built_with_rocm() -> bool:
+    """Returns False, since kernels are written in OpenCL."""
+    return False
+
+
+def benchmark_config() -> ConfigProto:
+    """Returns the configuration of a session for benchmarks: the usual one."""
+    return ConfigProto()
+
+
+class Benchmark:
+    """The base class of benchmarks: methods whose names begin with "benchmark", which report times."""
+
+    def report_benchmark(
+        self,
+        iters: int | None = None,
+        cpu_time: float | None = None,
+        wall_time: float | None = None,
+        throughput: float | None = None,
+        extras: dict[str, Any] | None = None,
+        name: str | None = None,
+        metrics: list[dict[str, Any]] | None = None,
+    ) -> None:
+        """Prints what has been measured, as one line of `name: value`."""
+        values = {
+            "name": name or type(self).__name__,
+            "iters": iters,
+            "cpu_time": cpu_time,
+            "wall_time": wall_time,
+            "throughput": throughput,
+            "extras": extras,
+            "metrics": metrics,
+        }
+        sys.stdout.write(" ".join(f"{key}: {value}" for key, value in values.items() if value is not None) + "\n")
+        sys.stdout.flush()
+
+    def run_op_benchmark(
+        self,
+        sess: Session,
+        op_or_tensor: Any,
+        feed_dict: dict[Any, Any] | None = None,
+        burn_iters: int = 2,
+        min_iters: int = 10,
+        store_trace: bool = False,
+        store_memory_usage: bool = True,
+        name: str | None = None,
+        extras: dict[str, Any] | None = None,
+        mbs: float = 0,
+    ) -> dict[str, Any]:
+        """Runs an operation `min_iters` times after `burn_iters` others, and reports the median time.
+
+        mbs: the megabytes that a run moves, for the throughput. Returns the report as a dict. Raises
+        `InvalidArgumentError` for traces, which `tf.RunMetadata` has; memory is not measured, so leave
+        `store_memory_usage` as it is.
+        """
+        if store_trace or not store_memory_usage:
+            raise InvalidArgumentError("run_op_benchmark: needed the usual store_trace and store_memory_usage")
+        times = []
+        for i in range(burn_iters + min_iters):
+            start = time.perf_counter()
+            sess.run(op_or_tensor, feed_dict)
+            if i >= burn_iters:
+                times.append(time.perf_counter() - start)
+        median = float(np.median(times))
+        more = dict(extras or {}) | {"wall_time_mean": float(np.mean(times)), "wall_time_stdev": float(np.std(times))}
+        throughput = mbs / median if mbs else None
+        report: dict[str, Any] = {
+            "iters": min_iters,
+            "wall_time": median,
+            "throughput": throughput,
+            "extras": more,
+            "name": name,
+        }
+        self.report_benchmark(**report)
+        return report
+
+
+class StubOutForTesting:
+    """Replaces attributes of modules and classes while a test runs; with a `with` statement it undoes that itself."""
+
+    def __init__(self) -> None:
+        self._changes: list[tuple[Any, str, Any]] = []
+        self._smart: list[tuple[Any, str, Any]] = []
+
+    def __enter__(self) -> StubOutForTesting:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.CleanUp()
+
+    def CleanUp(self) -> None:
+        """Undoes all replacements."""
+        self.SmartUnsetAll()
+        self.UnsetAll()
+
+    def Set(self, parent: Any, child_name: str, new_child: Any) -> None:
+        """Replaces the attribute `child_name` of `parent` by `new_child`. Raises `AttributeError` if there is none."""
+        self._changes.append((parent, child_name, _own(parent, child_name)))
+        setattr(parent, child_name, new_child)
+
+    def UnsetAll(self) -> None:
+        """Undoes the replacements by `Set`."""
+        _undo(self._changes)
+
+    def SmartSet(self, obj: Any, attr_name: str, new_attr: Any) -> None:
+        """Replaces the attribute where it is defined: in the object, or in the class it comes from.
+
+        Raises `AttributeError` when there is none.
+        """
+        getattr(obj, attr_name)
+        places: Iterable[Any] = obj.__mro__ if isinstance(obj, type) else (obj, *type(obj).__mro__)
+        place = next((p for p in places if attr_name in vars(p)), obj)
+        self._smart.append((place, attr_name, _own(place, attr_name)))
+        setattr(place, attr_name, new_attr)
+
+    def SmartUnsetAll(self) -> None:
+        """Undoes the replacements by `SmartSet`."""
+        _undo(self._smart)
+
+
+def _own(parent: Any, name: str) -> Any:
+    """The attribute as it stands in the parent, so that static methods stay static."""
+    own = vars(parent).get(name) if hasattr(parent, "__dict__") else None
+    return getattr(parent, name) if own is None else own
+
+
+def _undo(changes: list[tuple[Any, str, Any]]) -> None:
+    while changes:
+        parent, name, value = changes.pop()
+        setattr(parent, name, value)
+
+
+_TABLES = ("HashTable", "HashTableV2", "MutableHashTable", "MutableHashTableV2")
+_SHARDS = ("SaveV2", "RestoreV2")
+
+
+def assert_equal_graph_def(
+    actual: Any, expected: Any, checkpoint_v2: bool = False, hash_table_shared_name: bool = False
+) -> None:
+    """Raises `AssertionError` unless two GraphDefs have the same nodes, whatever their order.
+
+    checkpoint_v2: constants with the names of checkpoint files need not be equal. hash_table_shared_name: nor do the
+    shared names of tables. Raises `TypeError` for anything other than GraphDefs.
+    """
+    for graph in (actual, expected):
+        if not isinstance(graph, GraphDef):
+            raise TypeError(f"needed a GraphDef, got {type(graph).__name__}")
+    left, right = (_nodes(g, checkpoint_v2, hash_table_shared_name) for g in (actual, expected))
+    lacking, added = sorted(right.keys() - left.keys()), sorted(left.keys() - right.keys())
+    if lacking or added:
+        raise AssertionError(f"the graphs differ: lacking nodes {lacking}, added nodes {added}")
+    for name, node in left.items():
+        if node != right[name]:
+            raise AssertionError(f"node {name} differs:\n{node}\nexpected:\n{right[name]}")
+
+
+def _nodes(graph: Any, checkpoint_v2: bool, shared_name: bool) -> dict[str, Any]:
+    copy = GraphDef()
+    copy.CopyFrom(graph)
+    users = {i.lstrip("^").partition(":")[0] for n in copy.node if n.op in _SHARDS for i in n.input}
+    for node in copy.node:
+        if checkpoint_v2 and node.op == "Const" and node.name in users:
+            del node.attr["value"].tensor.string_val[:]
+        if shared_name and node.op in _TABLES:
+            node.attr["shared_name"].s = b""
+    return {node.name: node for node in copy.node}
