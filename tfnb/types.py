@@ -260,7 +260,7 @@ class Dimension:
 
     def __int__(self) -> int:
         if self.value is None:
-            raise ShapeError("this dimension is unknown until the graph runs; use tf.shape(tensor) for its value")
+            raise ShapeError("an unknown Dimension has no value until the graph runs; use tf.shape(tensor) for it")
         return self.value
 
     __index__ = __int__
@@ -361,7 +361,7 @@ class Shape:
     def known(self) -> tuple[int, ...]:
         """Returns the dimensions as integers. Raises `ShapeError` if one is unknown."""
         if self.dims is None or None in self.dims:
-            raise ShapeError(f"the shape {self} is not fully defined")
+            raise ShapeError(f"the shape {self} is only partially known, it is not fully defined")
         return self.dims  # type: ignore[return-value]
 
     def as_list(self) -> list[int | None]:

@@ -36,7 +36,7 @@ from tfnb.ir.origin import user_origin
 from tfnb.ir.record import Attrs
 from tfnb.ir.scopes import Names, Scopes, check_name
 from tfnb.ir.tensor import Tensor, TensorLike, call_operator, is_tensor_like
-from tfnb.types import DType, Shape, TensorSpec, as_dtype, as_shape
+from tfnb.types import Dimension, DType, Shape, TensorSpec, as_dtype, as_shape, int32, int64
 
 __all__ = [
     "GraphBuilder",
@@ -202,8 +202,10 @@ class GraphBuilder(GraphElements, Collections):
             return call_operator("pack_nested", value, dtype, self)
         if isinstance(value, Operation):
             raise DTypeError(f"the operation {value.name} has no single value; use one of its outputs", value)
-        if isinstance(value, Shape):
-            value = np.asarray(value.known(), np.int32)
+        if isinstance(value, (Shape, Dimension)):
+            if dtype not in (None, int32, int64):
+                raise DTypeError(f"a {type(value).__name__} becomes a tensor of int32 or int64, not of {dtype}")
+            value = np.asarray(value.known() if isinstance(value, Shape) else int(value), np.int32)
         elif isinstance(value, (list, tuple)) and any(hasattr(v, "value") for v in value):
             value = [int(v) for v in value]
         elif hasattr(value, "value") and hasattr(value, "__index__"):

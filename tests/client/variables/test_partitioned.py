@@ -80,7 +80,7 @@ def test_sharing():
         tf.get_variable("w", [6])
     with tf.variable_scope(tf.get_variable_scope(), reuse=True):
         assert tf.get_variable("w", [6]) is w is tf.get_variable("w", partitioner=two)
-        with pytest.raises(errors.InvalidArgumentError, match="parts"):
+        with pytest.raises(errors.InvalidArgumentError, match="found partitions"):
             tf.get_variable("w", partitioner=three)
         with pytest.raises(errors.ShapeError):
             tf.get_variable("w", [7])

@@ -158,7 +158,8 @@ def case(
                 count = reduce_sum(cast(preds, int32))
                 checks.append(
                     assert_that(
-                        count <= 1, ["case: More than one condition evaluated as True but exclusive=True.", preds]
+                        count <= 1,
+                        ["Input error: More than one condition evaluated as True but exclusive=True.", preds],
                     )
                 )
         if default is None:

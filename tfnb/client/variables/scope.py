@@ -153,6 +153,10 @@ class VariableScope:
         """Sets the function through which `get_variable` gets variables."""
         self._d = replace(self._d, custom_getter=custom_getter)
 
+    def set_caching_device(self, caching_device: DeviceLike | None) -> None:
+        """Sets the device to which the values of variables created from now on are read by default."""
+        self._d = replace(self._d, caching_device=caching_device)
+
     def get_collection(self, name: str) -> list[Any]:
         """Returns the members of the collection `name` whose names begin with the name of this scope."""
         return self._graph.get_collection(name, self._d.name + "/" if self._d.name else None)

@@ -255,7 +255,10 @@ def _initial_tensor(graph: GraphBuilder, value: Tensor, dtype: DType | None) -> 
     if isinstance(value, Tensor) or hasattr(value, "__tensor__"):
         initial: Tensor = graph.to_tensor(value)
         if dtype is not None and initial.dtype is not dtype:
-            raise DTypeError(f"the initial value is {initial.dtype.name}, the variable {dtype.name}", initial.op)
+            raise DTypeError(
+                f"The dtypes of initial value and variable don't match: {initial.dtype.name} and {dtype.name}",
+                initial.op,
+            )
         return initial
     with graph.name_scope("initial_value"):
         return graph.to_tensor(value, dtype)

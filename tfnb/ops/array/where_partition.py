@@ -200,6 +200,9 @@ def _stitched(c: Infer) -> Shape:
     for i in range(n):
         index, data, value = c.shapes[i], c.shapes[n + i], c.value(i)
         if index.dims is not None and data.dims is not None:
+            k = len(index.dims)
+            if not index.is_compatible_with(Shape(data.dims[:k])):
+                raise ShapeError(f"{c.op_name}: data of shape {data} must begin with the shape {index} of its indices")
             rest = rest.merge_with(Shape(data.dims[len(index.dims) :]))
         top = None if top is None or value is None else max(top, int(value.max()) if value.size else -1)
     return unknown_shape if rest.dims is None else Shape((None if top is None else top + 1, *rest.dims))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.bind import to_numpy
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
@@ -96,6 +96,8 @@ class _Plan:
             self.add_sparse(feature.value_key, feature.dtype)
             self.merged[key] = feature
         elif isinstance(feature, FixedLenFeature) and not steps:
+            if feature.shape is None:
+                raise ShapeError(f"Missing shape for feature {key}: FixedLenFeature needs a shape that is fully known")
             dtype, shape = as_dtype(feature.dtype), as_shape(feature.shape)
             self.dense[key] = (dtype, shape, _default(feature.default_value, dtype, shape))
         elif isinstance(feature, FixedLenSequenceFeature):

@@ -43,8 +43,12 @@ def _tensor(value: TensorLike, *others: Any) -> Any:
     return graph_of((value, *others)).to_tensor(value)
 
 
-def _last(x: Tensor, axis: int, what: str) -> tuple[Any, list[int] | None]:
-    """`x` with `axis` moved to the end, and the permutation that does this (its own inverse), or None if not needed."""
+def _last(x: Tensor, axis: int, what: str, swap: bool = True) -> tuple[Any, list[int] | None]:
+    """`x` with `axis` moved to the end, and the permutation that does this, or None if not needed.
+
+    With `swap` it changes places with the last one, so that the permutation is its own inverse; without, the other axes
+    keep their order.
+    """
     rank = x.shape.ndims
     if rank == 0 or (rank is None and axis == -1):
         return x, None
@@ -54,7 +58,10 @@ def _last(x: Tensor, axis: int, what: str) -> tuple[Any, list[int] | None]:
     if a == rank - 1:
         return x, None
     order = list(range(rank))
-    order[a], order[-1] = order[-1], order[a]
+    if swap:
+        order[a], order[-1] = order[-1], order[a]
+    else:
+        order.append(order.pop(a))
     return TRANSPOSE(x, np.asarray(order, np.int32)), order
 
 
@@ -128,8 +135,8 @@ def _cross_entropy(
         if stop:
             targets = STOP_GRADIENT(targets)
         class_axis = _axis(axis, dim)
-        x, _ = _last(x, class_axis, "softmax_cross_entropy_with_logits")
-        targets, _ = _last(targets, class_axis, "softmax_cross_entropy_with_logits")
+        x, _ = _last(x, class_axis, "softmax_cross_entropy_with_logits", swap=False)
+        targets, _ = _last(targets, class_axis, "softmax_cross_entropy_with_logits", swap=False)
         loss = SOFTMAX_CROSS_ENTROPY(_as_rows(x), _as_rows(targets))[0]
         return loss if x.shape.ndims == 2 else RESHAPE(loss, shape_of(x)[:-1])
 
@@ -181,7 +188,7 @@ def sparse_softmax_cross_entropy_with_logits(
                 "sparse_softmax_cross_entropy_with_logits: the labels must have one dimension less than the logits, "
                 f"got shapes {at.shape} and {x.shape}"
             )
-        if x.shape.ndims == 2 and at.shape.ndims == 1:
+        if x.shape.ndims == 2 and at.shape.ndims in (1, None):
             return SPARSE_SOFTMAX_CROSS_ENTROPY(x, at)[0]
         loss = SPARSE_SOFTMAX_CROSS_ENTROPY(_as_rows(x), RESHAPE(at, np.asarray([-1], np.int32)))[0]
         return RESHAPE(loss, shape_of(at))

@@ -23,7 +23,7 @@ from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.constants import range_
 from tfnb.ops.array.shape_ops import RANK
 from tfnb.ops.strings.elementwise import clipped, mapped, text_op
-from tfnb.types import INDEX, Shape, scalar, unknown_shape
+from tfnb.types import INDEX, Shape, scalar, string, unknown_shape
 
 __all__ = ["API", "OPS"]
 
@@ -374,7 +374,10 @@ def string_split(
     The result is a SparseTensor of strings whose row i holds the parts of string i, without empty ones if `skip_empty`.
     """
     texts = input if source is None else source
-    separator = delimiter if sep is None else sep
+    graph = graph_of((texts, delimiter, sep))
+    separator = graph.to_tensor(delimiter if sep is None else sep, string)
+    if separator.shape.ndims not in (None, 0):
+        raise ShapeError(f"string_split: Shape must be rank 0: the delimiter is one string, got {separator.shape}")
     return SparseTensor(*STRING_SPLIT(texts, separator, skip_empty=skip_empty, name=name))
 
 

@@ -1,0 +1,165 @@
+"""Behaviour that TensorFlow's own test files of 0.11 and 1.5 showed to be missing, op by op."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.errors import CancelledError, InvalidArgumentError, NoSessionError, UnimplementedError
+from tfnb.ops.math.segment import SEGMENT_SUM
+
+pytestmark = pytest.mark.opencl
+
+
+def run(build, **feeds):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        return sess.run(build())
+
+
+def test_cross_entropy_over_an_inner_axis_keeps_the_order_of_the_others():
+    x = np.random.default_rng(1).standard_normal((3, 2, 4)).astype(np.float32)
+    labels = np.eye(3, dtype=np.float32)[[0, 2, 1, 0, 1, 2, 2, 0]].T.reshape(3, 2, 4)
+    loss = run(lambda: tf.nn.softmax_cross_entropy_with_logits(logits=x, labels=labels, dim=0))
+    expected = -(labels * (x - np.log(np.exp(x).sum(0)))).sum(0)
+    np.testing.assert_allclose(loss, expected, rtol=1e-5)
+
+
+def test_a_priority_queue_delivers_many_only_when_it_has_them_all():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        queue = tf.PriorityQueue(10, tf.string, shapes=[()])
+        add, taken = queue.enqueue((tf.placeholder(tf.int64, []), "x")), queue.dequeue_many(3)
+        key = add.inputs[1]
+        got = []
+        reader = threading.Thread(target=lambda: got.append(sess.run(taken)[0].tolist()))
+        reader.start()
+        for k in (3, 1, 2):
+            sess.run(add, {key: k})
+        reader.join(10)
+        assert got == [[1, 2, 3]]
+
+
+def test_max_pool_over_channels():
+    x = np.arange(12, dtype=np.float32).reshape(1, 1, 2, 6)
+    assert run(lambda: tf.nn.max_pool(x, [1, 1, 1, 3], [1, 1, 1, 3], "VALID")).tolist() == [[[[2, 5], [8, 11]]]]
+    for ksize, strides in (([1, 1, 1, 3], [1, 1, 1, 1]), ([1, 1, 1, 4], [1, 1, 1, 4]), ([1, 1, 2, 3], [1, 1, 2, 3])):
+        with tf.Graph().as_default(), pytest.raises(UnimplementedError, match=r"pooling|Pooling"):
+            tf.nn.max_pool(x, ksize, strides, "VALID")
+
+
+def test_integers_are_differentiated_with_a_gradient_of_their_own():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.constant([1, 2, 3])
+        assert tf.gradients(x * x, x) == [None]
+        assert sess.run(tf.gradients((x * x)[:2], x, [[5, 7]])[0]).tolist() == [10, 28, 0]
+
+
+def test_a_sum_of_complex_segments():
+    data = np.array([[1 + 1j], [2 - 1j], [4j]], np.complex64)
+    assert run(lambda: tf.unsorted_segment_sum(data, [1, 0, 1], 2)).tolist() == [[2 - 1j], [1 + 5j]]
+
+
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [([0, 1, 0], r"Segment id 1 out of range \[0, 1\)"), ([-1, 0, 0], "Segment id -1"), ([0, 0, -1], "must be >= 0")],
+)
+def test_segments_in_disorder(ids, words):
+    with pytest.raises(InvalidArgumentError, match=words):
+        run(lambda: SEGMENT_SUM(np.ones(3, np.float32), np.array(ids)))
+
+
+@pytest.mark.parametrize(
+    ("indices", "values", "words"),
+    [
+        ([[1], [1]], [1.0, 2.0], r"indices\[1\] = \[1\] is repeated"),
+        ([[2], [1]], [1.0, 2.0], r"indices\[1\] = \[1\] is out of order"),
+        ([[1], [9]], [1.0, 2.0], r"indices\[1\] = \[9\] is out of bounds: need 0 <= index < \[5\]"),
+        ([1, 2], [1.0, 2.0, 3.0], r"sparse_values has incorrect shape \[3\], should be \[\] or \[2\]"),
+    ],
+)
+def test_sparse_to_dense_checks_its_indices(indices, values, words):
+    with pytest.raises(InvalidArgumentError, match=words):
+        run(lambda: tf.sparse_to_dense(indices, [5], values))
+    if "order" in words:
+        dense = run(lambda: tf.sparse_to_dense(indices, [5], values, validate_indices=False))
+        assert dense.tolist() == [0, 2, 1, 0, 0]
+
+
+def test_products_of_bfloat16_and_float32():
+    b = tf.bfloat16
+    with tf.Graph().as_default():
+        x, y = tf.ones([2, 2]), tf.cast(tf.ones([2, 2]), b)
+        assert [t.dtype for t in (tf.matmul(x, y), tf.matmul(y, y), tf.matmul(y, y, a_is_sparse=True))] == [
+            tf.float32,
+            b,
+            tf.float32,
+        ]
+
+
+def test_evaluating_without_a_session_is_a_value_error():
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="No default session is registered") as caught:
+        tf.constant(1).eval()
+    assert isinstance(caught.value, NoSessionError)
+
+
+def test_a_closed_session_says_which_operation_it_cancelled():
+    with tf.Graph().as_default():
+        sess, errors = tf.Session(), []
+        taken = tf.FIFOQueue(1, tf.float32, shapes=[()]).dequeue()
+
+        def wait():
+            try:
+                sess.run(taken)
+            except CancelledError as e:
+                errors.append(str(e))
+
+        reader = threading.Thread(target=wait)
+        reader.start()
+        while not sess.list_devices():
+            pass
+        threading.Event().wait(0.3)
+        sess.close()
+        reader.join(10)
+        assert "Dequeue operation was cancelled" in errors[0]
+
+
+def test_numbers_that_do_not_fit_are_refused():
+    with pytest.raises(InvalidArgumentError, match="2147483648"):
+        run(lambda: tf.string_to_number(["2147483648"], tf.int32))
+
+
+def test_the_shape_of_a_sparse_tensor_is_a_tensor_too():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        sparse = tf.SparseTensor([[0, 1]], [2], shape=[1, 3])
+        assert sess.run(sparse.shape).tolist() == sparse.shape.eval().tolist() == [1, 3]
+        assert sparse.shape.as_list() == [1, 3] and sparse.shape.get_shape().as_list() == [2]
+        value = tf.SparseTensorValue(indices=[[0, 0]], values=[1], shape=[1, 1])
+        assert value.dense_shape == [1, 1]
+        with pytest.raises(InvalidArgumentError, match="once"):
+            tf.SparseTensorValue([[0, 0]], [1])
+
+
+def test_an_attribute_that_is_text_is_bytes():
+    with tf.Graph().as_default():
+        op = tf.nn.max_pool(tf.ones([1, 2, 2, 1]), 2, 2, "VALID").op
+        assert op.get_attr("padding") == b"VALID"
+        assert op.colocation_groups() == [f"loc:@{op.name}".encode()]
+
+
+def test_variables_of_a_custom_getter_are_made_outside_name_scopes():
+    def getter(get, name, *args, **kwargs):
+        first = get(f"{name}/0", *args, **kwargs)
+        with tf.name_scope("both"):
+            return first + get(f"{name}/1", *args, **kwargs)
+
+    with tf.Graph().as_default(), tf.variable_scope("scope", custom_getter=getter):
+        assert tf.get_variable("v", [2]).name == "both/add:0"
+    with tf.Graph().as_default(), tf.variable_scope("s", custom_getter=3), pytest.raises(ValueError, match="callable"):
+        tf.get_variable("v", [2])
+
+
+def test_one_value_joined_along_a_wrong_axis():
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="rank 0"):
+        tf.concat([tf.ones([2])], tf.constant([0]))
