@@ -163,3 +163,44 @@ def test_variables_of_a_custom_getter_are_made_outside_name_scopes():
 def test_one_value_joined_along_a_wrong_axis():
     with tf.Graph().as_default(), pytest.raises(ValueError, match="rank 0"):
         tf.concat([tf.ones([2])], tf.constant([0]))
+
+
+def test_the_k_of_in_top_k_may_be_a_tensor():
+    found = run(lambda: tf.nn.in_top_k([[1.0, 3.0, 2.0]] * 2, [2, 0], tf.constant(2)))
+    assert found.tolist() == [True, False]
+
+
+def test_the_places_of_complex_numbers():
+    assert run(lambda: tf.where(tf.constant([0, 1j, 2], tf.complex64))).tolist() == [[1], [2]]
+
+
+def test_texts_beside_bytes_that_are_no_text():
+    assert run(lambda: tf.constant(["a", b"\xff"])).tolist() == [b"a", b"\xff"]
+
+
+@pytest.mark.parametrize(("axis", "words"), [(2, r"in the range \[-2, 2\), but got 2"), ([0], "must be a scalar")])
+def test_the_axis_of_a_scan(axis, words):
+    with pytest.raises(InvalidArgumentError, match=words):
+        run(lambda: tf.cumsum(np.ones((2, 3), np.float32), axis))
+
+
+def test_a_sparse_feature_of_two_dimensions():
+    def ints(*values):
+        return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+
+    example = tf.train.Example(
+        features=tf.train.Features(
+            feature={
+                "row": ints(1, 0),
+                "column": ints(2, 1),
+                "value": tf.train.Feature(float_list=tf.train.FloatList(value=[5.0, 7.0])),
+            }
+        )
+    )
+    feature = tf.SparseFeature(["row", "column"], "value", tf.float32, [2, 3])
+    got = run(lambda: tf.parse_example([example.SerializeToString()] * 2, {"x": feature})["x"])
+    assert got.dense_shape.tolist() == [2, 2, 3]
+    assert got.indices.tolist() == [[0, 0, 1], [0, 1, 2], [1, 0, 1], [1, 1, 2]]
+    assert got.values.tolist() == [7, 5, 7, 5]
+    with pytest.raises(InvalidArgumentError, match="2 index keys and 1 sizes"):
+        run(lambda: tf.parse_example([b""], {"x": tf.SparseFeature(["row", "column"], "value", tf.float32, 3)})["x"])

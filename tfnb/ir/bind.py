@@ -51,6 +51,8 @@ def to_numpy(value: object, dtype: DType | None = None) -> np.ndarray:
         return array if dtype is None or array_dtype is dtype else _convert(array, array_dtype, dtype, value)
     try:
         array = np.asarray(value)
+    except UnicodeDecodeError:  # NumPy joins texts and bytes as ASCII
+        array = np.asarray(value, object)
     except ValueError as e:
         raise InvalidArgumentError(
             f"Argument must be a dense tensor: cannot make a tensor of the ragged value {str(value)[:80]}: {e}"

@@ -142,7 +142,7 @@ def test_damaged_records_parse_or_are_refused(lists, data):
     [
         (
             {"b": tf.FixedLenFeature([], tf.float32)},
-            "example 1, Feature: b is required but could not be found",
+            "example 1, Feature: b (data type: float) is required but could not be found",
         ),
         (
             {"a": tf.FixedLenFeature([3], tf.int64)},

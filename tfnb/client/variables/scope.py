@@ -251,8 +251,10 @@ def variable_scope(
     `default_name` is made unique in the current scope. `reuse`: True shares existing variables, `tf.AUTO_REUSE` shares
     existing ones and creates missing ones, None inherits from the scope around. The graph is that of `values`, else the
     default graph. The other arguments are defaults for `tf.get_variable`. Raises `InvalidArgumentError` without any
-    name, and `DTypeError` for a name that is not text.
+    name, and `DTypeError` for a name that is not text, or an auxiliary_name_scope that is not bool.
     """
+    if not isinstance(auxiliary_name_scope, bool):
+        raise DTypeError(f"The auxiliary_name_scope must be `True` or `False`, got {auxiliary_name_scope!r}")
     if isinstance(default_name, bool):  # the order of arguments of 0.6: (name_or_scope, reuse)
         default_name, reuse = None, default_name
     graph = graph_of(values or ())

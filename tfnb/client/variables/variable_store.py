@@ -145,8 +145,8 @@ def _shared_or_new(
     if existing is not None:
         if scope.reuse is False or scope.reuse is None:
             raise VariableExistsError(
-                f"the variable {full!r} exists already (source: {existing.op.origin}); "
-                "to share it, set reuse=True or reuse=tf.AUTO_REUSE in the variable scope"
+                f"Variable {full} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in "
+                f"VarScope? It exists already (source: {existing.op.origin})"
             )
         return _checked(existing, full, shape, requested_dtype)
     if scope.reuse is True:
@@ -184,8 +184,8 @@ def _full(scope: ScopeDefaults, name: str) -> str:
 
 def _missing(full: str) -> VariableMissingError:
     return VariableMissingError(
-        f"there is no variable {full!r} to reuse, or it was not made with tf.get_variable; "
-        "did you mean reuse=tf.AUTO_REUSE?"
+        f"Variable {full} does not exist, or was not created with tf.get_variable(). Did you mean to set "
+        "reuse=tf.AUTO_REUSE in VarScope?"
     )
 
 

@@ -306,6 +306,8 @@ def concat(
             raise DTypeError(f"concat: the axis is an integer, got {at.dtype.name}")
         at.shape.with_rank(0)
         return IDENTITY(values[0], name=name)
+    if isinstance(axis, (list, tuple)):
+        raise ShapeError(f"concat: Shape must be rank 0: the axis is a scalar, got {axis!r}")
     if not is_tensor_like(axis) and int(axis) >= 0:
         return CONCAT(axis, values, name=name)
     return CONCAT_V2(values, axis, name=name)
@@ -373,7 +375,7 @@ def split(
     sizes = graph_of((value, splits)).to_tensor(splits)
     pieces = num if num is not None else (sizes.shape.dims or (None,))[0]
     if pieces is None:
-        raise InvalidArgumentError("split: the number of sizes is unknown; give num")
+        raise InvalidArgumentError(f"Cannot infer num from shape {sizes.shape}: split needs num")
     return SPLIT_V(value, sizes, axis, num_split=pieces, name=name)
 
 

@@ -34,7 +34,7 @@ from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.compare import LESS, SELECT
 from tfnb.ops.math.reduce import MAX, PROD
 from tfnb.ops.math.reduce_sum import BROADCAST_TO
-from tfnb.types import ALL, INDEX, REALS, DTypeLike, Shape, as_dtype, bool_, int32, unknown_shape
+from tfnb.types import ALL, INDEX, NUMBERS, DTypeLike, Shape, as_dtype, bool_, int32, unknown_shape
 
 __all__ = ["API", "DYNAMIC_PARTITION", "DYNAMIC_STITCH", "OPS", "UNIQUE", "WHERE", "distinct", "product"]
 
@@ -58,7 +58,7 @@ WHERE = OpDef(
     "Where",
     inputs="input: T",
     outputs="index: int64",
-    types={"T": (bool_, *REALS)},
+    types={"T": (bool_, *NUMBERS)},
     doc="""The indices of the elements that are true (not zero), in row-major order.
 
     input: bool or a number type, rank n. index: int64, shape (count, n). Runs on the host.""",

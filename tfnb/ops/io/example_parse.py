@@ -114,7 +114,8 @@ def _fixed(values: np.ndarray | None, shape: Shape, default: np.ndarray, where: 
     dims = shape.known()
     if values is None:
         if default.size == 0 and shape.num_elements() != 0:
-            raise InvalidArgumentError(f"{where} is required but could not be found; its shape is {shape}")
+            kind = _NUMBERS.get(default.dtype.kind, "string")
+            raise InvalidArgumentError(f"{where} (data type: {kind}) is required but could not be found: shape {shape}")
         return default.reshape(dims)
     if values.size != shape.num_elements():
         raise InvalidArgumentError(
@@ -171,12 +172,12 @@ def _columns(records: Sequence[Any], wanted: _Wanted, where: Sequence[str]) -> A
     for key, dtype, shape, default in wanted.dense:
         rows = []
         for i, (features, place) in enumerate(zip(records, where, strict=True)):
-            name = f"{place}, Feature: {key}"
+            name, step = f"{place}, Feature: {key}", f"{place}, Key: {key}, Index: {i}"
             values = _values(_of(features, key), dtype, name)
             if _is_padded(shape):
-                rows.append(_whole_steps(values, shape, dtype, name))
+                rows.append(_whole_steps(values, shape, dtype, step))
             else:
-                rows.append(_fixed(values, shape, default, name, f"{place}, Key: {key}, Index: {i}"))
+                rows.append(_fixed(values, shape, default, name, step))
         if _is_padded(shape):
             dense.append(_padded(rows, shape, default, dtype))
         else:
@@ -185,12 +186,15 @@ def _columns(records: Sequence[Any], wanted: _Wanted, where: Sequence[str]) -> A
     return sparse, dense
 
 
-def _whole_steps(values: np.ndarray | None, shape: Shape, dtype: DType, where: str) -> np.ndarray:
+def _whole_steps(values: np.ndarray | None, shape: Shape, dtype: DType, step: str) -> np.ndarray:
     if values is None:
         return _array((), dtype)
     stride = Shape((shape.dims or ())[1:]).num_elements() or 1
     if values.size % stride:
-        raise InvalidArgumentError(f"{where} has {values.size} values, no multiple of {stride}")
+        raise InvalidArgumentError(
+            f"{step}.  Number of {_NUMBERS.get(values.dtype.kind, 'bytes')} values is not a multiple of stride length. "
+            f"Saw {values.size} values but output shape is: {shape}"
+        )
     return values
 
 
