@@ -291,6 +291,10 @@ class NoSessionError(FailedPreconditionError, ValueError):
     """A tensor or operation was to be run, and there is no session that can run it."""
 
 
+class NotReadyError(FailedPreconditionError, RuntimeError):
+    """A session or a service was to be started, and its model or this process is not ready for it."""
+
+
 class ClosedSessionError(FailedPreconditionError, RuntimeError):
     """The session was closed."""
 

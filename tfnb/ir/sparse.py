@@ -61,7 +61,7 @@ class DenseShape(Shape):
 
     def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:
         """Returns the tensor `dense_shape`; `dtype` and `as_ref` change nothing."""
-        return self._tensor  # type: ignore[attr-defined, no-any-return]
+        return self._tensor  # type: ignore[attr-defined]
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> Any:
         """Returns the value of the tensor `dense_shape`."""

@@ -139,7 +139,7 @@ class Transformations(Generic[DatasetT]):
         A seed makes the order repeatable. Every iteration has another order unless `reshuffle_each_iteration` is False.
         """
         if is_tensor_like(seed):
-            seeds = {"seed": get_default_graph().seed or 0, "seed2": seed}
+            seeds: dict[str, Any] = {"seed": get_default_graph().seed or 0, "seed2": seed}
         else:
             seeds = seeds_for(get_default_graph(), seed)
         reshuffle = True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)

@@ -328,7 +328,8 @@ class IdTableWithHashBuckets(LookupInterface):
             raise InvalidArgumentError(f"the hash function must be fasthash or stronghash, got {hasher_spec.hasher!r}")
         self._table, self._buckets, self._spec = table, num_oov_buckets, hasher_spec
         self._name = name or "id_table"
-        self.resource_handle = None if table is None else table.resource_handle
+        handle: Any = None if table is None else table.resource_handle
+        self.resource_handle = handle
 
     @property
     def name(self) -> str:
