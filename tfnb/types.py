@@ -265,9 +265,15 @@ class Dimension:
 
     __index__ = __int__
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> bool | None:  # type: ignore[override]
+        """Whether the sizes are equal; None, which counts as False, if one is unknown."""
         other = other.value if isinstance(other, Dimension) else other
-        return bool(self.value == other)
+        return None if self.value is None or other is None else bool(self.value == other)
+
+    def __ne__(self, other: object) -> bool | None:  # type: ignore[override]
+        """Whether the sizes differ; None if one is unknown."""
+        equal = self == other
+        return None if equal is None else not equal
 
     def __hash__(self) -> int:
         return hash(self.value)

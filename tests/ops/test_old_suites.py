@@ -204,3 +204,38 @@ def test_a_sparse_feature_of_two_dimensions():
     assert got.values.tolist() == [7, 5, 7, 5]
     with pytest.raises(InvalidArgumentError, match="2 index keys and 1 sizes"):
         run(lambda: tf.parse_example([b""], {"x": tf.SparseFeature(["row", "column"], "value", tf.float32, 3)})["x"])
+
+
+def test_the_versions_of_a_graph_are_those_of_its_graph_defs():
+    graph = tf.Graph()
+    assert graph.as_graph_def().versions.producer == graph.graph_def_versions.producer > 0
+    graph.graph_def_versions.producer = 8
+    assert graph.as_graph_def().versions.producer == 8
+
+
+def test_rows_of_a_variable():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        v = tf.Variable([[1.0], [2.0], [3.0]])
+        sess.run(v.initializer)
+        assert sess.run(v.sparse_read([2, 0])).tolist() == [[3], [1]]
+
+
+def test_the_batch_of_blocks_is_known_without_their_margins():
+    with tf.Graph().as_default():
+        crops = tf.placeholder(tf.int32, [2, 2])
+        x = tf.placeholder(tf.float32, [18, 2, 1, 2])
+        assert tf.batch_to_space_nd(x, [2, 3], crops).shape.as_list() == [3, None, None, 2]
+        assert tf.space_to_batch_nd(x, [2, 3], crops).shape.as_list() == [108, None, None, 2]
+        with pytest.raises(ValueError, match="cannot be divided"):
+            tf.batch_to_space_nd(x, [4, 1], crops)
+
+
+def test_comparing_sizes_that_are_unknown():
+    known, unknown = tf.Dimension(3), tf.Dimension(None)
+    assert (known == 3) is True and (known != 3) is False
+    assert (unknown == 3) is None and (known != unknown) is None
+
+
+def test_an_axis_is_missing():
+    with tf.Graph().as_default(), pytest.raises(InvalidArgumentError, match="2 is missing"):
+        tf.transpose(tf.ones([1, 1, 1]), [0, 1, 1])

@@ -28,8 +28,8 @@ from tfnb.ir.collect import Collections
 from tfnb.ir.const import CONST, infer_context, vector_length
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.elements import GraphElements
-from tfnb.ir.graphdef.encode import as_graph_def
-from tfnb.ir.graphdef.message_types import GraphDef
+from tfnb.ir.graphdef.encode import as_graph_def, new_versions
+from tfnb.ir.graphdef.message_types import GraphDef, Versions
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.origin import user_origin
@@ -101,6 +101,7 @@ class GraphBuilder(GraphElements, Collections):
         self.scopes = Scopes()
         self.seed: int | None = None
         self.finalized = False
+        self._versions: Versions | None = None
         self.client_state: dict[
             str, Any
         ] = {}  # the state that client packages keep for each graph (variable scopes, ...)
@@ -111,6 +112,15 @@ class GraphBuilder(GraphElements, Collections):
     def graph(self) -> GraphBuilder:
         """The graph itself; tensors and operations have this property, too."""
         return self
+
+    @property
+    def graph_def_versions(self) -> Versions:
+        """The VersionDef message that the GraphDefs of this graph carry. A program may change it, which changes nothing
+        else.
+        """
+        if self._versions is None:
+            self._versions = new_versions()
+        return self._versions
 
     def apply(self, opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
         """Adds a node for a call of `opdef`; see `OpDef.__call__`."""

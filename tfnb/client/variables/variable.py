@@ -27,6 +27,7 @@ from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Runner, Tensor, TensorLike, call_operator
+from tfnb.ops.array.gather import gather
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.array.where_partition import boolean_mask
 from tfnb.ops.control_flow.switch_merge import NO_OP
@@ -196,6 +197,11 @@ class Variable(VariableReference):
         In the body of a loop that changes the variable, the value is read in each iteration.
         """
         return read_here(self._snapshot)
+
+    def sparse_read(self, indices: TensorLike, name: str | None = None) -> Tensor:
+        """Returns the rows of the variable at `indices`, as `tf.gather`."""
+        rows: Tensor = gather(self._ref, indices, name=name)
+        return rows
 
     def read_value(self) -> Tensor:
         """Returns a new read of the variable, which comes after the control dependencies in force."""
