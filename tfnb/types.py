@@ -373,7 +373,7 @@ class Shape:
     def as_list(self) -> list[int | None]:
         """Returns the dimensions as a list of int or None. Raises `ShapeError` if the rank is unknown."""
         if self.dims is None:
-            raise ShapeError("as_list() is not defined on a shape of unknown rank")
+            raise ShapeError("as_list() is not defined on an unknown TensorShape, a shape of unknown rank")
         return list(self.dims)
 
     def is_compatible_with(self, other: object) -> bool:

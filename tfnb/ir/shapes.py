@@ -145,7 +145,8 @@ def normalize_axes(axes: np.ndarray, rank: int, what: str = "axis") -> tuple[int
     """
     sorted_axes = sorted(normalize_axis(int(a), rank, what) for a in axes.reshape(-1))
     if len(set(sorted_axes)) < len(sorted_axes):
-        raise InvalidArgumentError(f"an axis stands twice in {axes.reshape(-1).tolist()}")
+        twice = next(a for a in sorted_axes if sorted_axes.count(a) > 1)
+        raise InvalidArgumentError(f"axis {twice} specified more than once, it stands twice in {axes.tolist()}")
     return tuple(sorted_axes)
 
 

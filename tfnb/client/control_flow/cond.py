@@ -151,7 +151,7 @@ def case(
                 checks.append(
                     assert_that(
                         reduce_any(preds),
-                        ["case: None of the conditions evaluated as True and default is None.", preds],
+                        ["Input error: None of the conditions evaluated as True and default is None.", preds],
                     )
                 )
             if exclusive:

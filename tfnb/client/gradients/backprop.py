@@ -196,7 +196,8 @@ def _as_ref(graph: GraphBuilder, x: Tensor) -> Tensor:
 def _seed(y: Tensor, seed: TensorLike | None) -> Grad:
     if seed is None and y.dtype.is_complex:
         raise DTypeError(
-            f"gradients: {y.name} is {y.dtype.name}, and a complex y needs grad_ys; or differentiate a real number "
+            f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r}) for {y.name}; or "
+            f"differentiate a real number "
             "that depends on it",
             y.op,
         )

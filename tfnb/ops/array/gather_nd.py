@@ -133,8 +133,12 @@ def check_updates(name: str, indices: Shape, updates: Shape, shape: Shape) -> No
     slices = None if k is None or dims is None else dims[k:]
     expected = (*lead[:-1], *(updates.dims[len(lead) - 1 :] if slices is None else slices))
     if not Shape(expected).is_compatible_with(updates):
+        fits = Shape(expected[: len(lead) - 1]).is_compatible_with(Shape(updates.dims[: len(lead) - 1]))
+        n, which = (len(expected) - len(lead) + 1, "inner") if fits else (len(lead) - 1, "outer")
+        of = f"input.shape={shape}" if fits else f"indices.shape={indices}"
         raise ShapeError(
-            f"{name}: for indices of shape {indices} and a tensor of shape {shape} the updates must have shape "
+            f"{name}: The {which} {n} dimensions of {of} must match those of updates: for indices of shape {indices} "
+            f"and a tensor of shape {shape} they have shape "
             f"{Shape(expected)}, got {updates}"
         )
 
@@ -149,7 +153,8 @@ def _host_scatter_nd(call: HostCall, indices: np.ndarray, updates: np.ndarray, s
     check_updates("ScatterNd", Shape(indices.shape), Shape(updates.shape), Shape(tuple(shape.tolist())))
     out, k = np.zeros(shape.tolist(), updates.dtype), indices.shape[-1]
     if ((indices < 0) | (indices >= shape[:k])).any():
-        raise InvalidArgumentError(f"an index is not inside shape {shape.tolist()}", call.op)
+        words = "Indices and updates specified for empty output: " if not out.size else ""
+        raise InvalidArgumentError(f"{words}an index is not inside shape {shape.tolist()}", call.op)
     if not k:  # an empty index selects the whole tensor
         return np.asarray(out + updates.sum(tuple(range(indices.ndim - 1)), dtype=out.dtype))
     np.add.at(out, tuple(np.moveaxis(indices, -1, 0)), updates)

@@ -49,7 +49,7 @@ def _all_equal(left: tuple[Expr, ...], right: tuple[Expr, ...]) -> Expr:
 def _diag_shape(c: Infer) -> Shape:
     d = c.shapes[0]
     if d.ndims == 0:
-        raise ShapeError("Diag: needs a tensor of rank >= 1, got a scalar")
+        raise ShapeError("Diag: Shape must be at least rank 1 but is rank 0: needs a tensor, got a scalar")
     return d.concatenate(d)
 
 

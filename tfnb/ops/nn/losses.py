@@ -194,6 +194,11 @@ def sparse_softmax_cross_entropy_with_logits(
         return RESHAPE(loss, shape_of(at))
 
 
+def _same_shape(logits: Tensor, targets: Tensor) -> None:
+    if not logits.shape.is_compatible_with(targets.shape):
+        raise ShapeError(f"logits and labels must have the same shape ({logits.shape} vs {targets.shape})")
+
+
 def sigmoid_cross_entropy_with_logits(
     logits: TensorLike | None = None,
     labels: TensorLike | None = None,
@@ -207,7 +212,7 @@ def sigmoid_cross_entropy_with_logits(
     """
     with scope(name, "logistic_loss", logits, labels, targets):
         x, z = _both(logits, targets if labels is None else labels, "sigmoid_cross_entropy_with_logits")
-        x.shape.merge_with(z.shape)
+        _same_shape(x, z)
         return SOFTPLUS(x) - x * z
 
 
@@ -228,7 +233,7 @@ def weighted_cross_entropy_with_logits(
         raise InvalidArgumentError("weighted_cross_entropy_with_logits needs pos_weight")
     with scope(name, "logistic_loss", logits, targets, labels):
         x, z = _both(logits, labels if targets is None else targets, "weighted_cross_entropy_with_logits")
-        x.shape.merge_with(z.shape)
+        _same_shape(x, z)
         return (1.0 - z) * x + (1.0 + (pos_weight - 1.0) * z) * SOFTPLUS(-x)
 
 
@@ -242,7 +247,7 @@ def log_poisson_loss(
     """
     with scope(name, "log_poisson_loss", targets, log_input):
         x, z = _both(log_input, targets, "log_poisson_loss")
-        x.shape.merge_with(z.shape)
+        _same_shape(x, z)
         loss = EXP(x) - x * z
         if not compute_full_loss:
             return loss

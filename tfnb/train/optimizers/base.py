@@ -146,7 +146,7 @@ class Optimizer:
         """
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not pairs:
-            raise InvalidArgumentError("apply_gradients got no gradients")
+            raise InvalidArgumentError("No gradients provided for any variable: apply_gradients got none")
         variables = [v for _, v in pairs]
         for v in variables:
             if not isinstance(v, Variable):

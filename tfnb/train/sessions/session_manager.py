@@ -48,7 +48,7 @@ class SessionManager:
         local_init_feed_dict: Mapping[Any, Any] | None = None,
     ) -> None:
         if ready_for_local_init_op is not None and local_init_op is None:
-            raise InvalidArgumentError("a ready_for_local_init_op without a local_init_op makes no sense")
+            raise InvalidArgumentError("If you pass a ready_for_local_init_op you must also pass a local_init_op .")
         self._local_init_op, self._local_feed = local_init_op, local_init_feed_dict
         self._local_options = local_init_run_options
         self._ready_op, self._ready_for_local = ready_op, ready_for_local_init_op
