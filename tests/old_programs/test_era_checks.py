@@ -23,3 +23,9 @@ def test_shapes_are_checked_at_once():
     tf = tensorflow_of("0.12")
     with tf.Graph().as_default(), pytest.raises(ShapeError):
         tf.assert_equal(tf.ones([2]), tf.ones([3]))
+
+
+def test_the_versions_of_tensorflow_are_in_their_module_too():
+    tf = tensorflow_of("0.12")
+    versions = tf.python.framework.versions
+    assert (versions.VERSION, versions.GRAPH_DEF_VERSION) == (tf.VERSION, tf.GRAPH_DEF_VERSION)
