@@ -189,6 +189,11 @@ class OpError(Exception):
             self.op = op
         return self
 
+    def prefix(self, text: str) -> None:
+        """Puts `text` in front of the message."""
+        self.message = text + self.message
+        self.args = (self.message,)
+
     def __str__(self) -> str:
         if self.op is None:
             return self.message
@@ -280,6 +285,14 @@ class FailedPreconditionError(OpError):
     """The system is not in the state the operation needs, for example an uninitialised variable."""
 
     code = 9
+
+
+class NoSessionError(FailedPreconditionError, ValueError):
+    """A tensor or operation was to be run, and there is no session that can run it."""
+
+
+class NotReadyError(FailedPreconditionError, RuntimeError):
+    """A session or a service was to be started, and its model or this process is not ready for it."""
 
 
 class ClosedSessionError(FailedPreconditionError, RuntimeError):

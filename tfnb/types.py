@@ -260,14 +260,20 @@ class Dimension:
 
     def __int__(self) -> int:
         if self.value is None:
-            raise ShapeError("this dimension is unknown until the graph runs; use tf.shape(tensor) for its value")
+            raise ShapeError("an unknown Dimension has no value until the graph runs; use tf.shape(tensor) for it")
         return self.value
 
     __index__ = __int__
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> bool | None:  # type: ignore[override]
+        """Whether the sizes are equal; None, which counts as False, if one is unknown."""
         other = other.value if isinstance(other, Dimension) else other
-        return bool(self.value == other)
+        return None if self.value is None or other is None else bool(self.value == other)
+
+    def __ne__(self, other: object) -> bool | None:  # type: ignore[override]
+        """Whether the sizes differ; None if one is unknown."""
+        equal = self == other
+        return None if equal is None else not equal
 
     def __hash__(self) -> int:
         return hash(self.value)
@@ -361,13 +367,13 @@ class Shape:
     def known(self) -> tuple[int, ...]:
         """Returns the dimensions as integers. Raises `ShapeError` if one is unknown."""
         if self.dims is None or None in self.dims:
-            raise ShapeError(f"the shape {self} is not fully defined")
+            raise ShapeError(f"the shape {self} is only partially known, it is not fully defined")
         return self.dims  # type: ignore[return-value]
 
     def as_list(self) -> list[int | None]:
         """Returns the dimensions as a list of int or None. Raises `ShapeError` if the rank is unknown."""
         if self.dims is None:
-            raise ShapeError("as_list() is not defined on a shape of unknown rank")
+            raise ShapeError("as_list() is not defined on an unknown TensorShape, a shape of unknown rank")
         return list(self.dims)
 
     def is_compatible_with(self, other: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import tfnb as tf
@@ -41,3 +42,40 @@ def test_words(case):
 def test_a_sparse_value_has_the_shape_of_0_x():
     value = tf.SparseTensorValue([[0]], [1], [2])
     assert value.shape == value.dense_shape == [2]
+
+
+MORE = {
+    "pack": (lambda: tf.stack([[1], [1, 2]]), "must be a dense"),
+    "stack": (
+        lambda: tf.stack([tf.ones([1]), tf.ones([2])]),
+        "Dimension 0 in both shapes must be equal, but are 1 and 2",
+    ),
+    "axis of stack": (lambda: tf.stack([tf.ones([1])] * 2, 3), r"axis = 3 not in \[-2, 2\)"),
+    "twice": (lambda: tf.reverse(tf.ones([2, 2]), [0, -2]), "axis 0 specified more than once"),
+    "reduction": (lambda: tf.reduce_sum(tf.ones([2]), [1]), "Invalid reduction dimension"),
+    "join": (lambda: tf.reduce_join([["a"]], [0, 0]), "Duplicate reduction dimension 0"),
+    "mirror": (lambda: tf.pad([1], [[0, 0]], "WEIRD"), "Unknown padding mode|mode"),
+    "reshape": (lambda: tf.reshape(tf.ones([4]), [3, -1]), "must be evenly divisible by 3"),
+    "count": (lambda: tf.reshape(tf.ones([4]), [3]), "Cannot reshape a tensor with 4 elements"),
+    "scatter outer": (
+        lambda: tf.scatter_nd([[0]], tf.ones([2, 2]), [3, 2]),
+        "The outer 1 dimensions of indices.shape=",
+    ),
+    "scatter inner": (lambda: tf.scatter_nd([[0]], tf.ones([1, 3]), [3, 2]), "The inner 1 dimensions of input.shape="),
+    "diag": (lambda: tf.diag(1.0), "must be at least rank 1"),
+    "logits": (
+        lambda: tf.nn.sigmoid_cross_entropy_with_logits(logits=tf.ones([2]), labels=tf.ones([3])),
+        "must have the same shape",
+    ),
+    "cholesky": (lambda: tf.cholesky([[-1.0]]), "Cholesky decomposition was not successful"),
+    "determinant": (lambda: tf.matrix_determinant(np.eye(2) * 1e200), "determinant is not finite"),
+    "confusion": (lambda: tf.confusion_matrix([-1], [0], 2), "`labels` contains negative values"),
+    "count up": (lambda: tf.Variable(3).count_up_to(3), "uninitialized|Reached limit of 3"),
+}
+
+
+@pytest.mark.parametrize("case", MORE)
+def test_more_words(case):
+    build, words = MORE[case]
+    with tf.Graph().as_default(), tf.Session() as sess, pytest.raises(OpError, match=words):
+        sess.run(build())

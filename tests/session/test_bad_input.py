@@ -83,7 +83,7 @@ def test_unfeedable_tensor(sess):
 
 def test_feeding_a_tensor_as_a_value(sess):
     x = tf.placeholder(tf.float32)
-    with pytest.raises(errors.InvalidArgumentError, match="graph element"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"cannot be a tf.Tensor object"):
         sess.run(tf.identity(x), {x: tf.constant(1.0)})
 
 

@@ -56,7 +56,15 @@ from tfnb.client.platform import flags, gfile, resource_loader, tf_logging
 from tfnb.client.rnn import cell_wrappers, dynamic_rnn, seq2seq, static_rnn
 from tfnb.client.rnn import cells as rnn_cells
 from tfnb.client.sync import accumulators, barriers, queues
-from tfnb.client.variables import embedding, initializers, partitioned, partitioners, regularizers, replication
+from tfnb.client.variables import (
+    embedding,
+    initializers,
+    partitioned,
+    partitioners,
+    regularizers,
+    replication,
+    template,
+)
 from tfnb.client.variables import scope as variable_scope
 from tfnb.client.variables import variable as variables
 
@@ -80,6 +88,7 @@ MODULES = (
     accumulators,
     register_op,
     regularizers,
+    template,
     backprop,
     cond,
     recompute,

@@ -51,6 +51,8 @@ def to_numpy(value: object, dtype: DType | None = None) -> np.ndarray:
         return array if dtype is None or array_dtype is dtype else _convert(array, array_dtype, dtype, value)
     try:
         array = np.asarray(value)
+    except UnicodeDecodeError:  # NumPy joins texts and bytes as ASCII
+        array = np.asarray(value, object)
     except ValueError as e:
         raise InvalidArgumentError(
             f"Argument must be a dense tensor: cannot make a tensor of the ragged value {str(value)[:80]}: {e}"
@@ -189,6 +191,9 @@ def _bind_one(opdef: OpDef, a: Arg, value: object, types: dict[str, Any], to_ten
         dtype = None
     if dtype is None and not is_tensor_like(value) and len(opdef.types.get(a.type, ())) == 1:
         dtype = opdef.types[a.type][0]
+    if isinstance(value, np.ndarray) and not value.size and dtype is None and a.type in opdef.types:
+        allowed = opdef.types[a.type]  # NumPy makes an empty list float64
+        value = value if as_dtype(value.dtype) in allowed else value.astype(allowed[0].np)
     try:
         t = to_tensor(value, dtype, a.ref)
         if dtype is None and not is_tensor_like(value) and not a.type_list:
@@ -218,7 +223,11 @@ def _check_types(opdef: OpDef, types: dict[str, Any]) -> None:
         for d in dtypes if isinstance(dtypes, (list, tuple)) else (dtypes,):
             if d not in allowed_dtypes:
                 names = ", ".join(x.name for x in allowed_dtypes)
-                raise DTypeError(f"{opdef.name}: {var} cannot be {d.name}; it takes {names}")
+                given = f" of {', '.join(t.name for t in types.values() if isinstance(t, DType))}"
+                raise DTypeError(
+                    f"{opdef.name}{given}: {var} cannot be {d.name}, DataType {d.name} for attr '{var}' is not in "
+                    f"list of allowed values: it takes {names}"
+                )
 
 
 def _make_attrs(opdef: OpDef, attrs: dict[str, Any]) -> Any:

@@ -28,15 +28,15 @@ from tfnb.ir.collect import Collections
 from tfnb.ir.const import CONST, infer_context, vector_length
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.elements import GraphElements
-from tfnb.ir.graphdef.encode import as_graph_def
-from tfnb.ir.graphdef.message_types import GraphDef
+from tfnb.ir.graphdef.encode import as_graph_def, new_versions
+from tfnb.ir.graphdef.message_types import GraphDef, Versions
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.origin import user_origin
 from tfnb.ir.record import Attrs
 from tfnb.ir.scopes import Names, Scopes, check_name
 from tfnb.ir.tensor import Tensor, TensorLike, call_operator, is_tensor_like
-from tfnb.types import DType, Shape, TensorSpec, as_dtype, as_shape
+from tfnb.types import Dimension, DType, Shape, TensorSpec, as_dtype, as_shape, int32, int64
 
 __all__ = [
     "GraphBuilder",
@@ -102,6 +102,7 @@ class GraphBuilder(GraphElements, Collections):
         self.scopes = Scopes()
         self.seed: int | None = None
         self.finalized = False
+        self._versions: Versions | None = None
         self.client_state: dict[
             str, Any
         ] = {}  # the state that client packages keep for each graph (variable scopes, ...)
@@ -112,6 +113,15 @@ class GraphBuilder(GraphElements, Collections):
     def graph(self) -> GraphBuilder:
         """The graph itself; tensors and operations have this property, too."""
         return self
+
+    @property
+    def graph_def_versions(self) -> Versions:
+        """The VersionDef message that the GraphDefs of this graph carry. A program may change it, which changes nothing
+        else.
+        """
+        if self._versions is None:
+            self._versions = new_versions()
+        return self._versions
 
     def apply(self, opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
         """Adds a node for a call of `opdef`; see `OpDef.__call__`."""
@@ -203,8 +213,10 @@ class GraphBuilder(GraphElements, Collections):
             return call_operator("pack_nested", value, dtype, self)
         if isinstance(value, Operation):
             raise DTypeError(f"the operation {value.name} has no single value; use one of its outputs", value)
-        if isinstance(value, Shape):
-            value = np.asarray(value.known(), np.int32)
+        if isinstance(value, (Shape, Dimension)):
+            if dtype not in (None, int32, int64):
+                raise DTypeError(f"a {type(value).__name__} becomes a tensor of int32 or int64, not of {dtype}")
+            value = np.asarray(value.known() if isinstance(value, Shape) else int(value), np.int32)
         elif isinstance(value, (list, tuple)) and any(hasattr(v, "value") for v in value):
             value = [int(v) for v in value]
         elif hasattr(value, "value") and hasattr(value, "__index__"):

@@ -74,7 +74,9 @@ class GraphElements:
         op_name, colon, port = name.partition(":")
         op = self._by_name.get(op_name)
         if op is None:
-            raise NotFoundError(f"the name {name!r} refers to an operation that is not in the graph")
+            raise NotFoundError(
+                f"Operation not in the graph: the name {name!r} refers to an operation that is not in the graph"
+            )
         if not colon:
             if not allow_operation:
                 raise InvalidArgumentError(f"{name!r} names an operation; a tensor's name is like '{name}:0'")

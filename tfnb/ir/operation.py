@@ -91,12 +91,17 @@ class Operation:
         """Replaces the dtype and static shape of an output."""
         self.specs[index] = spec
 
+    def colocation_groups(self) -> list[bytes]:
+        """Returns the names of the groups with which this one shares its device, by default its own."""
+        return [name.encode() for name in self.colocation] or [f"loc:@{self.name}".encode()]
+
     def get_attr(self, name: str) -> Any:
-        """Returns an attribute or type variable by its name. Raises `NotFoundError` if there is none."""
+        """Returns an attribute or type variable, text as bytes. Raises `NotFoundError` for other names."""
         if name in self.types:
             return self.types[name]
         if hasattr(self.attrs, name):
-            return getattr(self.attrs, name)
+            value = getattr(self.attrs, name)
+            return value.encode() if isinstance(value, str) else value
         raise NotFoundError(f"the operation has no attribute {name!r}", self)
 
     def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> None:

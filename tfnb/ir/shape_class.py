@@ -26,14 +26,14 @@ ClassDims = tuple[int | None, ...]
 ShapeClass = tuple[ClassDims | None, ...]
 """The dimensions of each shape; None stands for no shape."""
 
-P = TypeVar("P", covariant=True)
-S = TypeVar("S", bound="Servant[Any]")
 
-
-class Servant(Protocol[P]):
+class Servant(Protocol):
     """What was compiled for a class: `program` gives its program for values of the symbols, or None."""
 
-    def program(self, values: Sequence[int]) -> P | None: ...
+    def program(self, values: Sequence[int]) -> Any: ...
+
+
+S = TypeVar("S", bound=Servant)
 
 
 def class_of(fixed: Sequence[Dims], shapes: Sequence[Sequence[int] | None]) -> tuple[ShapeClass, tuple[int, ...]]:

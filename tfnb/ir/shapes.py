@@ -134,18 +134,19 @@ def unlike(a: Shape, b: Shape) -> str:
 def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
     """Returns the axis as a number from 0 to rank - 1. Raises `InvalidArgumentError` if it is out of range."""
     if not -rank <= axis < rank:
-        raise InvalidArgumentError(f"{what} {axis} is out of range for a tensor of rank {rank}")
+        raise InvalidArgumentError(f"{what} {axis} is out of valid range [{-rank}, {rank}) of a tensor of rank {rank}")
     return axis % rank if rank else 0
 
 
-def normalize_axes(axes: np.ndarray, rank: int) -> tuple[int, ...]:
+def normalize_axes(axes: np.ndarray, rank: int, what: str = "axis") -> tuple[int, ...]:
     """Returns the axes as sorted non-negative numbers; `axes` is a NumPy value of rank 0 or 1.
 
     Raises `InvalidArgumentError` for an axis that is out of range or occurs twice.
     """
-    sorted_axes = sorted(normalize_axis(int(a), rank) for a in axes.reshape(-1))
+    sorted_axes = sorted(normalize_axis(int(a), rank, what) for a in axes.reshape(-1))
     if len(set(sorted_axes)) < len(sorted_axes):
-        raise InvalidArgumentError(f"an axis stands twice in {axes.reshape(-1).tolist()}")
+        twice = next(a for a in sorted_axes if sorted_axes.count(a) > 1)
+        raise InvalidArgumentError(f"axis {twice} specified more than once, it stands twice in {axes.tolist()}")
     return tuple(sorted_axes)
 
 
@@ -156,7 +157,7 @@ def reduced(c: Infer, keep_dims: bool) -> Shape:
         return unknown_shape
     if axes is None:
         return Shape((None,) * len(x.dims)) if keep_dims else unknown_shape
-    reduced_axes = normalize_axes(axes, len(x.dims))
+    reduced_axes = normalize_axes(axes, len(x.dims), "Invalid reduction dimension: axis")
     if keep_dims:
         return Shape(tuple(1 if i in reduced_axes else d for i, d in enumerate(x.dims)))
     return Shape(tuple(d for i, d in enumerate(x.dims) if i not in reduced_axes))

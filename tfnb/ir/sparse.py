@@ -20,12 +20,23 @@ from tfnb.types import DType, Shape, as_shape, int64
 __all__ = ["IndexedSlicesValue", "SparseTensor", "SparseTensorValue", "parts_of", "value_type"]
 
 
-class SparseTensorValue(NamedTuple):
-    """The value of a `SparseTensor`, which a fetch returns and which may be fed."""
-
+class _SparseParts(NamedTuple):
     indices: Any
     values: Any
     dense_shape: Any
+
+
+class SparseTensorValue(_SparseParts):
+    """The value of a `SparseTensor`, which a fetch returns and which may be fed. `shape` is the 0.x name of
+    `dense_shape`.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, indices: Any, values: Any, dense_shape: Any = None, shape: Any = None) -> SparseTensorValue:
+        if (dense_shape is None) == (shape is None):
+            raise InvalidArgumentError("SparseTensorValue needs dense_shape (in 0.x: shape), once")
+        return super().__new__(cls, indices, values, shape if dense_shape is None else dense_shape)
 
     @property
     def shape(self) -> Any:
@@ -39,6 +50,26 @@ class IndexedSlicesValue(NamedTuple):
     values: Any
     indices: Any
     dense_shape: Any
+
+
+class DenseShape(Shape):
+    """The static shape of a sparse tensor. Where a tensor is needed, it is the tensor `dense_shape`, as in 0.x."""
+
+    def __init__(self, static: Shape, tensor: Tensor) -> None:
+        super().__init__(static.dims)
+        object.__setattr__(self, "_tensor", tensor)
+
+    def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:
+        """Returns the tensor `dense_shape`; `dtype` and `as_ref` change nothing."""
+        return self._tensor  # type: ignore[attr-defined]
+
+    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> Any:
+        """Returns the value of the tensor `dense_shape`."""
+        return self.__tensor__().eval(feed_dict, session)
+
+    def get_shape(self) -> Shape:
+        """Returns the static shape of the tensor `dense_shape`, which is a vector."""
+        return self.__tensor__().shape
 
 
 class SparseTensor:
@@ -127,9 +158,9 @@ class SparseTensor:
 
     @property
     def shape(self) -> Shape:
-        """The static shape of the dense tensor."""
+        """The static shape of the dense tensor, which stands for the tensor `dense_shape` where one is needed."""
         constant = constant_shape(self._dense_shape)
-        return constant if self._shape is None else self._shape.merge_with(constant)
+        return DenseShape(constant if self._shape is None else self._shape.merge_with(constant), self._dense_shape)
 
     def get_shape(self) -> Shape:
         """Returns the static shape of the dense tensor."""

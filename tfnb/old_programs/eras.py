@@ -14,9 +14,11 @@ from tfnb.client.argument_types import Activation, InitializerLike
 from tfnb.client.rnn import cells as rnn_cells
 from tfnb.client.rnn import dynamic_rnn, static_rnn
 from tfnb.client.variables.scope import ScopeLike, get_variable_scope, variable_scope
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array import concat as joining
+from tfnb.ops.logging import assertions
+from tfnb.ops.logging.print_assert import assert_that
 from tfnb.ops.nn import losses
 
 __all__ = ["ERAS", "replacements", "version_of"]
@@ -64,6 +66,30 @@ def log_poisson_loss(
 ) -> Any:
     """Computes what 1.x computes with `targets` before `log_input`. See `tfnb.nn.log_poisson_loss`."""
     return losses.log_poisson_loss(targets, log_input, compute_full_loss, name)
+
+
+def _at_run(check: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns an assertion that fails in a step, never when the graph is built, also when constants show that it must.
+
+    Errors of shapes and dtypes are raised at once.
+    """
+
+    def later(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return check(*args, **kwargs)
+        except (ShapeError, DTypeError):
+            raise
+        except InvalidArgumentError as error:
+            return assert_that(False, [error.message])
+
+    later.__name__, later.__doc__ = check.__name__, check.__doc__
+    return later
+
+
+_CHECKS = (
+    "assert_equal assert_greater assert_greater_equal assert_less assert_less_equal assert_negative "
+    "assert_non_negative assert_non_positive assert_positive"
+)
 
 
 def _scoped(function: Callable[..., Any], default: str, position: int) -> Callable[..., Any]:
@@ -215,6 +241,7 @@ class MultiRNNCell(_EarlyCell, rnn_cells.MultiRNNCell):
 
 
 _FUNCTIONS: list[tuple[object, object]] = [
+    *((assertions.API[name], _at_run(assertions.API[name])) for name in _CHECKS.split()),
     (joining.concat, concat),
     (joining.split, split),
     (losses.weighted_cross_entropy_with_logits, weighted_cross_entropy_with_logits),

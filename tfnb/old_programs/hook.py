@@ -112,7 +112,7 @@ class _Family:
             view = self.modules.setdefault(path, TensorFlowModule(self, path, place))
             view.__spec__ = ModuleSpec(view.__name__, _finder, is_package=True)
             view.__loader__, view.__package__ = _finder, view.__name__
-            if path in ("", "compat.v1"):
+            if path in ("", "compat.v1", "python.framework.versions"):
                 vars(view).update(self._constants)
         return view
 

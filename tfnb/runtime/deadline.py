@@ -22,7 +22,7 @@ __all__ = ["Deadline", "bounded", "current", "within"]
 
 T = TypeVar("T")
 _POLL = 0.2  # seconds between two checks whether Ctrl-C is held back
-_HEAD = re.compile(r"^the step was not done within \S+ s: ")
+_HEAD = re.compile(r"^Timed out waiting for notification: the step was not done within \S+ s: ")
 
 
 class Deadline:
@@ -40,7 +40,9 @@ class Deadline:
 
     def exceeded(self, waited_for: str) -> DeadlineExceededError:
         """The error for a step that was not done in time. `waited_for` describes what it was waiting for."""
-        return DeadlineExceededError(f"the step was not done within {self.seconds:g} s: {waited_for}")
+        return DeadlineExceededError(
+            f"Timed out waiting for notification: the step was not done within {self.seconds:g} s: {waited_for}"
+        )
 
     def of_others(self, errors: Iterable[DeadlineExceededError]) -> DeadlineExceededError:
         """One error that combines those of several tasks, each of which began with the rest of this step's time."""

@@ -111,6 +111,7 @@ def _live(part: PlanPart, results: Sequence[Value | Token]) -> list[Value]:
     for (node, slot), value in zip(part.plan.fetches, results, strict=True):
         if isinstance(value, Token):
             raise InvalidArgumentError(
+                f"The tensor returned for {part.plan.name(node)}:{slot} was not valid (Retval[0] does not have value): "
                 f"output {slot} of '{part.plan.name(node)}' has no value: it is on a branch that was not taken",
                 part.node(node),
             )

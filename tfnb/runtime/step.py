@@ -461,8 +461,9 @@ def _await_devices(program: StepProgram, recorder: StepStats | None) -> None:
 
 def _abort(rendezvous: Rendezvous | None, error: BaseException) -> CancelledError:
     """Wakes all that wait for a value of a step that raised `error`; returns the error that they receive."""
-    reason = CancelledError(f"the step was stopped: {error}")
-    reason.__cause__ = error
+    reason = error if isinstance(error, CancelledError) else CancelledError(f"the step was stopped: {error}")
+    if reason is not error:
+        reason.__cause__ = error
     if rendezvous is not None:
         rendezvous.abort(reason)
     return reason

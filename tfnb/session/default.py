@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from tfnb.errors import FailedPreconditionError
+from tfnb.errors import NoSessionError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
@@ -50,18 +50,21 @@ def get_default_session() -> Any:
 def _session_for(element: Tensor | Operation, session: DefaultSession | None) -> DefaultSession:
     chosen_session = session if session is not None else get_default_session()
     if chosen_session is None:
-        raise FailedPreconditionError(
-            f"cannot evaluate {element.name}: there is no default session; "
+        raise NoSessionError(
+            f"Cannot evaluate {element.name}: No default session is registered, there is no default session; "
             "use `with tf.Session():`, tf.InteractiveSession(), or pass session=..."
         )
     if chosen_session.graph is not element.graph:
-        raise FailedPreconditionError(f"cannot evaluate {element.name}: the session runs another graph")
+        raise NoSessionError(
+            f"Cannot use the given session to evaluate {element.name}: the tensor's graph is different from the "
+            "session's graph"
+        )
     return chosen_session
 
 
 def evaluate(tensor: Tensor, feed_dict: Mapping[Any, Any] | None, session: DefaultSession | None) -> Any:
     """Implements `Tensor.eval`: runs the tensor in `session`, or in the default session. Raises
-    `FailedPreconditionError` if there is none, or if it runs another graph."""
+    `NoSessionError` if there is none, or if it runs another graph."""
     return _session_for(tensor, session).run(tensor, feed_dict)
 
 

@@ -85,7 +85,9 @@ def feed_key(graph: GraphBuilder, key: object) -> Tensor:
         try:
             tensor = graph.as_graph_element(key, allow_operation=False)
         except OpError as e:
-            raise InvalidFetchError(f"cannot feed {str(key)[:120]!r}: {e.message}") from None
+            raise InvalidFetchError(
+                f"Cannot interpret feed_dict key as Tensor: cannot feed {str(key)[:120]!r}: {e.message}"
+            ) from None
     if not graph.is_feedable(tensor):
         raise InvalidFetchError(f"{tensor.name} may not be fed", tensor.op)
     return tensor
@@ -114,8 +116,8 @@ def _compatible(dims: tuple[int | None, ...], shape: tuple[int, ...]) -> bool:
 
 def _converted(tensor: Tensor, dtype: DType, value: object) -> np.ndarray:
     if isinstance(value, Tensor) or hasattr(value, "__tensor__"):
-        raise InvalidArgumentError(
-            f"the value fed for {tensor.name} is itself a graph element ({value!r}); "
+        raise DTypeError(
+            f"The value of a feed cannot be a tf.Tensor object: the value fed for {tensor.name} is {value!r}; "
             "feed Python numbers, strings, lists or NumPy arrays, or session.run() it first",
             tensor.op,
         )
@@ -130,7 +132,9 @@ def _converted(tensor: Tensor, dtype: DType, value: object) -> np.ndarray:
         return _held(array, dtype, value)
     except (TypeError, ValueError, OverflowError) as e:
         text = e.message if isinstance(e, OpError) else str(e)
-        raise DTypeError(f"cannot feed {tensor.name}, which is {dtype.name}: {text}", tensor.op) from None
+        raise DTypeError(
+            f"Type of feed value is not compatible with Tensor type {dtype.name} of {tensor.name}: {text}", tensor.op
+        ) from None
 
 
 def _texts(array: np.ndarray, value: object) -> np.ndarray:

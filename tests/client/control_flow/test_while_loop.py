@@ -20,7 +20,7 @@ def test_the_graph_is_made_of_the_primitives(graph):
         tf.while_loop(lambda i, y: i < 3, lambda i, y: [i + 1, y * x], [0, x], parallel_iterations=4)
     enters = [op for op in graph.get_operations() if op.type == "Enter"]
     assert [op.name for op in enters[:2]] == ["outer/while/Enter", "outer/while/Enter_1"]
-    assert {op.get_attr("frame_name") for op in enters} == {"outer/while/while_context"}
+    assert {op.get_attr("frame_name") for op in enters} == {b"outer/while/while_context"}
     assert {op.get_attr("parallel_iterations") for op in enters} == {4}
     assert [op.get_attr("is_constant") for op in enters] == [False, False, True]
     for merge in (op for op in graph.get_operations() if op.type == "Merge"):

@@ -123,5 +123,5 @@ def test_what_is_refused():
         elements(tf.data.Dataset.from_sparse_tensor_slices(unordered))
     mixed = tf.data.Dataset.range(1, 3).map(lambda i: tf.SparseTensor([[0]], [1.0], tf.stack([i])))
     other = tf.data.Dataset.from_tensors(diagonal(2)).concatenate(mixed)
-    with pytest.raises(errors.InvalidArgumentError, match="ranks"):
+    with pytest.raises(errors.InvalidArgumentError, match="Inconsistent rank"):
         elements(other.batch(3))

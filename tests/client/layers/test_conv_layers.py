@@ -126,3 +126,11 @@ def test_bad_layers():
     for option in ({"renorm": True}, {"virtual_batch_size": 2}):
         with pytest.raises(errors.InvalidArgumentError, match="not supported"):
             L.batch_normalization(tf.zeros([2, 3]), **option)
+
+
+def test_sizes_of_windows_as_a_shape_and_none():
+    with tf.Graph().as_default():
+        images = tf.zeros([1, 3, 4, 2])
+        assert tf.layers.conv2d(images, 5, images.shape[1:3]).shape.as_list() == [1, 1, 1, 5]
+        with pytest.raises(ValueError, match="kernel_size must be"):
+            tf.layers.conv2d(images, 5, None)

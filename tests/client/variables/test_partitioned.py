@@ -80,13 +80,13 @@ def test_sharing():
         tf.get_variable("w", [6])
     with tf.variable_scope(tf.get_variable_scope(), reuse=True):
         assert tf.get_variable("w", [6]) is w is tf.get_variable("w", partitioner=two)
-        with pytest.raises(errors.InvalidArgumentError, match="parts"):
+        with pytest.raises(errors.InvalidArgumentError, match="found partitions"):
             tf.get_variable("w", partitioner=three)
         with pytest.raises(errors.ShapeError):
             tf.get_variable("w", [7])
         with pytest.raises(ValueError, match="not partitioned"):
             tf.get_variable("whole", [6], partitioner=two)
-        with pytest.raises(ValueError, match="no variable"):
+        with pytest.raises(ValueError, match="does not exist"):
             tf.get_variable("new", [6], partitioner=two)
     with tf.variable_scope(tf.get_variable_scope(), reuse=tf.AUTO_REUSE):
         assert tf.get_variable("w", [6], partitioner=two) is w

@@ -30,7 +30,7 @@ def test_existing_missing_and_different():
         with pytest.raises(ValueError, match=r"source: .*test_scope"):
             tf.get_variable("w", [2])
     with tf.variable_scope("s", reuse=True):
-        with pytest.raises(ValueError, match="no variable 's/other'"):
+        with pytest.raises(ValueError, match="Variable s/other does not exist"):
             tf.get_variable("other", [2])
         with pytest.raises(errors.ShapeError):
             tf.get_variable("w", [3])

@@ -59,7 +59,7 @@ def test_static_shape(name, batch):
 BAD = {
     "add": (lambda x: x + tf.zeros([27]), ShapeError, "cannot be broadcast"),
     "clip": (lambda x: CATALOG["ClipByValue"](x, tf.zeros([28]), 1.0), ShapeError, "limit"),
-    "reshape": (lambda x: tf.reshape(tf.zeros([5]), [2, 3]), ShapeError, "5 elements, needed 6"),
+    "reshape": (lambda x: tf.reshape(tf.zeros([5]), [2, 3]), ShapeError, "Cannot reshape a tensor with 5 elements"),
     "two unknown": (lambda x: tf.reshape(x, [-1, -1]), InvalidArgumentError, "at most one"),
     "matmul": (
         lambda x: tf.matmul(tf.zeros([2, 3]), tf.zeros([4, 5])),
@@ -104,7 +104,7 @@ BAD = {
         "both x and y, or neither",
     ),
     "range": (lambda x: tf.range(0, 5, 0), InvalidArgumentError, "must not be 0"),
-    "unstack": (lambda x: tf.unstack(x), InvalidArgumentError, "is unknown; give num"),
+    "unstack": (lambda x: tf.unstack(x), InvalidArgumentError, "Cannot infer num from shape"),
     "empty argmax": (lambda x: tf.argmax(tf.zeros([0, 2]), 0), InvalidArgumentError, "no elements"),
     "top k": (lambda x: tf.nn.top_k(x, 29), ShapeError, "last dimension >= k = 29"),
     "constant": (lambda x: tf.constant([1, 2, 3], shape=[2]), ShapeError, "for the shape"),

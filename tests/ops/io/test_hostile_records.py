@@ -142,10 +142,16 @@ def test_damaged_records_parse_or_are_refused(lists, data):
     [
         (
             {"b": tf.FixedLenFeature([], tf.float32)},
-            "example 1, feature 'b' is required but missing",
+            "example 1, Feature: b (data type: float) is required but could not be found",
         ),
-        ({"a": tf.FixedLenFeature([3], tf.int64)}, "example 0, feature 'a' has 2 values"),
-        ({"a": tf.VarLenFeature(tf.string)}, "is a int64_list; needed bytes_list"),
+        (
+            {"a": tf.FixedLenFeature([3], tf.int64)},
+            "example 0, Key: a, Index: 0.  Number of int64 values != expected.  values size: 2",
+        ),
+        (
+            {"a": tf.VarLenFeature(tf.string)},
+            "Data types don't match. Expected type: string  Feature is: int64_list; needed bytes_list",
+        ),
         ({"s": tf.SparseFeature("a", "b", tf.float32, 10)}, "cannot take the shape [4]"),
     ],
 )
@@ -221,7 +227,7 @@ def test_csv_written_with_quotes_is_read_back(fields):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: tf.decode_raw(["abc", "abcd"], tf.uint8), "all be the same size, but element 1 has size 4 != 3"),
+        (lambda: tf.decode_raw(["abc", "abcd"], tf.uint8), "all be the same size, but element 1 has size 3 != 4"),
         (lambda: tf.decode_raw("abc", tf.int16), "multiple of 2"),
         (lambda: tf.decode_base64("a=b"), "not base64"),
         (lambda: tf.string_to_number(["1", "x"]), "could not correctly convert string: x is not a valid float32"),

@@ -271,3 +271,12 @@ def test_coordinator_names_threads_that_do_not_stop():
     assert time.monotonic() - begin < 5
     end.set()
     t.join()
+
+
+@pytest.mark.parametrize(
+    ("shape", "many", "words"),
+    [([2], False, "cannot be a vector"), ([2, 1], True, "must be 0 or 1 dimensions"), (None, True, "must be known")],
+)
+def test_masks_of_a_wrong_rank(shape, many, words):
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=words):
+        tf.train.maybe_batch([tf.zeros([5])], tf.placeholder(tf.bool, shape), 1, enqueue_many=many)

@@ -103,3 +103,11 @@ def test_an_average_after_the_step_is_of_the_new_value():
         session.run(tf.global_variables_initializer())
         session.run(keep)
         assert session.run(average.average(w)) == 0.5 * 1.0 + 0.5 * 3.0
+
+
+def test_boundaries_between_integers_are_integers():
+    with tf.Graph().as_default():
+        step = tf.Variable(0)
+        with pytest.raises(ValueError, match="must have the same dtype"):
+            tf.train.piecewise_constant(step, [0.5], [1.0, 2.0])
+        assert tf.train.piecewise_constant(step, [1], [1.0, 2.0]).dtype == tf.float32

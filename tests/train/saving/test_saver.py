@@ -299,7 +299,7 @@ def test_what_is_refused(sess, tmp_path):
         saver.save(sess, str(tmp_path / "m"), "one")
     with pytest.raises(InvalidArgumentError, match="None"):
         saver.restore(sess, None)
-    with pytest.raises(NotFoundError, match="not a checkpoint"):
+    with pytest.raises(NotFoundError, match="Failed to find any matching files"):
         saver.restore(sess, str(tmp_path / "none"))
 
 

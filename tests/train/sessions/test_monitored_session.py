@@ -169,7 +169,7 @@ def test_timer(monkeypatch):
             steps.update_last_triggered_step(k)
             triggered.append(k)
     assert triggered == [0, 3, 6]
-    with pytest.raises(InvalidArgumentError, match="positive"):
+    with pytest.raises(InvalidArgumentError, match="invalid every_n_iter"):
         tf.train.SecondOrStepTimer(every_steps=0)
 
 

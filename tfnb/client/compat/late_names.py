@@ -1,4 +1,4 @@
-"""Names of late 1.x programs: switches of TensorFlow 2's behaviour, `tf.dtypes`, `tf.nest`, templates, own gradients.
+"""Names of late 1.x programs: switches of TensorFlow 2's behaviour, `tf.dtypes`, `tf.nest`, own gradients.
 
 Invariant: graphs are the only mode here. A function that switches to graph mode does nothing; one that switches away
 from it raises an error.
@@ -14,7 +14,6 @@ from tfnb import types
 from tfnb.client.control_flow.cond import cond
 from tfnb.client.gradients.backprop import NoGradient, RegisterGradient
 from tfnb.client.graph.nest import flatten, pack
-from tfnb.client.variables.scope import variable_scope
 from tfnb.errors import DTypeError, InvalidArgumentError, UnimplementedError
 from tfnb.ir.default import graph_of
 from tfnb.ir.operation import Operation
@@ -24,7 +23,7 @@ from tfnb.ops.math.cast import cast
 from tfnb.ops.math.clip import saturate_cast
 from tfnb.ops.math.compare import LOGICAL_OR
 
-__all__ = ["API", "custom_gradient", "make_template", "switch_case"]
+__all__ = ["API", "custom_gradient", "switch_case"]
 
 _numbers = itertools.count()
 
@@ -124,43 +123,6 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     return decorated
 
 
-class Template:
-    """A function whose first call creates its variables; all later calls share them."""
-
-    def __init__(self, name: str, function: Callable[..., Any], fixed: dict[str, Any]) -> None:
-        self.name = name
-        self.variable_scope: Any = None
-        self._function = function
-        self._fixed = fixed
-
-    def __call__(self, *args: object, **kwargs: object) -> Any:
-        first = self.variable_scope is None
-        scope_context = variable_scope(None, self.name) if first else variable_scope(self.variable_scope, reuse=True)
-        with scope_context as scope:
-            self.variable_scope = scope if first else self.variable_scope
-            return self._function(*args, **self._fixed, **kwargs)
-
-
-def make_template(
-    name_: str,
-    func_: Callable[..., Any],
-    create_scope_now_: bool = False,
-    unique_name_: str | None = None,
-    **kwargs: object,
-) -> Template:
-    """Returns `func_` as a `Template`: its first call creates variables in the scope `name_`, which all calls share.
-
-    `kwargs` are passed to each call. Raises `DTypeError` for an object that is not callable.
-    """
-    if not callable(func_):
-        raise DTypeError(f"make_template: needed a function, got {func_!r}")
-    template = Template(unique_name_ or name_, func_, kwargs)
-    if create_scope_now_:
-        with variable_scope(None, template.name) as scope:
-            template.variable_scope = scope
-    return template
-
-
 def no_regularizer(_: object) -> None:
     """Returns None, no penalty: for a scope inside one that has a regulariser."""
 
@@ -187,7 +149,6 @@ API: dict[str, Any] = {
     "executing_eagerly": executing_eagerly,
     "switch_case": switch_case,
     "custom_gradient": custom_gradient,
-    "make_template": make_template,
     "no_regularizer": no_regularizer,
     "no_gradient": NoGradient,
     **{f"dtypes.{name}": getattr(types, name) for name in _DTYPES},

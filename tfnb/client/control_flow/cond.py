@@ -151,14 +151,15 @@ def case(
                 checks.append(
                     assert_that(
                         reduce_any(preds),
-                        ["case: None of the conditions evaluated as True and default is None.", preds],
+                        ["Input error: None of the conditions evaluated as True and default is None.", preds],
                     )
                 )
             if exclusive:
                 count = reduce_sum(cast(preds, int32))
                 checks.append(
                     assert_that(
-                        count <= 1, ["case: More than one condition evaluated as True but exclusive=True.", preds]
+                        count <= 1,
+                        ["Input error: More than one condition evaluated as True but exclusive=True.", preds],
                     )
                 )
         if default is None:

@@ -21,6 +21,14 @@ from tfnb.types import Shape, as_dtype
 __all__ = ["API", "foldl", "foldr", "map_fn", "scan"]
 
 
+def _unlike(result: Any, structure: Any, wanted: str) -> InvalidArgumentError:
+    """Returns the error for a result of the function of another structure."""
+    text = f"the function returned {result!r}, {wanted}"
+    if len(flatten(result)) == len(flatten(structure)):
+        return DTypeError(f"The two structures don't have the same sequence type: {text}")
+    return InvalidArgumentError(f"The two structures don't have the same number of elements: {text}")
+
+
 def map_fn(
     fn: Callable[..., Any],
     elems: object,
@@ -48,11 +56,7 @@ def map_fn(
         def body(i: Tensor, written: Sequence[TensorArray]) -> Any:
             result = fn(pack(elems, inputs.at(i)))
             if not same_structure(result_dtypes, result):
-                raise InvalidArgumentError(
-                    f"map_fn: The two structures don't have the same number of elements: the "
-                    f"function returned {result!r}, "
-                    f"announced was {result_dtypes!r}; give dtype"
-                )
+                raise _unlike(result, result_dtypes, f"announced was {result_dtypes!r}; give dtype")
             parts = [a.write(i, x) for a, x in zip(written, flatten(result), strict=True)]
             return i + 1, parts
 
@@ -120,11 +124,7 @@ def scan(
             i = n - 1 - k if reverse else k
             result = fn(accumulated, pack(elems, inputs.at(i)))
             if not same_structure(structure, result):
-                raise InvalidArgumentError(
-                    f"scan: The two structures don't have the same number of elements: the "
-                    f"function returned {result!r}, "
-                    f"the initializer is {structure!r}"
-                )
+                raise _unlike(result, structure, f"the initializer is {structure!r}")
             result = pack(structure, [graph.to_tensor(x) for x in flatten(result)])
             parts = [t.write(i, x) for t, x in zip(written, flatten(result), strict=True)]
             return k + 1, result, parts

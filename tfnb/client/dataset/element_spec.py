@@ -23,8 +23,9 @@ from tfnb.client.dataset.elements import (
 )
 from tfnb.client.graph.nest import flatten, pack, same_structure
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.const import constant_value
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, is_tensor_like
 from tfnb.types import Shape, as_dtype, as_shape, unknown_shape
 
 __all__ = ["ElementSpec", "flat_shapes"]
@@ -43,7 +44,7 @@ class ElementSpec:
     @staticmethod
     def of(components: object, shapes: Sequence[Shape]) -> ElementSpec:
         """Returns the specification for a structure of tensors or of component types, with these flat shapes."""
-        return ElementSpec(mapped(components, type_of), tuple(shapes))
+        return ElementSpec(mapped(components, type_of), tuple(Shape(s.dims) for s in shapes))
 
     @staticmethod
     def declared(output_types: object, output_shapes: object = None, classes: object = None) -> ElementSpec:
@@ -99,18 +100,34 @@ class ElementSpec:
         )
 
 
-def flat_shapes(like: object, shapes: Any) -> list[Shape]:
-    """Returns the flat shapes of a structure like `like` whose leaves are shapes (lists, tuples of numbers,
-    `TensorShape`).
+def shape_leaves(like: object, shapes: Any) -> list[Any]:
+    """Returns the leaves of a structure like `like`: shapes, as lists, `TensorShape` or integer vectors.
 
-    A dimension is a size, or None or -1 if it is unknown. Raises `InvalidArgumentError` when the structures differ.
+    Raises `InvalidArgumentError` when the structures differ.
     """
     if isinstance(like, dict):
-        return [s for key in sorted(like) for s in flat_shapes(like[key], shapes[key])]
+        return [s for key in sorted(like) for s in shape_leaves(like[key], shapes[key])]
     if isinstance(like, tuple):
         if not isinstance(shapes, (tuple, list)) or len(shapes) != len(like):
             raise InvalidArgumentError(f"{len(like)} components need as many shapes, got {shapes!r}")
-        return [s for a, b in zip(like, shapes, strict=True) for s in flat_shapes(a, b)]
-    if isinstance(shapes, (list, tuple)):
-        shapes = [None if isinstance(d, int) and d == -1 else d for d in shapes]
-    return [as_shape(shapes)]
+        return [s for a, b in zip(like, shapes, strict=True) for s in shape_leaves(a, b)]
+    return [shapes]
+
+
+def static_shape(leaf: Any) -> Shape:
+    """Returns what is known statically of a shape that may be an integer vector. A dimension that is None or -1 is
+    unknown.
+    """
+    if is_tensor_like(leaf) and not isinstance(leaf, Shape):
+        value, length = constant_value(leaf), leaf.shape.as_list()[0] if leaf.shape.ndims else None
+        if value is None:
+            return unknown_shape if length is None else Shape((None,) * length)
+        leaf = value.tolist()
+    if isinstance(leaf, (list, tuple)):
+        leaf = [None if isinstance(d, int) and d == -1 else d for d in leaf]
+    return as_shape(leaf)
+
+
+def flat_shapes(like: object, shapes: Any) -> list[Shape]:
+    """Returns the static shapes of a structure of shapes like `like`. Raises the errors of `shape_leaves`."""
+    return [static_shape(leaf) for leaf in shape_leaves(like, shapes)]

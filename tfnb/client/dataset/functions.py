@@ -74,8 +74,8 @@ class Traced:
 
 
 def call_with(fn: Callable[..., Any], element: object) -> Any:
-    """Calls `fn` with an element; the items of a tuple become its arguments."""
-    return fn(*element) if isinstance(element, tuple) else fn(element)
+    """Calls `fn` with an element; the items of a tuple become its arguments, a named tuple is one argument."""
+    return fn(*element) if type(element) is tuple else fn(element)
 
 
 def trace(fn: Callable[..., Any], spec: ElementSpec, finish: Callable[[Any], Any], what: str) -> Traced:

@@ -34,6 +34,7 @@ class Iterator:
 
     def __init__(self, iterator_resource: Tensor, initializer: Operation | None, element_spec: ElementSpec) -> None:
         self._handle = iterator_resource
+        self._string_handle: Tensor | None = None
         self._initializer = initializer
         self.element_spec = element_spec
 
@@ -111,8 +112,12 @@ class Iterator:
         return self.element_spec.unwired(components if isinstance(components, list) else [components])
 
     def string_handle(self, name: str | None = None) -> Any:
-        """Returns a string scalar that identifies the iterator for `from_string_handle`."""
-        return ops.TO_STRING(self._handle, name=name)
+        """Returns a string scalar that identifies the iterator for `from_string_handle`; without a name always one."""
+        if self._string_handle is None or name is not None:
+            handle = ops.TO_STRING(self._handle, name=name)
+            self._string_handle = handle if name is None else self._string_handle
+            return handle
+        return self._string_handle
 
     @property
     def output_types(self) -> Any:

@@ -13,11 +13,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from tfnb.client.dataset.element_sequence import ElementSequence
-from tfnb.client.dataset.element_spec import ElementSpec, flat_shapes
+from tfnb.client.dataset.element_spec import ElementSpec, shape_leaves, static_shape
 from tfnb.client.dataset.elements import SparseType, mapped, normal, parts
 from tfnb.client.dataset.functions import Traced, call_with, trace
 from tfnb.client.graph.nest import flatten, pack
-from tfnb.errors import DTypeError, ShapeError
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.opdef import OpDef
@@ -69,7 +69,9 @@ class Transformations(Generic[DatasetT]):
         """
         own_spec, other_spec = self.element_spec, dataset.element_spec
         if not own_spec.has_types_of(other_spec):
-            raise DTypeError(f"cannot concatenate data sets of types {own_spec.types} and {other_spec.types}")
+            alike = len(own_spec.shapes) == len(other_spec.shapes)
+            what = "have different types" if alike else "don't have the same number of elements"
+            raise DTypeError(f"Two datasets to concatenate {what}: {own_spec.types} and {other_spec.types}")
         shapes = [_common(a, b) for a, b in zip(own_spec.shapes, other_spec.shapes, strict=True)]
         return self._derive(ops.CONCATENATE, [dataset.variant], ElementSpec.of(own_spec.types, shapes), also=[dataset])
 
@@ -77,10 +79,11 @@ class Transformations(Generic[DatasetT]):
         """Returns a data set of the elements `map_func(element)`. The items of a tuple are passed as separate
         arguments.
 
-        The function is called once, with symbolic tensors, and may return a tensor or a structure of tensors.
+        The function is called once, with symbolic tensors, and may return a tensor or a structure of tensors; a list is
+        a tuple here, and a named tuple is passed as one argument.
         num_parallel_calls: the number of elements that are computed at once, an int32 scalar; the order is kept.
         """
-        f = self._trace(map_func, "map")
+        f = trace(self._on_elements(map_func), self.element_spec, _mapped_element, "map")
         spec = ElementSpec.of(f.result, [x.shape for x in parts(f.result)])
         if num_parallel_calls is None:
             return self._derive(ops.MAP, [f.captured], spec, f=f.function)
@@ -135,7 +138,10 @@ class Transformations(Generic[DatasetT]):
 
         A seed makes the order repeatable. Every iteration has another order unless `reshuffle_each_iteration` is False.
         """
-        seeds = seeds_for(get_default_graph(), seed)
+        if is_tensor_like(seed):
+            seeds: dict[str, Any] = {"seed": get_default_graph().seed or 0, "seed2": seed}
+        else:
+            seeds = seeds_for(get_default_graph(), seed)
         reshuffle = True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)
         inputs = [long(buffer_size), long(seeds["seed"]), long(seeds["seed2"])]
         return self._derive(ops.SHUFFLE, inputs, reshuffle_each_iteration=reshuffle)
@@ -165,19 +171,24 @@ class Transformations(Generic[DatasetT]):
     ) -> DatasetT:
         """Batches of `batch_size` consecutive elements, each padded at its end to the shape `padded_shapes`.
 
-        padded_shapes: a structure of shapes, by default the static ones; a dimension that is None or -1 becomes that of
-        the longest element of the batch. padding_values: a structure of scalars, by default zeros and empty strings.
+        padded_shapes: a structure of shapes or of integer vectors, by default the static shapes; a dimension that is
+        None or -1 becomes that of the longest element of the batch. padding_values: a structure of scalars, zeros by
+        default, and empty strings.
         Raises `DTypeError` for elements with sparse components, which `batch` stacks without padding, and `ShapeError`
         when the rank of a component is unknown.
         """
         spec, dtypes = self.element_spec, [d for d in self.element_spec.flat_types if not isinstance(d, SparseType)]
         if len(dtypes) < len(spec.shapes):
             raise DTypeError("Batching of padded sparse tensors is not supported: use batch")
-        target_shapes = spec.shapes if padded_shapes is None else flat_shapes(spec.types, padded_shapes)
+        leaves = spec.shapes if padded_shapes is None else shape_leaves(spec.types, padded_shapes)
+        target_shapes = [static_shape(leaf) for leaf in leaves]
         pads = [None] * len(dtypes) if padding_values is None else flatten(padding_values)
         size, drop = long(batch_size), get_default_graph().to_tensor(drop_remainder, bool_)
         graph = get_default_graph()
-        vectors = [graph.to_tensor(_as_vector(s), int64) for s in target_shapes]
+        vectors = [
+            cast(graph.to_tensor(leaf), int64) if is_tensor_like(leaf) else graph.to_tensor(_as_vector(s), int64)
+            for leaf, s in zip(leaves, target_shapes, strict=True)
+        ]
         values = [graph.to_tensor(_zero(d) if p is None else p, d) for p, d in zip(pads, dtypes, strict=True)]
         first = _first(size, drop)
         shapes = [Shape(None) if s.dims is None else Shape((first, *s.dims)) for s in target_shapes]
@@ -199,8 +210,11 @@ class Transformations(Generic[DatasetT]):
 
     def shard(self, num_shards: TensorLike, index: TensorLike) -> DatasetT:
         """Returns a data set of the elements whose position modulo `num_shards` is `index`, one of `num_shards` parts
-        of this data set.
+        of this data set. Raises `InvalidArgumentError` when there is no such part.
         """
+        n, k = (c if isinstance(c, int) else None for c in (num_shards, index))
+        if n is not None and (n < 1 or (k is not None and not 0 <= k < n)):
+            raise InvalidArgumentError(f"shard: num_shards must be >= 1 and index in [0, num_shards), got {n} and {k}")
         return self._derive(ops.SHARD, [long(num_shards), long(index)])
 
     def cache(self, filename: TensorLike = "") -> DatasetT:
@@ -232,7 +246,7 @@ class Transformations(Generic[DatasetT]):
         spec = self.element_spec
         split = ElementSpec.of(spec.types, [s[1:] for s in spec.shapes])
         if any(isinstance(t, SparseType) for t in spec.flat_types):
-            wired_dataset = self.map(lambda *e: mapped(e if isinstance(spec.types, tuple) else e[0], rows))
+            wired_dataset = self.map(lambda *e: mapped(e if type(spec.types) is tuple else e[0], rows))
             result: DatasetT = wired_dataset._derive(ops.UNBATCH, [], split)
             return result
         return self._derive(ops.UNBATCH, [], split)
@@ -279,11 +293,16 @@ class Transformations(Generic[DatasetT]):
         types = self.element_spec.types
 
         def call(*components: Any) -> Any:
-            variants = flatten(components if isinstance(types, tuple) else components[0])
+            variants = flatten(components if type(types) is tuple else components[0])
             datasets = [self._create(v, spec) for v, spec in zip(variants, self.inner, strict=True)]
             return call_with(fn, pack(types, datasets))
 
         return call
+
+
+def _mapped_element(returned: object) -> Any:
+    """Returns the element that `map_func` has returned. A list, as of `tf.py_func`, is a tuple of components."""
+    return normal(tuple(returned) if isinstance(returned, list) else returned)
 
 
 def long(value: TensorLike) -> Tensor:

@@ -124,7 +124,8 @@ def gradients(
     the result is zeros for an x that no y depends on, instead of None.
 
     Each result is a Tensor of the shape of x, an `IndexedSlices` (for rows gathered from x), or None (no y depends on
-    x). Integer ys add nothing. Raises `NotFoundError` for an op without a gradient, and `DTypeError` for complex ys
+    x). Integer ys add nothing without
+    `grad_ys`. Raises `NotFoundError` for an op without a gradient, and `DTypeError` for complex ys
     without `grad_ys`.
     """
     graph = graph_of([*_listed(ys), *_listed(xs)])
@@ -140,13 +141,17 @@ def gradients(
         raise InvalidArgumentError(f"gradients: {len(seeds)} grad_ys for {len(y_list)} ys")
     with graph.as_default(), graph.name_scope(name) as scope, _source(graph, scope):
         enclosing_loops = loops_around(graph.scopes.control_flow)
-        if not any(has_gradient(y) for y in y_list):
+        if not any(has_gradient(y) or seed is not None for y, seed in zip(y_list, seeds, strict=True)):
             logging.warning(
                 "gradients: none of %s is a floating or complex tensor, so there are no gradients; cast before you "
                 "differentiate",
                 [f"{y.name} ({y.dtype.name})" for y in y_list],
             )
-        pairs = [(y, _seed(y, seed)) for y, seed in zip(y_list, seeds, strict=True) if has_gradient(y)]
+        pairs = [
+            (y, _seed(y, seed))
+            for y, seed in zip(y_list, seeds, strict=True)
+            if has_gradient(y) or (seed is not None and y.dtype.is_integer)
+        ]
         y_list = [y for y, _ in pairs]
         open_paths(x_list, y_list, stop_tensors)
         walk = _Backward(graph, x_list, y_list, stop_tensors, colocate_gradients_with_ops, enclosing_loops)
@@ -191,7 +196,8 @@ def _as_ref(graph: GraphBuilder, x: Tensor) -> Tensor:
 def _seed(y: Tensor, seed: TensorLike | None) -> Grad:
     if seed is None and y.dtype.is_complex:
         raise DTypeError(
-            f"gradients: {y.name} is {y.dtype.name}, and a complex y needs grad_ys; or differentiate a real number "
+            f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r}) for {y.name}; or "
+            f"differentiate a real number "
             "that depends on it",
             y.op,
         )

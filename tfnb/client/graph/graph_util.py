@@ -29,7 +29,7 @@ def _source(text: str) -> str:
 def _taken(graph_def: Any, dest_nodes: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     message = as_message("graph", "GraphDef", graph_def)
     if isinstance(dest_nodes, str):
-        raise DTypeError(f"needed a list of node names, got the text {dest_nodes!r}")
+        raise DTypeError(f"dest_nodes must be a list of node names, got the text {dest_nodes!r}")
     nodes = {n.name: n for n in message.node}
     for name in dest_nodes:
         if name not in nodes:

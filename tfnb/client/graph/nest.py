@@ -62,12 +62,13 @@ def part_shapes(structure: object, shape: Shape | None) -> list[Shape | None]:
 def pack(structure: object, leaves: Sequence[Any]) -> Any:
     """Returns `leaves` in the form of `structure`. Raises `InvalidArgumentError` when their numbers differ."""
     source = iter(leaves)
+    words = f"Structure had {len(flatten(structure))} elements, but flat_sequence had {len(leaves)} elements."
     try:
         packed = _build(structure, source)
     except RuntimeError:
-        raise InvalidArgumentError(f"{len(leaves)} values are too few for the structure") from None
+        raise InvalidArgumentError(words) from None
     if next(source, source) is not source:
-        raise InvalidArgumentError(f"{len(leaves)} values are too many for the structure")
+        raise InvalidArgumentError(words)
     return packed
 
 

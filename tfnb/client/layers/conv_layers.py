@@ -29,7 +29,9 @@ def spatial(value: WindowSize, rank: int, what: str) -> tuple[int, ...]:
     """Returns a positive integer per spatial axis, from one integer or several. Raises `InvalidArgumentError` for
     others.
     """
-    sizes = (value,) * rank if isinstance(value, int) else tuple(value)
+    if isinstance(value, Shape):
+        value = value.known()
+    sizes = (value,) * rank if isinstance(value, int) else tuple(value) if isinstance(value, (list, tuple)) else ()
     if len(sizes) != rank or not all(isinstance(v, int) and v > 0 for v in sizes):
         several = {1: "a list of one", 2: "a pair of them"}.get(rank, f"{rank} of them")
         raise InvalidArgumentError(f"{what} must be a positive integer or {several}, got {value!r}")

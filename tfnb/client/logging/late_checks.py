@@ -114,7 +114,7 @@ def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLi
             continue
         expected = expected or tensor.dtype.base_dtype
         if tensor.dtype.base_dtype != expected:
-            raise DTypeError(f"{tensor.name} must be of type {expected!r}, it is {tensor.dtype.name}")
+            raise DTypeError(f"{tensor.name} must be of type {expected}, it is {tensor.dtype.name}")
     expected = expected or float32
     if not expected.is_floating:
         raise DTypeError(f"Expected floating point type, got {expected.name}")

@@ -18,6 +18,7 @@ from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import constant, convert_to_tensor
 from tfnb.ops.array.where_partition import where
+from tfnb.ops.control_flow.switch_merge import NO_OP
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import NOT_EQUAL
 from tfnb.ops.state import tables as ops
@@ -316,6 +317,10 @@ class IdTableWithHashBuckets(LookupInterface):
         key_dtype: DTypeLike | None = None,
     ) -> None:
         dtype = as_dtype(key_dtype) if key_dtype is not None else (table.key_dtype if table is not None else string)
+        if not (dtype.is_integer or dtype is string):
+            raise DTypeError(f"Invalid key_dtype, expected integer or string, got {dtype.name}.")
+        if not isinstance(hasher_spec, HasherSpec):
+            raise DTypeError(f"hasher_spec must be of type HasherSpec, got {hasher_spec!r}")
         super().__init__(dtype, int64)
         if table is None and num_oov_buckets <= 0:
             raise InvalidArgumentError("oov_buckets must be > 0 if no table is supplied.")
@@ -323,8 +328,8 @@ class IdTableWithHashBuckets(LookupInterface):
             raise InvalidArgumentError(f"the hash function must be fasthash or stronghash, got {hasher_spec.hasher!r}")
         self._table, self._buckets, self._spec = table, num_oov_buckets, hasher_spec
         self._name = name or "id_table"
-        if table is not None:
-            self.resource_handle = table.resource_handle
+        handle: Any = None if table is None else table.resource_handle
+        self.resource_handle = handle
 
     @property
     def name(self) -> str:
@@ -333,12 +338,12 @@ class IdTableWithHashBuckets(LookupInterface):
 
     @property
     def initializer(self) -> Any:
-        """The operation that fills the table of known keys; None without one."""
-        return None if self._table is None else self._table.initializer
+        """The operation that fills the table of known keys; one without effect if there is no table."""
+        return NO_OP(graph=get_default_graph()) if self._table is None else self._table.initializer
 
     @property
     def init(self) -> Any:
-        """The operation that fills the table of known keys; None without one."""
+        """The operation that fills the table of known keys; one without effect if there is no table."""
         return self.initializer
 
     def size(self, name: str | None = None) -> Tensor:

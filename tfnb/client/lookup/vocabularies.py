@@ -52,11 +52,11 @@ def _with_buckets(table: HashTable, buckets: int, spec: HasherSpec, name: str, k
     return IdTableWithHashBuckets(table, buckets, spec, name, key_dtype)
 
 
-def _check_buckets(num_oov_buckets: int, hasher_spec: object, vocab_size: int | None = None) -> None:
+def _check_buckets(num_oov_buckets: int, hasher_spec: object, vocab_size: int | None = None, file: Any = None) -> None:
     if num_oov_buckets < 0:
         raise InvalidArgumentError(f"num_oov_buckets must be greater or equal than 0, got {num_oov_buckets}.")
     if vocab_size is not None and vocab_size < 1:
-        raise InvalidArgumentError(f"vocab_size must be greater than 0, got {vocab_size}.")
+        raise InvalidArgumentError(f"vocab_size must be greater than 0, got {vocab_size}. vocabulary_file: {file}")
     if num_oov_buckets and not isinstance(hasher_spec, HasherSpec):
         raise DTypeError(f"hasher_spec must be of type HasherSpec, got {hasher_spec!r}")
 
@@ -86,7 +86,7 @@ def index_table_from_file(
     for an empty name or negative numbers, `DTypeError` for other dtypes.
     """
     file = _file_name(vocabulary_file)
-    _check_buckets(num_oov_buckets, hasher_spec, vocab_size)
+    _check_buckets(num_oov_buckets, hasher_spec, vocab_size, file)
     dtype = as_dtype(key_dtype)
     if not (dtype.is_integer or dtype is string):
         raise DTypeError(f"Only integer and string keys are supported, not {dtype.name}.")
@@ -105,20 +105,22 @@ def index_table_from_file(
 
 
 def index_table_from_tensor(
-    mapping: TensorLike,
+    mapping: TensorLike | None = None,
     num_oov_buckets: int = 0,
     default_value: int = -1,
     hasher_spec: HasherSpec = FastHashSpec,
     dtype: DTypeLike = string,
     name: str | None = None,
+    vocabulary_list: TensorLike | None = None,
 ) -> Any:
-    """Returns a table from the elements of the vector `mapping` to their int64 positions.
+    """Returns a table from the elements of the vector `mapping` (also `vocabulary_list`) to their int64 positions.
 
     Unknown words get `default_value`, or one of `num_oov_buckets` further numbers by a hash. Raises
     `InvalidArgumentError` without a mapping, `DTypeError` for one that is neither strings nor integers.
     """
+    mapping = vocabulary_list if mapping is None else mapping
     if mapping is None:
-        raise InvalidArgumentError("mapping must be specified.")
+        raise InvalidArgumentError("mapping must be specified; vocabulary_list must be specified.")
     _check_buckets(num_oov_buckets, hasher_spec)
     given = as_dtype(dtype)
     if not (given.is_integer or given is string):
@@ -151,11 +153,18 @@ def index_to_string_table_from_file(
 
 
 def index_to_string_table_from_tensor(
-    mapping: TensorLike, default_value: str = "UNK", name: str | None = None
+    mapping: TensorLike | None = None,
+    default_value: str = "UNK",
+    name: str | None = None,
+    vocabulary_list: TensorLike | None = None,
 ) -> HashTable:
-    """Returns a table from int64 positions to the strings of the vector `mapping`; others give `default_value`."""
+    """Returns a table from int64 positions to the strings of the vector `mapping` (also `vocabulary_list`).
+
+    Other numbers give `default_value`. Raises `InvalidArgumentError` without a vector.
+    """
+    mapping = vocabulary_list if mapping is None else mapping
     if mapping is None:
-        raise InvalidArgumentError("mapping must be specified.")
+        raise InvalidArgumentError("mapping must be specified; vocabulary_list must be specified.")
     with name_scope(name or "index_to_string"):
         values = convert_to_tensor(mapping, string)
         keys = range_op(cast(size(values), int64))

@@ -247,14 +247,20 @@ def _one_given_other(full: str, wanted: tuple[str, str], held: tuple[str, str], 
     def metric(
         labels: TensorLike,
         predictions: TensorLike,
-        target: float,
+        target: float | None = None,
         weights: TensorLike | None = None,
         num_thresholds: int = 200,
         metrics_collections: Sequence[str] | str | None = None,
         updates_collections: Sequence[str] | str | None = None,
         name: str | None = None,
+        specificity: float | None = None,
+        sensitivity: float | None = None,
     ) -> Pair:
-        if not 0 <= target <= 1:
+        keyword = sensitivity if last else specificity
+        if (specificity if last else sensitivity) is not None:
+            raise InvalidArgumentError(f"{full} takes no {'specificity' if last else 'sensitivity'}")
+        target = keyword if target is None else target
+        if target is None or not 0 <= target <= 1:
             raise InvalidArgumentError(f"{full}: needed a number from 0 to 1, got {target}")
         with metric_scope(name, full, labels, predictions, weights) as (y, p, w):
             counts = _at_thresholds(y, p, _spread(num_thresholds), w, list(OUTCOMES))
@@ -273,7 +279,7 @@ def _one_given_other(full: str, wanted: tuple[str, str], held: tuple[str, str], 
     metric_name, _, condition_name = full.partition("_at_")
     metric.__doc__ = (
         f"Returns the {metric_name} of `predictions` for `labels`, "
-        f"at the threshold whose {condition_name} is nearest to `target`."
+        f"at the threshold whose {condition_name} is nearest to `target` (`{condition_name}`), from 0 to 1."
     )
     return metric
 

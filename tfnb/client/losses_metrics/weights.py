@@ -39,7 +39,9 @@ def weighted(values: Tensor, weights: Tensor) -> Any:
     if dims is not None and value_dims is not None:
         pairs = zip(dims, value_dims, strict=False)
         if len(dims) != len(value_dims) or not all(a == 1 or a is None or b is None or a == b for a, b in pairs):
-            raise ShapeError(f"weights of shape {weights.shape} cannot be broadcast to values of shape {values.shape}")
+            raise ShapeError(
+                f"weights can not be broadcast to values: weights of shape {weights.shape}, values of {values.shape}"
+            )
         return values * weights
     product = values * weights
     rank = RANK(weights)

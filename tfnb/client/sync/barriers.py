@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfnb.client.sync.queues import shape_list, type_list
+from tfnb.errors import ShapeError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -21,8 +22,8 @@ __all__ = ["API", "Barrier"]
 class Barrier:
     """A barrier: `insert_many` adds components of elements under keys, `take_many` returns complete elements.
 
-    types, shapes: the dtypes and the fully known shapes (or None) of the components. shared_name: barriers with the
-    same name and container are the same.
+    types, shapes: the dtypes and the fully known shapes (or None) of the components, which are not empty.
+    shared_name: barriers with the same name and container are the same.
     """
 
     def __init__(
@@ -34,6 +35,9 @@ class Barrier:
     ) -> None:
         self._types = type_list(types)
         self._shapes = shape_list(shapes, self._types)
+        for i, shape in enumerate(self._shapes):
+            if 0 in shape.known():
+                raise ShapeError(f"Empty tensors are not supported, but received shape '{shape}' at index {i}")
         self._ref: Tensor = ops.BARRIER(
             component_types=self._types,
             shapes=self._shapes,
@@ -94,7 +98,7 @@ class Barrier:
         )
         indices, keys, *values = outputs
         for t, shape in zip(values, self._shapes, strict=False):
-            t.set_shape(Shape((None, *(shape.dims or ()))))
+            t.set_shape(Shape((*indices.shape.as_list(), *(shape.dims or ()))))
         return indices, keys, values
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:

@@ -56,6 +56,13 @@ def shape_list(shapes: Any, dtypes: Sequence[DType], partial: bool = False) -> t
     return result
 
 
+def _in_common(shapes: Sequence[Shape]) -> Shape:
+    """Returns what is the same in all shapes: the rank, and dimension by dimension."""
+    if any(s.dims is None or len(s.dims) != shapes[0].ndims for s in shapes):
+        return Shape(None)
+    return Shape(tuple(d[0] if len(set(d)) == 1 else None for d in zip(*(s.dims or () for s in shapes), strict=True)))
+
+
 class QueueBase:
     """A queue: its handle, and the dtypes, shapes and names of its components. Subclasses differ in the order."""
 
@@ -87,7 +94,7 @@ class QueueBase:
         if any(q._dtypes != first._dtypes or q._names != first._names for q in queues):
             raise InvalidArgumentError("the queues do not have the same dtypes and names")
         queue_ref = gather(stack([q._queue_ref for q in queues]), index)
-        shapes = [s if all(q._shapes[i] == s for q in queues) else Shape(None) for i, s in enumerate(first._shapes)]
+        shapes = [_in_common([q._shapes[i] for q in queues]) for i in range(len(first._shapes))]
         return QueueBase(first._dtypes, shapes, first._names, queue_ref)
 
     @property

@@ -13,6 +13,7 @@ from typing import Any
 from tfnb.client.argument_types import InitializerLike
 from tfnb.client.variables.scope import get_variable_scope, variable_scope
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import is_tensor_like
 from tfnb.types import DTypeLike, ShapeLike, as_dtype, as_shape, float32
 
 __all__ = ["API"]
@@ -108,6 +109,8 @@ def create_partitioned_variables(
     """
     if len(shape) != len(slicing) or not shape:
         raise InvalidArgumentError(f"shape and slicing must have one length, 1 or more; got {shape} and {slicing}")
+    if is_tensor_like(initializer):
+        dtype = initializer.dtype.base_dtype  # type: ignore[union-attr]
     with variable_scope(name, "PartitionedVariable", reuse=reuse):
         scope = get_variable_scope()
         if scope.custom_getter is not None:

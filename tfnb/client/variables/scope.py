@@ -153,6 +153,10 @@ class VariableScope:
         """Sets the function through which `get_variable` gets variables."""
         self._d = replace(self._d, custom_getter=custom_getter)
 
+    def set_caching_device(self, caching_device: DeviceLike | None) -> None:
+        """Sets the device to which the values of variables created from now on are read by default."""
+        self._d = replace(self._d, caching_device=caching_device)
+
     def get_collection(self, name: str) -> list[Any]:
         """Returns the members of the collection `name` whose names begin with the name of this scope."""
         return self._graph.get_collection(name, self._d.name + "/" if self._d.name else None)
@@ -247,8 +251,10 @@ def variable_scope(
     `default_name` is made unique in the current scope. `reuse`: True shares existing variables, `tf.AUTO_REUSE` shares
     existing ones and creates missing ones, None inherits from the scope around. The graph is that of `values`, else the
     default graph. The other arguments are defaults for `tf.get_variable`. Raises `InvalidArgumentError` without any
-    name, and `DTypeError` for a name that is not text.
+    name, and `DTypeError` for a name that is not text, or an auxiliary_name_scope that is not bool.
     """
+    if not isinstance(auxiliary_name_scope, bool):
+        raise DTypeError(f"The auxiliary_name_scope must be `True` or `False`, got {auxiliary_name_scope!r}")
     if isinstance(default_name, bool):  # the order of arguments of 0.6: (name_or_scope, reuse)
         default_name, reuse = None, default_name
     graph = graph_of(values or ())

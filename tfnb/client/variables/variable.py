@@ -27,6 +27,7 @@ from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Runner, Tensor, TensorLike, call_operator
+from tfnb.ops.array.gather import gather
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.array.where_partition import boolean_mask
 from tfnb.ops.control_flow.switch_merge import NO_OP
@@ -197,6 +198,11 @@ class Variable(VariableReference):
         """
         return read_here(self._snapshot)
 
+    def sparse_read(self, indices: TensorLike, name: str | None = None) -> Tensor:
+        """Returns the rows of the variable at `indices`, as `tf.gather`."""
+        rows: Tensor = gather(self._ref, indices, name=name)
+        return rows
+
     def read_value(self) -> Tensor:
         """Returns a new read of the variable, which comes after the control dependencies in force."""
         return IDENTITY(self._ref, name="read_value")
@@ -255,7 +261,10 @@ def _initial_tensor(graph: GraphBuilder, value: Tensor, dtype: DType | None) -> 
     if isinstance(value, Tensor) or hasattr(value, "__tensor__"):
         initial: Tensor = graph.to_tensor(value)
         if dtype is not None and initial.dtype is not dtype:
-            raise DTypeError(f"the initial value is {initial.dtype.name}, the variable {dtype.name}", initial.op)
+            raise DTypeError(
+                f"The dtypes of initial value and variable don't match: {initial.dtype.name} and {dtype.name}",
+                initial.op,
+            )
         return initial
     with graph.name_scope("initial_value"):
         return graph.to_tensor(value, dtype)

@@ -92,6 +92,8 @@ def compose_getters(inner: Callable[..., Any] | None, outer: Callable[..., Any] 
 
 
 def create_or_share(graph: GraphBuilder, scope: ScopeDefaults, name: str, **kwargs: Any) -> Any:
+    if scope.custom_getter is not None and not callable(scope.custom_getter):
+        raise InvalidArgumentError(f"custom_getter in {scope.name!r} is not callable: {scope.custom_getter!r}")
     if scope.custom_getter is None:
         return _shared_or_new(graph, scope, name, **kwargs)
     full = _full(scope, name)
@@ -104,7 +106,8 @@ def create_or_share(graph: GraphBuilder, scope: ScopeDefaults, name: str, **kwar
     arguments = dict(kwargs)
     for key in ("initializer", "regularizer", "dtype", "constraint", "partitioner"):
         arguments[key] = kwargs[key] if kwargs.get(key) is not None else getattr(scope, key)
-    return scope.custom_getter(getter, full, reuse=scope.reuse, **arguments)
+    with graph.name_scope(None):
+        return scope.custom_getter(getter, full, reuse=scope.reuse, **arguments)
 
 
 def _shared_or_new(
@@ -142,8 +145,8 @@ def _shared_or_new(
     if existing is not None:
         if scope.reuse is False or scope.reuse is None:
             raise VariableExistsError(
-                f"the variable {full!r} exists already (source: {existing.op.origin}); "
-                "to share it, set reuse=True or reuse=tf.AUTO_REUSE in the variable scope"
+                f"Variable {full} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in "
+                f"VarScope? It exists already (source: {existing.op.origin})"
             )
         return _checked(existing, full, shape, requested_dtype)
     if scope.reuse is True:
@@ -181,8 +184,8 @@ def _full(scope: ScopeDefaults, name: str) -> str:
 
 def _missing(full: str) -> VariableMissingError:
     return VariableMissingError(
-        f"there is no variable {full!r} to reuse, or it was not made with tf.get_variable; "
-        "did you mean reuse=tf.AUTO_REUSE?"
+        f"Variable {full} does not exist, or was not created with tf.get_variable(). Did you mean to set "
+        "reuse=tf.AUTO_REUSE in VarScope?"
     )
 
 
@@ -221,7 +224,10 @@ def _partitioned(
         _checked(existing, full, dims, dtype)
         partitions = existing.partitions if cut is None else partitions_of(cut, existing.shape, existing.dtype, full)
         if partitions != existing.partitions:
-            raise InvalidArgumentError(f"{full!r} has {existing.partitions} parts, the partitioner says {partitions}")
+            raise InvalidArgumentError(
+                f"Trying to reuse partitioned variable {full!r}, but specified partitions {partitions} and found "
+                f"partitions {existing.partitions}"
+            )
         return existing
     if scope.reuse is True:
         raise _missing(full)
@@ -243,7 +249,7 @@ def _checked(variable: Variable | PartitionedVariable, full: str, shape: ShapeLi
     if shape is not None and not as_shape(shape).is_compatible_with(variable.shape):
         raise ShapeError(f"the shared variable {full!r} has shape {variable.shape}, asked for was {as_shape(shape)}")
     if dtype is not None and dtype is not variable.dtype:
-        raise DTypeError(f"the shared variable {full!r} is {variable.dtype.name}, asked for was {dtype.name}")
+        raise DTypeError(f"the shared variable {full!r} has dtype {variable.dtype.name}, asked for was {dtype.name}")
     return variable
 
 

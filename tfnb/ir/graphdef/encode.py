@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from tfnb.errors import GraphError
 from tfnb.ir.graphdef.attrs import encode_attrs, encode_value, output_places
 from tfnb.ir.graphdef.loop_constants import Copy, LoopConstants, Written
-from tfnb.ir.graphdef.message_types import FunctionDef, FunctionDefLibrary, GraphDef, NodeDef
+from tfnb.ir.graphdef.message_types import FunctionDef, FunctionDefLibrary, GraphDef, NodeDef, Versions
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
@@ -24,6 +24,9 @@ PRODUCER = 27  # the version of GraphDef that TensorFlow 1.12 writes
 
 class WrittenGraph(Protocol):
     """A graph, as far as it is written to a GraphDef."""
+
+    @property
+    def graph_def_versions(self) -> Versions: ...
 
     def get_operations(self) -> Sequence[Written]:
         """Returns all operations, in the order in which they were added."""
@@ -71,10 +74,16 @@ def node_def(op: Written, add_shapes: bool = False, into: NodeDef | None = None)
     return node
 
 
+def new_versions() -> Versions:
+    """Returns the VersionDef message of a new graph."""
+    versions: Versions = proto("versions").VersionDef(producer=PRODUCER)
+    return versions
+
+
 def as_graph_def(graph: WrittenGraph, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
     """Returns the GraphDef of a graph: all operations, or those added since `graph.version` was `from_version`."""
     message: GraphDef = proto("graph").GraphDef()
-    message.versions.producer = PRODUCER
+    message.versions.CopyFrom(graph.graph_def_versions)
     operations = graph.get_operations()
     constants = LoopConstants(operations)
     for op in operations[from_version or 0 :]:

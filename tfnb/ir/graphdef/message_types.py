@@ -175,7 +175,7 @@ class FunctionDefLibrary(Message, Protocol):
     gradient: Repeated[GradientDef]
 
 
-class Versions(Protocol):
+class Versions(Message, Protocol):
     """The version of the GraphDef format."""
 
     producer: int

@@ -134,10 +134,10 @@ def confusion_matrix(
     with graph.as_default(), graph.name_scope(name or "confusion_matrix"):
         pair = [RESHAPE(cast(v, int64), _FLAT) for v in (labels, predictions)]
         for k, argument in enumerate(("labels", "predictions")):
-            checks = [assert_non_negative(pair[k], message=f"{argument} contains negative values")]
+            checks = [assert_non_negative(pair[k], message=f"`{argument}` contains negative values")]
             if num_classes is not None:
                 size = cast(num_classes, int64)
-                checks.append(assert_less(pair[k], size, message=f"{argument} out of bound"))
+                checks.append(assert_less(pair[k], size, message=f"`{argument}` out of bound"))
             with graph.control_dependencies([c for c in checks if c is not None]):
                 pair[k] = IDENTITY(pair[k])
         indices = stack(pair, axis=1)

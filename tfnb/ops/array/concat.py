@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
@@ -51,8 +51,14 @@ def _joined(c: Infer, parts: Sequence[Shape], axis: Any) -> Shape:
     rank = next((len(p.dims) for p in parts if p.dims is not None), None)
     if rank is None:
         return unknown_shape
+    if rank == 0:
+        raise ShapeError(f"{c.op_name}: Can't concatenate scalars (use tf.stack instead)")
     if axis is None:
+        for p in parts:
+            p.with_rank(rank)
         return Shape((None,) * rank)
+    if axis.size != 1:
+        raise ShapeError(f"{c.op_name}: Shape must be rank 0: the axis is a scalar, got shape {axis.shape}")
     a = normalize_axis(int(axis.reshape(())), rank, f"{c.op_name}: axis")
     rest = Shape((None,) * rank)
     total: int | None = 0
@@ -184,7 +190,10 @@ def _split_shapes(c: Infer) -> tuple[Shape, ...]:
     a = normalize_axis(int(axis.reshape(())), len(x.dims), "Split: split_dim")
     size = x.dims[a]
     if size is not None and size % n:
-        raise ShapeError(f"Split: dimension {a} of shape {x} cannot be split into {n} equal parts")
+        raise ShapeError(
+            f"Split: dimension {a} of shape {x} cannot be split into {n} equal parts: "
+            f"Number of ways to split should evenly divide the split dimension"
+        )
     return (Shape((*x.dims[:a], None if size is None else size // n, *x.dims[a + 1 :])),) * n
 
 
@@ -292,7 +301,13 @@ def concat(
     if axis is None or not len(values):
         raise InvalidArgumentError("concat takes a list of tensors and an axis")
     if len(values) == 1:
+        at = graph_of((values, axis)).to_tensor(axis, None if is_tensor_like(axis) else int32)
+        if not at.dtype.is_integer:
+            raise DTypeError(f"concat: the axis is an integer, got {at.dtype.name}")
+        at.shape.with_rank(0)
         return IDENTITY(values[0], name=name)
+    if isinstance(axis, (list, tuple)):
+        raise ShapeError(f"concat: Shape must be rank 0: the axis is a scalar, got {axis!r}")
     if not is_tensor_like(axis) and int(axis) >= 0:
         return CONCAT(axis, values, name=name)
     return CONCAT_V2(values, axis, name=name)
@@ -325,7 +340,9 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
             raise InvalidArgumentError(f"unstack: axis = {axis} not in [{-len(dims)}, {len(dims)})")
         num = None if dims is None else dims[axis]
     if num is None:
-        raise InvalidArgumentError(f"unstack: the size of axis {axis} of shape {x.shape} is unknown; give num")
+        raise InvalidArgumentError(
+            f"Cannot infer num from shape {x.shape}: unstack needs num, since the size of axis {axis} is unknown"
+        )
     return UNPACK(x, num=num, axis=axis, name=name)
 
 
@@ -358,7 +375,7 @@ def split(
     sizes = graph_of((value, splits)).to_tensor(splits)
     pieces = num if num is not None else (sizes.shape.dims or (None,))[0]
     if pieces is None:
-        raise InvalidArgumentError("split: the number of sizes is unknown; give num")
+        raise InvalidArgumentError(f"Cannot infer num from shape {sizes.shape}: split needs num")
     return SPLIT_V(value, sizes, axis, num_split=pieces, name=name)
 
 

@@ -62,6 +62,10 @@ def _filled(c: Infer) -> Shape:
     dims = c.value(0)
     if dims is not None and (dims < 0).any():
         raise ShapeError(f"{c.op_name}: dimensions must be >= 0, got {dims.tolist()}")
+    if c.shapes[0].ndims not in (None, 1):
+        raise ShapeError(f"{c.op_name}: Shape must be rank 1 but is rank {c.shapes[0].ndims}: dims is a vector")
+    if c.op_name == "Fill" and c.shapes[1].ndims not in (None, 0):
+        raise ShapeError(f"Fill: Shape must be rank 0 but is rank {c.shapes[1].ndims}: value is a scalar")
     return c.as_shape(0)
 
 

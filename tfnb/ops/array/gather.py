@@ -19,6 +19,7 @@ from tfnb.ir.const import constant_shape, constant_value
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
@@ -32,9 +33,10 @@ from tfnb.ops.kernel_dtypes import element_defines
 from tfnb.ops.math.binary import MAXIMUM
 from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.compare import GREATER_EQUAL, LESS, SELECT
+from tfnb.ops.math.complex_numbers import COMPLEX_OF, IMAG, REAL
 from tfnb.ops.math.reduce_sum import BROADCAST_TO
 from tfnb.sizes import integer
-from tfnb.types import ANY, INDEX, REALS, Shape, bracketed, int32, unknown_shape
+from tfnb.types import ANY, INDEX, NUMBERS, Shape, bracketed, complex128, float32, float64, int32, unknown_shape
 
 __all__ = [
     "API",
@@ -219,11 +221,20 @@ def segmented_shape(c: Infer) -> Shape:
     return Shape((n, *data.dims[len(ids.dims) :]))
 
 
+def check_below(call: HostCall, ids: np.ndarray, n: int) -> None:
+    """Raises `InvalidArgumentError` for a segment id that is not below the number `n` of segments."""
+    if ids.size and ids.max() >= n:
+        at = np.unravel_index(int(ids.argmax()), ids.shape)
+        place = ",".join(str(int(i)) for i in at)
+        raise InvalidArgumentError(
+            f"segment_ids[{place}] = {ids.max()} is out of range [0, {n}), the numbers of segments", call.op
+        )
+
+
 def _host_segment_sum(call: HostCall, data: np.ndarray, ids: np.ndarray, num: np.ndarray) -> np.ndarray:
     n, rest = int(num.reshape(())), data.shape[ids.ndim :]
     flat = ids.reshape(-1)
-    if flat.size and flat.max() >= n:
-        raise InvalidArgumentError(f"segment id {flat.max()} is not below the number of segments, {n}", call.op)
+    check_below(call, ids, n)
     wide_dtype = np.float32 if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data.dtype
     out = np.zeros((n, *rest), wide_dtype)
     keep = flat >= 0
@@ -289,11 +300,20 @@ def _grad_gather_unknown(params: Tensor, indices: Tensor, axis: TensorLike, dy: 
     return TRANSPOSE(total, CONCAT(zero, [RANGE(one, a + one, one), PACK([zero * a]), RANGE(a + one, rank, one)]))
 
 
-UNSORTED_SEGMENT_SUM = OpDef(
+def _expand_complex(op: Operation, data: Tensor, ids: Tensor, count: Tensor) -> Any:
+    """The sums of complex numbers, of which the kernel of reals computes one part after the other."""
+    if not data.dtype.is_complex:
+        return None
+    half = float64 if data.dtype is complex128 else float32
+    parts = (UNSORTED_SEGMENT_SUM(part(data, Tout=half), ids, count) for part in (REAL, IMAG))
+    return COMPLEX_OF(*parts, Tout=data.dtype)
+
+
+UNSORTED_SEGMENT_SUM: OpDef = OpDef(
     "UnsortedSegmentSum",
     inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",
     outputs="output: T",
-    types={"T": REALS, "Tindices": INDEX, "Tnumsegments": INDEX},
+    types={"T": NUMBERS, "Tindices": INDEX, "Tnumsegments": INDEX},
     doc="""Sums rows that have the same number: output[k] is the sum of all data[i] with segment_ids[i] = k.
 
     data: a number type; its shape begins with that of segment_ids. segment_ids: integers below num_segments;
@@ -303,6 +323,7 @@ UNSORTED_SEGMENT_SUM = OpDef(
     infer=segmented_shape,
     host=_host_segment_sum,
     opencl=_segment_calls,
+    expand=_expand_complex,
     grad=lambda op, dy: (gather_kept(dy, op.inputs[1], op.inputs[0])[0], None, None),
     bounds=segment_bounds,
     shape_inputs=(2,),

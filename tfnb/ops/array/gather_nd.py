@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.bounds import Bound
-from tfnb.ir.const import constant_shape
+from tfnb.ir.const import constant_shape, constant_value
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
@@ -132,8 +132,12 @@ def check_updates(name: str, indices: Shape, updates: Shape, shape: Shape) -> No
     slices = None if k is None or dims is None else dims[k:]
     expected = (*lead[:-1], *(updates.dims[len(lead) - 1 :] if slices is None else slices))
     if not Shape(expected).is_compatible_with(updates):
+        fits = Shape(expected[: len(lead) - 1]).is_compatible_with(Shape(updates.dims[: len(lead) - 1]))
+        n, which = (len(expected) - len(lead) + 1, "inner") if fits else (len(lead) - 1, "outer")
+        of = f"input.shape={shape}" if fits else f"indices.shape={indices}"
         raise ShapeError(
-            f"{name}: for indices of shape {indices} and a tensor of shape {shape} the updates must have shape "
+            f"{name}: The {which} {n} dimensions of {of} must match those of updates: for indices of shape {indices} "
+            f"and a tensor of shape {shape} they have shape "
             f"{Shape(expected)}, got {updates}"
         )
 
@@ -148,7 +152,8 @@ def _host_scatter_nd(call: HostCall, indices: np.ndarray, updates: np.ndarray, s
     check_updates("ScatterNd", Shape(indices.shape), Shape(updates.shape), Shape(tuple(shape.tolist())))
     out, k = np.zeros(shape.tolist(), updates.dtype), indices.shape[-1]
     if ((indices < 0) | (indices >= shape[:k])).any():
-        raise InvalidArgumentError(f"an index is not inside shape {shape.tolist()}", call.op)
+        words = "Indices and updates specified for empty output: " if not out.size else ""
+        raise InvalidArgumentError(f"{words}an index is not inside shape {shape.tolist()}", call.op)
     if not k:  # an empty index selects the whole tensor
         return np.asarray(out + updates.sum(tuple(range(indices.ndim - 1)), dtype=out.dtype))
     np.add.at(out, tuple(np.moveaxis(indices, -1, 0)), updates)
@@ -252,7 +257,8 @@ def _dense_shape(c: Infer) -> Shape:
     if indices.dims is not None and len(indices.dims) > 2:
         raise ShapeError(f"SparseToDense: sparse_indices must have rank 0, 1 or 2, got shape {indices}")
     shape = c.as_shape(1)
-    _check_dense(indices, shape, c.shapes[2])
+    if c.shapes[1].ndims not in (None, 1):
+        raise ShapeError(f"SparseToDense: Shape must be rank 1 but is rank {c.shapes[1].ndims}: the output's shape")
     return shape
 
 
@@ -265,18 +271,38 @@ def _check_dense(indices: Shape, shape: Shape, values: Shape) -> None:
         raise ShapeError(f"SparseToDense: indices of {length} numbers for {len(shape.dims)} dimensions")
     count = indices.dims[0] if indices.dims else 1
     if values.dims != () and not values.is_compatible_with(Shape((count,))):
-        raise ShapeError(f"SparseToDense: {count} indices, but values of shape {values}")
+        raise ShapeError(
+            f"sparse_values has incorrect shape {bracketed(values.dims)}, should be [] or [{count}]: SparseToDense of "
+            f"{count} indices"
+        )
+
+
+def _check_rows(op: Any, validate: bool, rows: np.ndarray, shape: np.ndarray) -> None:
+    """Raises `InvalidArgumentError` for an index outside `shape`, and one that is repeated or out of order."""
+
+    def refuse(k: int, what: str) -> InvalidArgumentError:
+        return InvalidArgumentError(f"indices[{k}] = {bracketed(rows[k])} is {what}", op)
+
+    outside = ((rows < 0) | (rows >= shape)).any(axis=1)
+    if outside.any():
+        raise refuse(int(outside.argmax()), f"out of bounds: need 0 <= index < {bracketed(shape)}")
+    if not validate or len(rows) < 2:
+        return
+    places = rows @ np.append(np.cumprod(shape[:0:-1].astype(np.int64))[::-1], 1)
+    steps = np.diff(places)
+    if (steps <= 0).any():
+        k = int((steps <= 0).argmax())
+        raise refuse(k + 1, "repeated" if steps[k] == 0 else "out of order")
 
 
 def _host_dense(
     call: HostCall, indices: np.ndarray, shape: np.ndarray, values: np.ndarray, default: np.ndarray
 ) -> np.ndarray:
     _check_dense(Shape(indices.shape), Shape(tuple(shape.tolist())), Shape(values.shape))
+    if default.ndim:
+        raise InvalidArgumentError(f"default_value should be a scalar, got shape {default.shape}", call.op)
     rows = indices.reshape(-1, 1) if indices.ndim < 2 else indices
-    if ((rows < 0) | (rows >= shape)).any():
-        raise InvalidArgumentError(f"an index is not inside shape {shape.tolist()}", call.op)
-    if call.attrs.validate_indices and len(np.unique(rows, axis=0)) < len(rows):
-        raise InvalidArgumentError("an index occurs twice", call.op)
+    _check_rows(call.op, call.attrs.validate_indices, rows, shape)
     out = np.full(shape.tolist(), default, values.dtype)
     out[tuple(rows.T)] = values
     return out
@@ -291,10 +317,25 @@ def _index_rows(indices: Tensor, shape: TensorLike) -> Any:
     return EXPAND_DIMS(indices, np.int32(-1)) if indices.shape.ndims == 1 else indices
 
 
+def _may_fit(op: Operation, indices: Any, shape: Tensor, values: Tensor) -> bool:
+    """Returns whether nothing that is known statically must be refused."""
+    try:
+        _check_dense(indices.shape, constant_shape(shape), values.shape)
+        rows = constant_value(indices)
+        if rows is not None:
+            rows = rows.reshape(-1, 1) if rows.ndim < 2 else rows
+            _check_rows(op, op.attrs.validate_indices, rows, np.asarray(constant_shape(shape).known()))
+    except InvalidArgumentError:
+        return False
+    return True
+
+
 def _expand_dense(op: Operation, indices: Any, shape: Tensor, values: Tensor, default: Tensor) -> Any:
     is_static = constant_shape(shape).dims is not None and indices.shape.dims is not None
     if values.dtype not in REALS or not is_static or None in indices.shape.dims[1:]:
         return None
+    if default.shape.ndims != 0 or not _may_fit(op, indices, shape, values):
+        return None  # the host refuses it
     rows = _index_rows(indices, shape)
     count = SHAPE(rows, out_type=int32)[:1]
     ones = BROADCAST_TO(np.asarray([1], np.int32), count)

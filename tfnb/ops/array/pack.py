@@ -15,7 +15,7 @@ from tfnb.ir import scalar as s
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
-from tfnb.ir.shapes import normalize_axis
+from tfnb.ir.shapes import normalize_axis, unlike
 from tfnb.ir.tensor import is_tensor_like
 from tfnb.ops.array.parts_recipes import join_calls, split_calls
 from tfnb.sizes import integer
@@ -45,10 +45,13 @@ def _packed(c: Infer) -> Shape:
         try:
             shape = shape.merge_with(x)
         except ShapeError:
-            raise ShapeError(f"Pack: shapes {', '.join(map(str, c.shapes))} differ") from None
+            raise ShapeError(f"Pack: {unlike(shape, x)}: shapes {', '.join(map(str, c.shapes))} differ") from None
     if shape.dims is None:
         return unknown_shape
-    a = normalize_axis(c.attrs.axis, len(shape.dims) + 1, "Pack: axis")
+    rank = len(shape.dims) + 1
+    if not -rank <= c.attrs.axis < rank:
+        raise InvalidArgumentError(f"Pack: axis = {c.attrs.axis} not in [{-rank}, {rank})")
+    a = normalize_axis(c.attrs.axis, rank)
     return Shape((*shape.dims[:a], len(c.shapes), *shape.dims[a:]))
 
 

@@ -150,7 +150,9 @@ def _reshaped(c: Infer) -> Shape:
     rest = _element_count([d for d in target.dims if d is not None])
     if not free:
         if n is not None and n != rest:
-            raise ShapeError(f"Reshape: a tensor of shape {x} has {n} elements, needed {rest} for {target}")
+            raise ShapeError(
+                f"Reshape: Cannot reshape a tensor with {n} elements of shape {x} to {target} ({rest} elements)"
+            )
         return target
     if n is None or len(free) > 1:
         return target
@@ -159,7 +161,9 @@ def _reshaped(c: Infer) -> Shape:
             raise ShapeError(f"Reshape: the -1 of {value.tolist()} can be anything, for another dimension is 0")
         return target
     if n % rest:
-        raise ShapeError(f"Reshape: the {n} elements of shape {x} do not fill {target}")
+        raise ShapeError(
+            f"Reshape: Dimension size must be evenly divisible by {rest} but is {n}: {x} does not fill {target}"
+        )
     return Shape(tuple(n // rest if d is None else d for d in target.dims))
 
 

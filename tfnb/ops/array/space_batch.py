@@ -176,7 +176,13 @@ def _nd_shape(c: Infer, into: bool) -> Shape:
         sizes = c.shapes[1].dims
         if sizes is None or sizes[0] is None:
             return Shape((None,) * len(x.dims))
-        return Shape((None,) * (sizes[0] + 1) + x.dims[sizes[0] + 1 :])  # the dimensions after the blocks stay
+        batch, rest = x.dims[0], x.dims[sizes[0] + 1 :]  # the dimensions after the blocks stay
+        if block is None or batch is None:
+            return Shape((None,) * (sizes[0] + 1) + rest)
+        count = math.prod(int(b) for b in block)
+        if count < 1 or (not into and batch % count):
+            raise ShapeError(f"{c.op_name}: a batch of {batch} cannot be divided by the blocks {block.tolist()}")
+        return Shape((batch * count if into else batch // count, *(None,) * sizes[0], *rest))
     return Shape(_batched(c.op_name, x.dims, *_margins(c.op_name, block, pairs), into))
 
 

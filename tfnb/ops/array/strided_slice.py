@@ -122,7 +122,10 @@ def _entry(
                 f"the stride of axis {axis}, which a single index takes away, must not be negative"
             )
         if begin is not None and dim is not None and not -dim <= begin < dim:
-            raise InvalidArgumentError(f"index {begin} is out of range for axis {axis} of size {dim}")
+            raise InvalidArgumentError(
+                f"slice index {begin} of dimension {axis} out of bounds: "
+                f"index {begin} is out of range for axis {axis} of size {dim}"
+            )
         at = begin
         if begin is not None and begin < 0:
             at = None if dim is None else begin + dim

@@ -41,7 +41,7 @@ class MirrorPadAttrs:
 def _mirrored(c: Infer) -> Shape:
     shape, value = padded(c), c.value(1)
     if c.attrs.mode not in ("REFLECT", "SYMMETRIC"):
-        raise InvalidArgumentError(f"MirrorPad: mode must be REFLECT or SYMMETRIC, got {c.attrs.mode!r}")
+        raise InvalidArgumentError(f"Unknown padding mode, needed REFLECT or SYMMETRIC, got {c.attrs.mode!r}")
     if value is not None and c.shapes[0].dims is not None:
         least_margin = 1 if c.attrs.mode == "REFLECT" else 0
         for d, pair in zip(c.shapes[0].dims, value.tolist(), strict=True):

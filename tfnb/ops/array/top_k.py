@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out, Temp
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.constants import RANGE, ZEROS_LIKE
 from tfnb.ops.array.gather import UNSORTED_SEGMENT_SUM
 from tfnb.ops.array.pack import PACK
@@ -182,7 +183,6 @@ IN_TOP_K = OpDef(
     host=lambda call, predictions, targets: _in_top(predictions, targets, call.attrs.k),
     expand=_expand_in_top,
     grad=NOT_DIFFERENTIABLE,
-    api="nn.in_top_k",
 )
 
 
@@ -203,6 +203,19 @@ IN_TOP_K_V2 = OpDef(
 )
 
 
+def in_top_k(
+    predictions: TensorLike | None = None, targets: TensorLike | None = None, k: Any = None, name: str | None = None
+) -> Any:
+    """Returns for each row of `predictions` whether the class `targets` is among the k largest, a bool vector.
+
+    predictions: float32 (batch, classes). targets: int32 or int64 (batch,). k: an integer, or an integer scalar tensor.
+    False where the target is out of range or a prediction is not finite.
+    """
+    if is_tensor_like(k):
+        return IN_TOP_K_V2(predictions, cast_to(graph_of((targets, k)).to_tensor(targets), k.dtype), k, name=name)
+    return IN_TOP_K(predictions, targets, k=k, name=name)
+
+
 class TopK(NamedTuple):
     """The largest elements of each row and their indices."""
 
@@ -220,4 +233,4 @@ def top_k(input: TensorLike, k: int = 1, sorted: bool = True, name: str | None =
 
 
 OPS: tuple[OpDef, ...] = (TOP_K_V2, TOP_K, IN_TOP_K, IN_TOP_K_V2)
-API: dict[str, Any] = {"nn.top_k": top_k}
+API: dict[str, Any] = {"nn.top_k": top_k, "nn.in_top_k": in_top_k}

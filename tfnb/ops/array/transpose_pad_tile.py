@@ -48,7 +48,9 @@ def _permutation(op: str, value: np.ndarray, rank: int, lowest: int = 0) -> list
     perm = [int(p) for p in value.reshape(-1)]
     axes = [p + rank if lowest <= p < 0 else p for p in perm]
     if sorted(axes) != list(range(rank)):
-        raise InvalidArgumentError(f"{op}: {perm} is not a permutation of the axes of a tensor of rank {rank}")
+        missing = next((a for a in range(rank) if a not in axes), None)
+        words = f"{perm} is" if missing is None else f"{missing} is missing from {perm}, which is"
+        raise InvalidArgumentError(f"{op}: {words} not a permutation of the axes of a tensor of rank {rank}")
     return axes
 
 

@@ -34,7 +34,7 @@ from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.compare import LESS, SELECT
 from tfnb.ops.math.reduce import MAX, PROD
 from tfnb.ops.math.reduce_sum import BROADCAST_TO
-from tfnb.types import ALL, INDEX, REALS, DTypeLike, Shape, as_dtype, bool_, int32, unknown_shape
+from tfnb.types import ALL, INDEX, NUMBERS, DTypeLike, Shape, as_dtype, bool_, int32, unknown_shape
 
 __all__ = ["API", "DYNAMIC_PARTITION", "DYNAMIC_STITCH", "OPS", "UNIQUE", "WHERE", "distinct", "product"]
 
@@ -58,7 +58,7 @@ WHERE = OpDef(
     "Where",
     inputs="input: T",
     outputs="index: int64",
-    types={"T": (bool_, *REALS)},
+    types={"T": (bool_, *NUMBERS)},
     doc="""The indices of the elements that are true (not zero), in row-major order.
 
     input: bool or a number type, rank n. index: int64, shape (count, n). Runs on the host.""",
@@ -200,6 +200,9 @@ def _stitched(c: Infer) -> Shape:
     for i in range(n):
         index, data, value = c.shapes[i], c.shapes[n + i], c.value(i)
         if index.dims is not None and data.dims is not None:
+            k = len(index.dims)
+            if not index.is_compatible_with(Shape(data.dims[:k])):
+                raise ShapeError(f"{c.op_name}: data of shape {data} must begin with the shape {index} of its indices")
             rest = rest.merge_with(Shape(data.dims[len(index.dims) :]))
         top = None if top is None or value is None else max(top, int(value.max()) if value.size else -1)
     return unknown_shape if rest.dims is None else Shape((None if top is None else top + 1, *rest.dims))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, OpError, UnknownError
+from tfnb.errors import InvalidArgumentError, OpError, UnimplementedError, UnknownError
 from tfnb.ir.bind import bind, to_bytes
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
@@ -48,6 +48,11 @@ def _as_output(call: HostCall, value: np.ndarray, dtype: DType, i: int) -> np.nd
     if array.dtype == dtype.np:
         return array
     plain = not isinstance(value, (np.ndarray, np.generic))
+    if array.dtype.kind in "OV":
+        raise UnimplementedError(
+            f"py_func {call.attrs.token}: Unsupported object type {array.dtype} of result {i}, declared {dtype.name}",
+            call.op,
+        )
     if dtype.is_string or not ((plain and array.size == 0) or np.can_cast(array.dtype, dtype.np, "same_kind")):
         raise InvalidArgumentError(
             f"py_func {call.attrs.token}: result {i} is {array.dtype}, but {dtype.name} was declared",

@@ -71,8 +71,8 @@ class Axis:
             room = limit + sum(padding) - reach + 1
             if room - 1 <= -2 * stride:
                 raise InvalidArgumentError(
-                    f"a window that reaches over {reach} does not fit along an axis of {limit + sum(padding)}, padding "
-                    f"included, with stride {stride}"
+                    f"Negative dimension size caused by subtracting {reach} from {limit + sum(padding)}: such a "
+                    f"window does not fit along that axis, padding included, with stride {stride}"
                 )
             return Axis(limit, size, stride, dilation, max(-(-room // stride), 0), padding[0])
         raise InvalidArgumentError(f'padding is {padding!r}, must be "SAME" or "VALID"')

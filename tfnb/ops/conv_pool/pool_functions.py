@@ -9,16 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfnb.errors import InvalidArgumentError
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, UnimplementedError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.tensor import TensorLike
-from tfnb.ops.array.shape_ops import EXPAND_DIMS, SQUEEZE
+from tfnb.ops.array.concat import CONCAT
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, RESHAPE, SHAPE, SQUEEZE
 from tfnb.ops.conv_pool.conv_functions import padding_of, spread
 from tfnb.ops.conv_pool.pool import AVG_POOL, MAX_POOL
 from tfnb.ops.conv_pool.pool3d import AVG_POOL_3D, MAX_POOL_3D
 from tfnb.ops.conv_pool.windows import LAYOUTS, channels_first
+from tfnb.ops.math.reduce import MAX
 from tfnb.ops.nn.losses import scope
+from tfnb.types import int32
 
 __all__ = ["API", "OPS", "avg_pool", "avg_pool3d", "max_pool", "max_pool3d", "pool1d"]
 
@@ -47,6 +52,29 @@ def _pool(
     )
 
 
+def _over_channels(
+    value: TensorLike | None, ksize: Sequence[int], strides: int | Sequence[int] | None, name: str | None
+) -> Any:
+    """The largest of each `ksize[3]` neighbouring channels."""
+    k = ksize[3]
+    if list(ksize[:3]) != [1, 1, 1]:
+        raise UnimplementedError("MaxPooling supports exactly one of pooling across depth or across width and height")
+    if not isinstance(strides, (list, tuple)) or list(strides) != list(ksize):
+        raise UnimplementedError(
+            f"Depthwise max pooling requires the depth window to equal the depth stride: ksize {list(ksize)}, strides "
+            f"{strides}"
+        )
+    with scope(name, "max_pool", value):
+        x = graph_of((value,)).to_tensor(value)
+        channels = x.shape.with_rank(4).as_list()[3]
+        if channels is None or channels % k:
+            raise UnimplementedError(
+                f"Depthwise max pooling requires the depth window to evenly divide the input depth: {k} and {channels}"
+            )
+        sizes = CONCAT(np.int32(0), [SHAPE(x, out_type=int32)[:3], np.asarray([channels // k, k], np.int32)])
+        return MAX(RESHAPE(x, sizes), np.asarray([4], np.int32))
+
+
 def max_pool(
     value: TensorLike | None = None,
     ksize: int | Sequence[int] | None = None,
@@ -60,9 +88,12 @@ def max_pool(
 
     value: (batch, height, width, channels), or channels second for `data_format="NCHW"`. ksize, strides: one, two or
     four integers, four in the order of data_format. padding: "SAME", "VALID" or four pairs of pixel counts, which are
-    smaller than the window. Raises `InvalidArgumentError` for invalid windows or padding.
+    smaller than the window. A window over k channels, [1, 1, 1, k], has the same stride. Raises `InvalidArgumentError`
+    for invalid windows or padding, and `UnimplementedError` for other windows over channels.
     """
     x = input if value is None else value
+    if isinstance(ksize, (list, tuple)) and len(ksize) == 4 and ksize[-1] != 1 and data_format in (None, "NHWC"):
+        return _over_channels(x, ksize, strides, name)
     return _pool(MAX_POOL, x, ksize, strides, padding, data_format, name, 2)
 
 

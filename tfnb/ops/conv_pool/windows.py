@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.errors import InvalidArgumentError, ShapeError, UnimplementedError
 from tfnb.ir.opdef import HostCall, Infer
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -73,7 +73,7 @@ def settle(attrs: Any, rank: int = 4) -> None:
     """Checks the attributes of an op on images of the given rank, and converts lists to tuples.
 
     Raises `InvalidArgumentError` for strides, sizes or dilations that are not positive integers or not 1 for batch
-    and channels, and for an unknown padding or layout.
+    and channels (`UnimplementedError` for pooling), and for an unknown padding or layout.
     """
     first = channels_first(getattr(attrs, "data_format", None), rank)
     for name in _PER_DIMENSION:
@@ -81,6 +81,10 @@ def settle(attrs: Any, rank: int = 4) -> None:
             values = integers(getattr(attrs, name), rank, name)
             object.__setattr__(attrs, name, values)
             if {values[0], values[1 if first else -1]} != {1}:
+                if hasattr(attrs, "ksize"):
+                    raise UnimplementedError(
+                        f"Pooling is not yet supported on the batch dimension, nor on channels here: {name} {values}"
+                    )
                 raise InvalidArgumentError(
                     f"Current implementation does not support {name} in the batch and depth "
                     f"dimensions: {name} {values} "
@@ -116,6 +120,9 @@ def window_count(limit: int | None, size: int | None, stride: int, dilation: int
     """Returns the number of windows along an axis of length `limit`, or None if it is not known statically."""
     if limit is None or (size is None and padding != "SAME"):
         return None
+    reach = ((size or 1) - 1) * dilation + 1
+    if padding == "VALID" and limit < reach:
+        raise ShapeError(f"Negative dimension size caused by subtracting {reach} from {limit}: the window is too large")
     return Axis.of(limit, size or 1, stride, dilation, padding).count
 
 

@@ -16,7 +16,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.pack import PACK
-from tfnb.ops.array.shape_ops import EXPAND_DIMS, SHAPE, squeeze
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, IDENTITY, SHAPE, squeeze
 from tfnb.ops.array.tile_reverse_mirror import pad, reverse
 from tfnb.ops.array.transpose_pad_tile import SLICE, transpose
 from tfnb.ops.image.resize import (
@@ -27,7 +27,7 @@ from tfnb.ops.image.resize import (
 )
 from tfnb.ops.math.binary import MAXIMUM, MINIMUM
 from tfnb.ops.math.cast import cast
-from tfnb.ops.math.compare import SELECT
+from tfnb.ops.math.compare import EQUAL, SELECT
 from tfnb.ops.math.reduce_functions import reduce_sum
 from tfnb.ops.math.unary import ABS, RINT
 from tfnb.ops.nn.losses import scope
@@ -63,7 +63,11 @@ def image_tensor(value: TensorLike, function: str, ranks: tuple[int, ...] = (3, 
     x = graph_of((value,)).to_tensor(value)
     if x.shape.ndims is not None and x.shape.ndims not in ranks:
         allowed = " or ".join(map(str, ranks))
-        raise ShapeError(f"{function}: images must have {allowed} dimensions, got shape {x.shape}", x.op)
+        either = "either " if len(ranks) == 2 else ""
+        words = "'image' must be three-dimensional: " if 3 in ranks else ""
+        raise ShapeError(
+            f"{function}: {words}'image' must have {either}{allowed} dimensions., got shape {x.shape}", x.op
+        )
     return x
 
 
@@ -109,8 +113,14 @@ def _window(x: Any, top: TensorLike, left: TensorLike, height: TensorLike, width
 
 
 def _ranked(x: Tensor, function: str) -> Any:
+    """Returns the image; one of unknown rank has three dimensions, as in TensorFlow. Raises `ShapeError` if it has no
+    pixels.
+    """
     if x.shape.ndims is None:
-        raise ShapeError(f"{function}: the image's rank must be known; use set_shape", x.op)
+        x = IDENTITY(x)
+        x.set_shape([None] * 3)
+    if 0 in (x.shape.dims or ()):
+        raise ShapeError(f"{function}: all dims of 'image.shape' must be > 0, got {x.shape}", x.op)
     return x
 
 
@@ -231,8 +241,9 @@ def central_crop(image: TensorLike, central_fraction: float) -> Any:
         return _window(x, *start, *sizes)
 
 
-def _reversed(x: Tensor, axis: int) -> Any:
-    return reverse(x, [_ranked(x, "flip").shape.ndims + axis])
+def _reversed(x: Any, axis: int) -> Any:
+    x = _ranked(x, "flip")
+    return reverse(x, [x.shape.ndims + axis])
 
 
 def flip_left_right(image: TensorLike) -> Any:
@@ -262,14 +273,14 @@ def transpose_image(image: TensorLike, name: str | None = None) -> Any:
 
 
 def rot90(image: TensorLike, k: Any = 1, name: str | None = None) -> Any:
-    """Rotates the image counter-clockwise by `k` quarter turns; k must be known when the graph is built.
+    """Rotates the image counter-clockwise by `k` quarter turns.
 
-    image: (height, width, channels) or a batch of images.
+    image: (height, width, channels) or a batch of images. k: an integer, or an integer scalar tensor.
     """
     x = _ranked(image_tensor(image, "rot90"), "rot90")
     turns = _static(k)
     if not isinstance(turns, int):
-        raise InvalidArgumentError("rot90: k must be known when the graph is built", x.op)
+        return _turned(x, turns, name)
     with scope(name, "rot90", x):
         turns %= 4
         if turns == 1:
@@ -277,6 +288,24 @@ def rot90(image: TensorLike, k: Any = 1, name: str | None = None) -> Any:
         if turns == 2:
             return _reversed(_reversed(x, -3), -2)
         return transpose_image(_reversed(x, -3)) if turns == 3 else x
+
+
+def _turned(x: Any, turns: Tensor, name: str | None) -> Any:
+    """Rotates by a number of quarter turns that is known only during a run: up to two quarters are chosen, one by one.
+
+    A half turn keeps the shape; a quarter turn exchanges height and width: it transposes by a computed order.
+    """
+    with scope(name, "rot90", x):
+        rank = x.shape.ndims
+        odd = cast(turns % 2, int32)
+        half = EQUAL(cast(turns % 4, int32) // 2, 1)
+        other = [*range(rank - 3), rank - 2, rank - 3, rank - 1]
+        order = np.arange(rank, dtype=np.int32) + odd * (np.asarray(other, np.int32) - np.arange(rank, dtype=np.int32))
+        x = SELECT(half, _reversed(_reversed(x, -3), -2), x)
+        swapped = transpose(x, order)
+        result = SELECT(EQUAL(odd, 1), _reversed(swapped, -3), swapped)
+        result.set_shape([*x.shape.dims[:-3], None, None, x.shape.dims[-1]])
+        return result
 
 
 def _random_flip(image: TensorLike, axis: int, seed: int | None, function: str) -> Any:

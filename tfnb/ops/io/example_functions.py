@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.bind import to_numpy
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
@@ -90,12 +90,13 @@ class _Plan:
         if isinstance(feature, VarLenFeature):
             self.add_sparse(key, feature.dtype)
         elif isinstance(feature, SparseFeature) and not steps:
-            if not isinstance(feature.index_key, str):
-                raise InvalidArgumentError("SparseFeature: one index_key is supported")
-            self.add_sparse(feature.index_key, int64)
+            for index_key in index_keys(feature):
+                self.add_sparse(index_key, int64)
             self.add_sparse(feature.value_key, feature.dtype)
             self.merged[key] = feature
         elif isinstance(feature, FixedLenFeature) and not steps:
+            if feature.shape is None:
+                raise ShapeError(f"Missing shape for feature {key}: FixedLenFeature needs a shape that is fully known")
             dtype, shape = as_dtype(feature.dtype), as_shape(feature.shape)
             self.dense[key] = (dtype, shape, _default(feature.default_value, dtype, shape))
         elif isinstance(feature, FixedLenSequenceFeature):
@@ -115,8 +116,11 @@ class _Plan:
         features: dict[str, Any] = {
             key: SparseTensor(flat[i], flat[n + i], flat[2 * n + i]) for i, key in enumerate(self.sparse)
         }
-        merged = {key: _merged(features[f.index_key], features[f.value_key], f.size) for key, f in self.merged.items()}
-        parts = {k for f in self.merged.values() for k in (f.index_key, f.value_key)}
+        merged = {
+            key: _merged([features[k] for k in index_keys(f)], features[f.value_key], sizes_of(f))
+            for key, f in self.merged.items()
+        }
+        parts = {k for f in self.merged.values() for k in (*index_keys(f), f.value_key)}
         declared = {k: v for k, v in features.items() if k not in parts or k in self.declared}
         declared.update(zip(self.dense, flat[3 * n :], strict=True))
         return declared | merged
@@ -141,17 +145,35 @@ def _padding(value: TensorLike, dtype: DType) -> Any:
     return value if is_tensor_like(value) else to_numpy(value, dtype).reshape(())
 
 
-def _merged(places: SparseTensor, values: SparseTensor, size: Any) -> SparseTensor:
-    """Places the values at the indices in `places`: a sparse vector per example, in the order of the indices."""
-    # this reshape fails unless there are as many values as indices
-    flat_values = RESHAPE(values.values, SHAPE(places.values, out_type=np.int32))
-    rows, last = places.indices[:, :-1], EXPAND_DIMS(places.values, np.int32(1))
-    place: Any = places.values
-    if places.indices.shape.dims and places.indices.shape.dims[1] == 2:
-        place = places.indices[:, 0] * np.int64(size) + place
-    order = top_k(-place, k=SIZE(place, out_type=np.int32))[1]
-    shape = concat([places.dense_shape[:-1], np.asarray([size], np.int64)], 0)
-    return SparseTensor(gather(concat([rows, last], 1), order), gather(flat_values, order), shape)
+def index_keys(feature: SparseFeature) -> list[str]:
+    """Returns the keys of the features that hold a sparse feature's indices, one for each dimension."""
+    return [feature.index_key] if isinstance(feature.index_key, str) else list(feature.index_key)
+
+
+def sizes_of(feature: SparseFeature) -> list[int]:
+    """Returns the sizes of a sparse feature. Raises `InvalidArgumentError` unless there is one for each index key."""
+    sizes = [int(n) for n in np.atleast_1d(np.asarray(feature.size))]
+    if len(sizes) != len(index_keys(feature)):
+        raise InvalidArgumentError(f"SparseFeature: {len(index_keys(feature))} index keys and {len(sizes)} sizes")
+    return sizes
+
+
+def _merged(places: Sequence[SparseTensor], values: SparseTensor, sizes: Sequence[int]) -> SparseTensor:
+    """Places the values at the indices in `places`, one for each of the dimensions of `sizes`.
+
+    The result is a sparse tensor per example, in the order of the indices.
+    """
+    first = places[0]
+    # these reshapes fail unless there are as many values as indices of each dimension
+    flat = [RESHAPE(p.values, SHAPE(first.values, out_type=np.int32)) for p in (*places, values)]
+    rows, last = first.indices[:, :-1], [EXPAND_DIMS(p, np.int32(1)) for p in flat[:-1]]
+    in_batch = first.indices.shape.dims and first.indices.shape.dims[1] == 2
+    order_of: Any = first.indices[:, 0] if in_batch else np.int64(0)
+    for p, size in zip(flat[:-1], sizes, strict=True):
+        order_of = order_of * np.int64(size) + p
+    order = top_k(-order_of, k=SIZE(order_of, out_type=np.int32))[1]
+    shape = concat([first.dense_shape[:-1], np.asarray(sizes, np.int64)], 0)
+    return SparseTensor(gather(concat([rows, *last], 1), order), gather(flat[-1], order), shape)
 
 
 def _planned(features: Mapping[str, Any] | None, steps: bool = False) -> _Plan:

@@ -17,7 +17,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ops.io.example_messages import message
-from tfnb.types import DType, Shape, as_shape, float32, int64, string
+from tfnb.types import DType, Shape, as_shape, bracketed, float32, int64, string
 
 __all__ = ["OPS", "PARSE_EXAMPLE", "PARSE_SINGLE_EXAMPLE", "PARSE_SINGLE_SEQUENCE_EXAMPLE"]
 
@@ -96,7 +96,9 @@ def _values(feature: Any, dtype: DType, where: str) -> np.ndarray | None:
     if kind is None:
         return None
     if kind != _KINDS[dtype]:
-        raise InvalidArgumentError(f"{where} is a {kind}; needed {_KINDS[dtype]} for {dtype.name}")
+        raise InvalidArgumentError(
+            f"{where}.  Data types don't match. Expected type: {dtype.name}  Feature is: {kind}; needed {_KINDS[dtype]}"
+        )
     return _array(getattr(feature, kind).value, dtype)
 
 
@@ -104,15 +106,22 @@ def _of(features: Any, key: str) -> Any:
     return features.get(key)
 
 
-def _fixed(values: np.ndarray | None, shape: Shape, default: np.ndarray, where: str) -> np.ndarray:
-    """A dense feature of one example, in its declared shape."""
+_NUMBERS = {"i": "int64", "f": "float"}
+
+
+def _fixed(values: np.ndarray | None, shape: Shape, default: np.ndarray, where: str, step: str) -> np.ndarray:
+    """A dense feature of one example, in its declared shape. `where` and `step` name it in errors."""
     dims = shape.known()
     if values is None:
         if default.size == 0 and shape.num_elements() != 0:
-            raise InvalidArgumentError(f"{where} is required but missing; its shape is {shape}")
+            kind = _NUMBERS.get(default.dtype.kind, "string")
+            raise InvalidArgumentError(f"{where} (data type: {kind}) is required but could not be found: shape {shape}")
         return default.reshape(dims)
     if values.size != shape.num_elements():
-        raise InvalidArgumentError(f"{where} has {values.size} values; its shape is {shape}")
+        raise InvalidArgumentError(
+            f"{step}.  Number of {_NUMBERS.get(values.dtype.kind, 'bytes')} values != expected.  values size: "
+            f"{values.size} but output shape: {bracketed(dims)}"
+        )
     return values.reshape(dims)
 
 
@@ -157,18 +166,18 @@ def _columns(records: Sequence[Any], wanted: _Wanted, where: Sequence[str]) -> A
     for key, dtype in wanted.sparse:
         rows = []
         for features, place in zip(records, where, strict=True):
-            values = _values(_of(features, key), dtype, f"{place}, feature {key!r}")
+            values = _values(_of(features, key), dtype, f"{place}, Feature: {key}")
             rows.append(_array((), dtype) if values is None else values)
         sparse.append(_sparse(rows, dtype))
     for key, dtype, shape, default in wanted.dense:
         rows = []
-        for features, place in zip(records, where, strict=True):
-            name = f"{place}, feature {key!r}"
+        for i, (features, place) in enumerate(zip(records, where, strict=True)):
+            name, step = f"{place}, Feature: {key}", f"{place}, Key: {key}, Index: {i}"
             values = _values(_of(features, key), dtype, name)
             if _is_padded(shape):
-                rows.append(_whole_steps(values, shape, dtype, name))
+                rows.append(_whole_steps(values, shape, dtype, step))
             else:
-                rows.append(_fixed(values, shape, default, name))
+                rows.append(_fixed(values, shape, default, name, step))
         if _is_padded(shape):
             dense.append(_padded(rows, shape, default, dtype))
         else:
@@ -177,12 +186,15 @@ def _columns(records: Sequence[Any], wanted: _Wanted, where: Sequence[str]) -> A
     return sparse, dense
 
 
-def _whole_steps(values: np.ndarray | None, shape: Shape, dtype: DType, where: str) -> np.ndarray:
+def _whole_steps(values: np.ndarray | None, shape: Shape, dtype: DType, step: str) -> np.ndarray:
     if values is None:
         return _array((), dtype)
     stride = Shape((shape.dims or ())[1:]).num_elements() or 1
     if values.size % stride:
-        raise InvalidArgumentError(f"{where} has {values.size} values, no multiple of {stride}")
+        raise InvalidArgumentError(
+            f"{step}.  Number of {_NUMBERS.get(values.dtype.kind, 'bytes')} values is not a multiple of stride length. "
+            f"Saw {values.size} values but output shape is: {shape}"
+        )
     return values
 
 
@@ -224,7 +236,7 @@ def _host_parse(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     wanted_features = _wanted(
         sparse_keys, t["sparse_types"], dense_keys, t["Tdense"], call.attrs.dense_shapes, list(rest)
     )
-    labels = [f"example {i}" + (f" ({_name(names[i])})" if i < len(names) else "") for i in range(len(serialized))]
+    labels = [f"Name: {_name(names[i])}" if i < len(names) else f"example {i}" for i in range(len(serialized))]
     records = [_parsed("Example", bytes(x), w).features.feature for x, w in zip(serialized, labels, strict=True)]
     return _in_order(*_columns(records, wanted_features, labels))
 
@@ -264,26 +276,30 @@ def _host_sequence(call: HostCall, serialized: np.ndarray, *inputs: np.ndarray) 
     keys = [_scalars(_take(rest, len(t[c]))) for c in counts]
     defaults = _take(rest, len(t["Tcontext_dense"]))
     label = _name(next(rest).reshape(-1)[0])
-    where = f"the sequence example {label}".rstrip()
+    where = f"Name: {label}" if label else "The sequence example"
     record = _parsed("SequenceExample", _one(serialized, call), where)
     context_features = _wanted(keys[0], t[counts[0]], keys[1], t[counts[1]], a.context_dense_shapes, defaults)
     lists = record.feature_lists.feature_list
     sparse = []
     for key, dtype in zip(map(_name, keys[2]), t[counts[2]], strict=True):
         steps = list(lists[key].feature) if key in lists else []
-        rows = [_values(f, dtype, f"{where}, list {key!r}, step {i}") for i, f in enumerate(steps)]
+        rows = [_values(f, dtype, f"{where}, Feature list: {key}, Index: {i}") for i, f in enumerate(steps)]
         sparse.append(_sparse([_array((), dtype) if r is None else r for r in rows], dtype))
     dense = []
     for key, dtype, shape in zip(map(_name, keys[3]), t[counts[3]], a.feature_list_dense_shapes, strict=True):
         if key not in lists and key not in may_lack:
-            raise InvalidArgumentError(f"{where}: the feature list {key!r} is required but missing")
+            raise InvalidArgumentError(
+                f"{where}, Feature list '{key}' is required but could not be found.  Did you mean to include it in "
+                "feature_list_dense_missing_assumed_empty or feature_list_dense_defaults?"
+            )
         steps = list(lists[key].feature) if key in lists else []
         none = _array((), dtype)
         parts: list[np.ndarray] = []
         for i, feature in enumerate(steps):
-            name = f"{where}, list {key!r}, step {i}"
+            name = f"{where}, Feature list: {key}, Index: {i}"
             values = _values(feature, dtype, name)
-            parts.append(_fixed(none if values is None else values, shape, none, name))
+            step = f"{where}, Key: {key}, Index: {i}"
+            parts.append(_fixed(none if values is None else values, shape, none, name, step))
         empty = np.empty((0, *shape.known()), dtype.np)
         dense.append(np.stack(parts) if parts else empty)
     return (*_single(record.context.feature, context_features), *_in_order(sparse, dense))

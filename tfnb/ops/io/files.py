@@ -160,8 +160,8 @@ def _raw(call: HostCall, texts: np.ndarray) -> np.ndarray:
         sizes = [len(t) for t in texts.reshape(-1)]
         k = next(k for k, size in enumerate(sizes) if size != sizes[0])
         raise InvalidArgumentError(
-            f"DecodeRaw requires input strings to all be the same size, but element {k} has size {sizes[k]} != "
-            f"{sizes[0]}",
+            f"DecodeRaw requires input strings to all be the same size, but element {k} has size {sizes[0]} != "
+            f"{sizes[k]}",
             call.op,
         )
     length = lengths.pop() if lengths else 0

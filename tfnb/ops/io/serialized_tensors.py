@@ -18,7 +18,7 @@ from tfnb.ir.sparse import SparseTensor, SparseTensorValue
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.sparse.arithmetic import check_places
 from tfnb.ops.strings.elementwise import unquoted
-from tfnb.types import ALL, DType, DTypeLike, Shape, as_dtype, string, unknown_shape
+from tfnb.types import ALL, DType, DTypeLike, Shape, as_dtype, bracketed, string, unknown_shape
 
 __all__ = ["API", "OPS"]
 
@@ -35,25 +35,29 @@ def _text(array: np.ndarray) -> bytes:
     return bytes(message.SerializeToString())
 
 
-def _array(call: HostCall, text: bytes, dtype: DType) -> np.ndarray:
-    """The tensor in a string. Raises `InvalidArgumentError` when there is none, or it has another dtype."""
+def _array(call: HostCall, text: bytes, dtype: DType, name: str = "", kind: str = "") -> np.ndarray:
+    """The tensor in a string, which errors call `name`, and its sparse tensor `kind`.
+
+    Raises `InvalidArgumentError` when there is none, or it has another dtype.
+    """
     try:
         array = decode_array(proto("tensor").TensorProto.FromString(text))
     except OpError as e:
         raise InvalidArgumentError(f"{call.op.type}: {e.message}", call.op) from None
     except Exception as e:  # protobuf has its own error classes
-        name = "`serialized`" if call.op.type == "ParseTensor" else call.op.type
+        name = name or ("`serialized`" if call.op.type == "ParseTensor" else call.op.type)
         raise InvalidArgumentError(f"Could not parse {name} as TensorProto: '{unquoted(text)}': {e}", call.op) from None
     if array.dtype != dtype.np:
-        raise InvalidArgumentError(
-            f"{call.op.type}: Type mismatch between parsed tensor ({array.dtype}) and dtype ({dtype.name})", call.op
-        )
+        words = f"Type mismatch between parsed tensor ({array.dtype}) and dtype ({dtype.name})"
+        if kind:
+            words = f"Requested SparseTensor of type {dtype.name} but {kind}.values.dtype() == {array.dtype}; {words}"
+        raise InvalidArgumentError(f"{call.op.type}: {words}", call.op)
     return array
 
 
 def _parse(call: HostCall, x: np.ndarray) -> np.ndarray:
     if x.ndim:
-        raise InvalidArgumentError(f"ParseTensor: needed one string, got shape {x.shape}", call.op)
+        raise InvalidArgumentError(f"Expected `serialized` to be a scalar, got shape: {bracketed(x.shape)}", call.op)
     return _array(call, x.item(), call.types["out_type"])
 
 
@@ -90,8 +94,10 @@ def _together(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
     sizes: np.ndarray | None = None
     for place in np.ndindex(*x.shape[:-1]):
         texts = x[place]
+        row = ",".join(map(str, place))
         indices, data, shape = (
-            _array(call, t, d) for t, d in zip(texts, (int64, call.types["dtype"], int64), strict=True)
+            _array(call, t, d, f"serialized_sparse[{row}, {k}]", f"SparseTensor[{row}]")
+            for k, (t, d) in enumerate(zip(texts, (int64, call.types["dtype"], int64), strict=True))
         )
         if shape.ndim != 1 or indices.shape != (len(data), shape.size) or data.ndim != 1:
             raise InvalidArgumentError(
@@ -101,7 +107,9 @@ def _together(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
         check_places(call, indices, shape)
         if sizes is not None and sizes.shape != shape.shape:
             raise InvalidArgumentError(
-                f"{call.op.type}: sparse tensors of the ranks {sizes.size} and {shape.size}", call.op
+                f"Inconsistent rank across SparseTensors: rank prior to SparseTensor[{row}] was: "
+                f"{sizes.size + len(place)} but rank of SparseTensor[{row}] is: {shape.size + len(place)}",
+                call.op,
             )
         sizes = shape if sizes is None else np.maximum(sizes, shape)
         prefix = np.broadcast_to(np.array(place, np.int64), (len(data), len(place)))

@@ -26,7 +26,7 @@ from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
 from tfnb.ops.linalg.diag import MATRIX_DIAG_PART
 from tfnb.ops.math.complex_numbers import conj
 from tfnb.sizes import smallest
-from tfnb.types import FIXED_SIZE, INDEX, REALS, Shape, int32
+from tfnb.types import FIXED_SIZE, INDEX, REALS, Shape, bracketed, int32
 
 __all__ = ["API", "MATRIX_BAND_PART", "MATRIX_SET_DIAG", "OPS", "matrix_transpose"]
 
@@ -85,6 +85,11 @@ def _set_shape(c: Infer) -> Shape:
         return x
     m, n = x.dims[-2:]
     expected = Shape((*x.dims[:-2], None if m is None or n is None else smallest(m, n)))
+    if not d.dims:
+        raise ShapeError(
+            "MatrixSetDiag: Shape must be at least rank 1 but is rank 0: must have diagonal.shape == input.shape[:-2] "
+            f"+ min(input.shape[-2:]), but received input shape: {bracketed(x.dims)} and diagonal shape: []"
+        )
     if not expected.is_compatible_with(d):
         raise ShapeError(f"MatrixSetDiag: input of shape {x} needs diagonals of shape {expected}, got {d}")
     return x
@@ -93,7 +98,11 @@ def _set_shape(c: Infer) -> Shape:
 def _host_set(call: HostCall, x: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
     k = min(x.shape[-2:])
     if diagonal.shape != (*x.shape[:-2], k):
-        raise InvalidArgumentError(f"diagonals of shape {diagonal.shape} for matrices of shape {x.shape}", call.op)
+        raise InvalidArgumentError(
+            f"must have diagonal.shape == input.shape[:-2] + min(input.shape[-2:]), but received input shape: "
+            f"{bracketed(x.shape)} and diagonal shape: {bracketed(diagonal.shape)}",
+            call.op,
+        )
     out = x.copy()
     out[..., np.arange(k), np.arange(k)] = diagonal
     return out

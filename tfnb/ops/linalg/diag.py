@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
@@ -49,7 +49,7 @@ def _all_equal(left: tuple[Expr, ...], right: tuple[Expr, ...]) -> Expr:
 def _diag_shape(c: Infer) -> Shape:
     d = c.shapes[0]
     if d.ndims == 0:
-        raise ShapeError("Diag: needs a tensor of rank >= 1, got a scalar")
+        raise ShapeError("Diag: Shape must be at least rank 1 but is rank 0: needs a tensor, got a scalar")
     return d.concatenate(d)
 
 
@@ -264,6 +264,10 @@ def one_hot(
     if target_dtype is None:
         values = [v for v in (on_value, off_value) if v is not None]
         target_dtype = graph.to_tensor(values[0]).dtype if values else float32
+    for what, value in (("on_value", on_value), ("off_value", off_value)):
+        given = getattr(value, "dtype", None)
+        if given is not None and as_dtype(given) is not target_dtype:
+            raise DTypeError(f"dtype {as_dtype(given)} of {what} does not match dtype parameter {target_dtype}")
     on = graph.to_tensor(target_dtype.np.type(1) if on_value is None else on_value, target_dtype)
     off = graph.to_tensor(target_dtype.np.type(0) if off_value is None else off_value, target_dtype)
     return ONE_HOT(indices, depth, on, off, axis=-1 if axis is None else axis, name=name)

@@ -185,7 +185,11 @@ def _grad_determinant(op: Operation, dy: Tensor) -> Any:
 
 def _determinant_host(call: HostCall, x: np.ndarray) -> np.ndarray:
     _checked_square(call, x)
-    return np.asarray(np.linalg.det(x), x.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.asarray(np.linalg.det(x), x.dtype)
+    if not np.isfinite(found).all() and np.isfinite(x).all():
+        raise InvalidArgumentError("The determinant is not finite.", call.op)
+    return found
 
 
 MATRIX_DETERMINANT = OpDef(
@@ -227,7 +231,7 @@ LOG_MATRIX_DETERMINANT = OpDef(
 
 def _cholesky_host(call: HostCall, x: np.ndarray) -> np.ndarray:
     _checked_square(call, x)
-    why = "LLT decomposition was not successful. The input might not be valid. It might not be positive definite"
+    why = "Cholesky decomposition was not successful. The input might not be valid, or not be positive definite"
     return _guarded(call, why, lambda: np.linalg.cholesky(x)).astype(x.dtype, copy=False)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
@@ -20,8 +21,9 @@ from tfnb.ops.array.shape_ops import RESHAPE, shape_of
 from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
 from tfnb.ops.linalg.matmul_recipes import matmul_calls, matmul_product
 from tfnb.ops.math.binary import operands
+from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.complex_numbers import conj, holomorphic
-from tfnb.types import NUMBERS, Shape, unknown_shape
+from tfnb.types import NUMBERS, Shape, bfloat16, float32, unknown_shape
 
 __all__ = ["API", "BATCH_MAT_MUL", "MAT_MUL", "OPS", "batch_matmul", "host_batch_product", "matmul"]
 
@@ -160,6 +162,14 @@ BATCH_MAT_MUL = OpDef(
 )
 
 
+def _widened(a: Any, b: Any, is_sparse: bool) -> tuple[Any, Any]:
+    """Returns the factors of a product as tensors, those of bfloat16 as float32 if the other is, or `is_sparse`."""
+    if {bfloat16, float32} == {getattr(x, "dtype", None) for x in (a, b)} or is_sparse:
+        graph = graph_of((a, b))
+        a, b = (cast_to(x, float32) if x.dtype is bfloat16 else x for x in map(graph.to_tensor, (a, b)))
+    return operands(a, b)
+
+
 def matmul(
     a: Any,
     b: Any,
@@ -174,12 +184,13 @@ def matmul(
     """Returns the product of matrices, or of stacks of matrices of rank > 2.
 
     a: (..., m, k), or (..., k, m) if transposed; b: (..., k, n), or (..., n, k); the same number type. The result is
-    (..., m, n). The sparse flags are hints without effect. Errors: the shapes or dtypes do not match, or a matrix is
+    (..., m, n). A product of bfloat16 and float32 is of float32. The sparse flags are hints; with one a product of two
+    matrices of bfloat16 is of float32, too. Errors: the shapes or dtypes do not match, or a matrix is
     both transposed and adjoint.
     """
     if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
         raise InvalidArgumentError("matmul: give transpose or adjoint of a matrix, not both")
-    a, b = operands(a, b)
+    a, b = _widened(a, b, a_is_sparse or b_is_sparse)
     ta, tb = transpose_a or adjoint_a, transpose_b or adjoint_b
     if max(a.shape.ndims or 0, b.shape.ndims or 0) > 2:
         a, b = (conj(a) if transpose_a else a), (conj(b) if transpose_b else b)

@@ -117,7 +117,11 @@ def _rank(function: str, sign: str, op: OpDef, holds: Callable[[int, int], bool]
                 return NO_OP(graph=a.graph)
             first = f"{message or ''} Tensor {a.name} must have rank {sign}".strip()
             received = [first, expected, "Received rank", RANK(a)]
-            return _require(op(RANK(a), expected), received, data, summarize, a.graph)
+            checks = []
+            if expected.shape.ndims is None:
+                checks = [_require(EQUAL(RANK(expected), np.int32(0)), ["Rank must be a scalar"], None, 1, a.graph)]
+            with a.graph.control_dependencies(checks):
+                return _require(op(RANK(a), expected), received, data, summarize, a.graph)
 
     check.__name__ = check.__qualname__ = function
     check.__doc__ = f"""An operation that fails unless the rank of x is {sign or "equal to "}`rank`.
@@ -131,7 +135,7 @@ def assert_type(tensor: TensorLike, tf_type: DTypeLike, message: str | None = No
     t = graph_of((tensor,)).to_tensor(tensor)
     expected = as_dtype(tf_type)
     if t.dtype is not expected:
-        raise DTypeError(f"{message or ''} {t.name} must be of type {expected!r}, it is {t.dtype.name}".strip(), t.op)
+        raise DTypeError(f"{message or ''} {t.name} must be of type {expected}, it is {t.dtype.name}".strip(), t.op)
     return NO_OP(name=name, graph=t.graph)
 
 

@@ -45,7 +45,7 @@ _LARGE = 1 << 16  # the number of points from which a second thread pays
 def _at_least(c: Infer, rank: int) -> Shape:
     x = c.shapes[0]
     if x.dims is not None and len(x.dims) < rank:
-        raise ShapeError(f"{c.op_name}: needs a tensor of rank >= {rank}, got shape {x}")
+        raise ShapeError(f"{c.op_name}: Shape must be at least rank {rank} but is rank {x.ndims}, got shape {x}")
     return x
 
 

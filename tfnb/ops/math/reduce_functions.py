@@ -22,7 +22,7 @@ from tfnb.ops.math.compare import NOT_EQUAL, SELECT
 from tfnb.ops.math.reduce import ALL_OF, ANY_OF, ARG_MAX, ARG_MIN, MAX, MEAN, MIN, PROD
 from tfnb.ops.math.reduce_sum import SUM, all_axes
 from tfnb.ops.math.unary import EXP, IS_FINITE, LOG
-from tfnb.types import DTypeLike, as_dtype, int64
+from tfnb.types import DTypeLike, as_dtype, bool_, int64
 
 __all__ = ["API", "OPS", "reduce_max", "reduce_mean", "reduce_sum"]
 
@@ -42,6 +42,11 @@ def _keep(keepdims: bool | None, keep_dims: bool | None) -> bool:
     return bool(keep_dims if keepdims is None else keepdims)
 
 
+def _is_empty(value: object) -> bool:
+    """Returns whether the value is a list without elements, which has no dtype of its own."""
+    return isinstance(value, (list, tuple)) and np.size(value) == 0
+
+
 def _public(op: OpDef, public: str, what: str) -> Callable[..., Any]:
     def reduction(
         input_tensor: Tensor,
@@ -51,7 +56,8 @@ def _public(op: OpDef, public: str, what: str) -> Callable[..., Any]:
         reduction_indices: TensorLike | None = None,
         keep_dims: bool | None = None,
     ) -> Any:
-        x = graph_of((input_tensor, axis, reduction_indices)).to_tensor(input_tensor)
+        graph = graph_of((input_tensor, axis, reduction_indices))
+        x = graph.to_tensor(input_tensor, bool_ if op in (ALL_OF, ANY_OF) and _is_empty(input_tensor) else None)
         return op(x, _axes(x, axis, reduction_indices), keep_dims=_keep(keepdims, keep_dims), name=name)
 
     reduction.__name__ = reduction.__qualname__ = public

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.errors import InvalidArgumentError
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import HostCall, OpDef
 from tfnb.ir.operation import Operation
@@ -18,7 +19,7 @@ from tfnb.ir.record import record
 from tfnb.ir.shapes import normalize_axis, unchanged
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.kernel_dtypes import element_defines
-from tfnb.types import INDEX, NUMBERS
+from tfnb.types import INDEX, NUMBERS, bracketed
 
 __all__ = ["API", "CUMPROD", "CUMSUM", "OPS"]
 
@@ -31,10 +32,19 @@ class ScanAttrs:
     reverse: bool = False
 
 
+def _axis_of(axis: np.ndarray, rank: int) -> int:
+    """Returns the axis from 0 on. Raises `InvalidArgumentError` if it is no scalar or out of range."""
+    if axis.ndim:
+        raise InvalidArgumentError(f"ScanOp: axis must be a scalar, not {bracketed(axis.shape)}")
+    if not -rank <= axis < rank:
+        raise InvalidArgumentError(f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {axis}")
+    return normalize_axis(int(axis), rank)
+
+
 def _host_scan(
     call: HostCall, x: np.ndarray, axis: np.ndarray, accumulate: Callable[..., Any], neutral: int
 ) -> np.ndarray:
-    a = normalize_axis(int(axis), x.ndim)
+    a = _axis_of(axis, x.ndim)
     wide_dtype = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
     v = np.flip(x, a) if call.attrs.reverse else x
     with np.errstate(all="ignore"):
@@ -50,7 +60,7 @@ def _scan_calls(site: KernelSite, entry: str) -> tuple[KernelCall, ...]:
     x = site.inputs[0]
     if x.size == 0:
         return ()
-    axis = normalize_axis(int(site.values[1]), len(x.shape))
+    axis = _axis_of(site.values[1], len(x.shape))
     outer = int(np.prod(x.shape[:axis], dtype=np.int64))
     inner = int(np.prod(x.shape[axis + 1 :], dtype=np.int64))
     flags = int(site.attrs.exclusive) + 2 * int(site.attrs.reverse)

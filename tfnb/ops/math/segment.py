@@ -24,6 +24,7 @@ from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.array.gather import (
     GATHER,
     UNSORTED_SEGMENT_SUM,
+    check_below,
     gather_kept,
     segment_bounds,
     segment_bytes,
@@ -58,10 +59,15 @@ def check_sorted(call: HostCall, ids: np.ndarray) -> int:
     """
     if not ids.size:
         return 0
-    if ids[0] < 0:
+    if ids[-1] < 0:
         raise InvalidArgumentError("segment ids must be >= 0", call.op)
-    if (np.diff(ids) < 0).any():
-        raise InvalidArgumentError("segment ids are not increasing", call.op)
+    if ids[0] < 0 or (np.diff(ids) < 0).any():
+        high = next((i for i in ids.tolist() if not 0 <= i <= ids[-1]), ids.max())
+        raise InvalidArgumentError(
+            f"segment ids are not increasing by 1 or more, or staying the same. Segment id {high} out of range "
+            f"[0, {ids[-1] + 1}), possibly because 'segment_ids' input is not sorted.",
+            call.op,
+        )
     return int(ids[-1]) + 1
 
 
@@ -232,8 +238,7 @@ def _host_unsorted(
     start: Callable[[Any], Any],
 ) -> np.ndarray:
     n, flat = int(num.reshape(())), ids.reshape(-1)
-    if flat.size and flat.max() >= n:
-        raise InvalidArgumentError(f"segment id {flat.max()} is not below the number of segments, {n}", call.op)
+    check_below(call, ids, n)
     keep = flat >= 0
     rows = data.reshape((flat.size, *data.shape[ids.ndim :]))
     return reduce_rows(rows[keep], flat[keep], n, ufunc, start(data.dtype))

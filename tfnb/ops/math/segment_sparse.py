@@ -80,7 +80,7 @@ def _host(
 def _check_rows(call: HostCall, indices: np.ndarray, rows: int) -> None:
     if indices.size and (indices.min() < 0 or indices.max() >= rows):
         where = int(np.flatnonzero((indices < 0) | (indices >= rows))[0])
-        raise InvalidArgumentError(f"indices[{where}] = {indices[where]} is not in [0, {rows})", call.op)
+        raise InvalidArgumentError(f"indices[{where}] == {indices[where]} out of range [0, {rows})", call.op)
 
 
 def _scales(kind: str, ids: Tensor, count: Tensor, like: Tensor) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import ShapeError
+from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import (
     GRADIENT_MISSING,
@@ -303,10 +303,27 @@ def _alike_or_scalars(c: Infer) -> Shape:
         if operand.ndims == 0:
             continue
         if not shape.is_compatible_with(operand):
-            raise ShapeError(f"{c.op_name}: shapes {shape} and {operand} must be alike, or those of scalars")
+            raise ShapeError(
+                f"{c.op_name}: Shapes must be equal rank, or those of scalars, but are {shape} and {operand}"
+                if shape.ndims != operand.ndims
+                else f"{c.op_name}: Dimensions must be equal, or those of scalars: shapes {shape} and {operand}"
+            )
         shape = shape.merge_with(operand)
     return Shape(()) if all(operand.ndims == 0 for operand in c.shapes) else shape
 
+
+def _host_betainc(call: HostCall, a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
+    shapes = {operand.shape for operand in (a, b, x) if operand.ndim}
+    if len(shapes) > 1:
+        raise InvalidArgumentError(
+            f"Shapes of a, b and x are inconsistent: {a.shape}, {b.shape} and {x.shape}; needed are scalars and one "
+            "other shape",
+            call.op,
+        )
+    return _regularized_beta(call, a, b, x)
+
+
+_regularized_beta = _scipy("betainc")
 
 BETAINC = OpDef(
     "Betainc",
@@ -318,7 +335,7 @@ BETAINC = OpDef(
     a, b > 0, x in [0, 1]: float32 or float64; each is a scalar or has the common shape. z: that shape. Errors: the
     shapes differ. Runs on the host.""",
     infer=_alike_or_scalars,
-    host=_scipy("betainc"),
+    host=_host_betainc,
     grad=_grad_beta,
     api="betainc math.betainc",
 )

@@ -43,8 +43,12 @@ def _tensor(value: TensorLike, *others: Any) -> Any:
     return graph_of((value, *others)).to_tensor(value)
 
 
-def _last(x: Tensor, axis: int, what: str) -> tuple[Any, list[int] | None]:
-    """`x` with `axis` moved to the end, and the permutation that does this (its own inverse), or None if not needed."""
+def _last(x: Tensor, axis: int, what: str, swap: bool = True) -> tuple[Any, list[int] | None]:
+    """`x` with `axis` moved to the end, and the permutation that does this, or None if not needed.
+
+    With `swap` it changes places with the last one, so that the permutation is its own inverse; without, the other axes
+    keep their order.
+    """
     rank = x.shape.ndims
     if rank == 0 or (rank is None and axis == -1):
         return x, None
@@ -54,7 +58,10 @@ def _last(x: Tensor, axis: int, what: str) -> tuple[Any, list[int] | None]:
     if a == rank - 1:
         return x, None
     order = list(range(rank))
-    order[a], order[-1] = order[-1], order[a]
+    if swap:
+        order[a], order[-1] = order[-1], order[a]
+    else:
+        order.append(order.pop(a))
     return TRANSPOSE(x, np.asarray(order, np.int32)), order
 
 
@@ -128,8 +135,8 @@ def _cross_entropy(
         if stop:
             targets = STOP_GRADIENT(targets)
         class_axis = _axis(axis, dim)
-        x, _ = _last(x, class_axis, "softmax_cross_entropy_with_logits")
-        targets, _ = _last(targets, class_axis, "softmax_cross_entropy_with_logits")
+        x, _ = _last(x, class_axis, "softmax_cross_entropy_with_logits", swap=False)
+        targets, _ = _last(targets, class_axis, "softmax_cross_entropy_with_logits", swap=False)
         loss = SOFTMAX_CROSS_ENTROPY(_as_rows(x), _as_rows(targets))[0]
         return loss if x.shape.ndims == 2 else RESHAPE(loss, shape_of(x)[:-1])
 
@@ -181,10 +188,15 @@ def sparse_softmax_cross_entropy_with_logits(
                 "sparse_softmax_cross_entropy_with_logits: the labels must have one dimension less than the logits, "
                 f"got shapes {at.shape} and {x.shape}"
             )
-        if x.shape.ndims == 2 and at.shape.ndims == 1:
+        if x.shape.ndims == 2 and at.shape.ndims in (1, None):
             return SPARSE_SOFTMAX_CROSS_ENTROPY(x, at)[0]
         loss = SPARSE_SOFTMAX_CROSS_ENTROPY(_as_rows(x), RESHAPE(at, np.asarray([-1], np.int32)))[0]
         return RESHAPE(loss, shape_of(at))
+
+
+def _same_shape(logits: Tensor, targets: Tensor) -> None:
+    if not logits.shape.is_compatible_with(targets.shape):
+        raise ShapeError(f"logits and labels must have the same shape ({logits.shape} vs {targets.shape})")
 
 
 def sigmoid_cross_entropy_with_logits(
@@ -200,7 +212,7 @@ def sigmoid_cross_entropy_with_logits(
     """
     with scope(name, "logistic_loss", logits, labels, targets):
         x, z = _both(logits, targets if labels is None else labels, "sigmoid_cross_entropy_with_logits")
-        x.shape.merge_with(z.shape)
+        _same_shape(x, z)
         return SOFTPLUS(x) - x * z
 
 
@@ -221,7 +233,7 @@ def weighted_cross_entropy_with_logits(
         raise InvalidArgumentError("weighted_cross_entropy_with_logits needs pos_weight")
     with scope(name, "logistic_loss", logits, targets, labels):
         x, z = _both(logits, labels if targets is None else targets, "weighted_cross_entropy_with_logits")
-        x.shape.merge_with(z.shape)
+        _same_shape(x, z)
         return (1.0 - z) * x + (1.0 + (pos_weight - 1.0) * z) * SOFTPLUS(-x)
 
 
@@ -235,7 +247,7 @@ def log_poisson_loss(
     """
     with scope(name, "log_poisson_loss", targets, log_input):
         x, z = _both(log_input, targets, "log_poisson_loss")
-        x.shape.merge_with(z.shape)
+        _same_shape(x, z)
         loss = EXP(x) - x * z
         if not compute_full_loss:
             return loss

@@ -184,7 +184,10 @@ def _infer_label_term(c: Infer) -> Shape:
 def _check_labels(call: HostCall, labels: np.ndarray, classes: int) -> None:
     bad = (labels < 0) | (labels >= classes)
     if bad.any():
-        raise InvalidArgumentError(f"{call.op.type}: the label {int(labels[bad][0])} is not in [0, {classes})", call.op)
+        raise InvalidArgumentError(
+            f"Received a label value of {int(labels[bad][0])} which is outside the valid range of [0, {classes})",
+            call.op,
+        )
 
 
 def _host_label_term(call: HostCall, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -220,6 +223,8 @@ LABEL_TERM: OpDef = OpDef(
 
 
 def _infer_sparse(c: Infer) -> tuple[Shape, Shape]:
+    if c.shapes[1].ndims not in (1, None):
+        raise ShapeError(f"{c.op_name}: Shape must be rank 1: labels must be 1-D, but got shape {c.shapes[1]}")
     rows = _infer_label_term(c)
     return Shape(tuple(rows.as_list()[:1])), rows
 

@@ -87,7 +87,7 @@ def _product_shape(c: Infer) -> Shape:
     rows, inner = a[::-1] if c.attrs.adjoint_a else a  # type: ignore[index,misc]
     depth, columns = b[::-1] if c.attrs.adjoint_b else b  # type: ignore[index,misc]
     if inner is not None and depth is not None and inner != depth:
-        raise ShapeError(f"{c.op_name}: the sparse matrix has {inner} columns, the dense one {depth} rows")
+        raise ShapeError(f"{c.op_name}: Dimensions must be equal, but are {inner} (columns) and {depth} (rows)")
     return Shape((rows, columns))
 
 

@@ -147,6 +147,9 @@ def sparse_concat(
     if len(tensors) == 1:
         return tensors[0]
     sizes = [x.dense_shape for x in tensors]
+    common = Shape(None)
+    for x in tensors:
+        common = common.merge_with(Shape(None) if x.shape.ndims is None else Shape((None,) * x.shape.ndims))
     if expand_nonconcat_dim or expand_nonconcat_dims:
         rank = tensors[0].shape.ndims
         if rank is None:

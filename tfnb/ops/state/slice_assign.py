@@ -35,9 +35,13 @@ from tfnb.types import ALL, INDEX, Shape, bool_, int32
 __all__ = ["API", "OPS", "VariableSlice", "strided_slice", "variable_slice"]
 
 
+def _dims(shape: Shape) -> tuple[int | None, ...]:
+    return shape.dims or ()
+
+
 def _assigned(c: Infer) -> Shape:
     expected = strided_shape(c)
-    if not expected.is_compatible_with(c.shapes[4]):
+    if not expected.is_compatible_with(c.shapes[4]) and not (0 in _dims(expected) and 0 in _dims(c.shapes[4])):
         raise InvalidArgumentError(
             f"{c.op_name}: a slice of shape {expected} cannot take a value of shape {c.shapes[4]}"
         )
@@ -54,6 +58,8 @@ def _host_assign(
 ) -> np.ndarray:
     parts = entries(ref.shape, begin.tolist(), end.tolist(), strides.tolist(), call.attrs)
     if value.shape != tuple(e.length for e in parts if not e.shrink):
+        if value.size == 0 and any(e.length == 0 for e in parts):
+            return ref  # nothing is assigned, whatever the empty shapes are
         raise InvalidArgumentError(f"a value of shape {value.shape} for another slice of shape {ref.shape}", call.op)
     out = ref.copy()
     out[slice_parts(parts)] = value.reshape([e.length for e in parts if e.axis is not None])
@@ -66,6 +72,8 @@ def _masks(attrs: Any) -> dict[str, Any]:
 
 def _changed(op: Operation, x: Tensor, begin: Tensor, end: Tensor, strides: Tensor, value: Tensor) -> Any:
     """The elements of `value` inside the slice, and those of `x` elsewhere."""
+    if 0 in _dims(value.shape):
+        return x
     shape = SHAPE(x, out_type=begin.dtype)
     masks = _masks(op.attrs)
     reached = STRIDED_SLICE_GRAD(shape, begin, end, strides, cast_to(ONES_LIKE(value), int32), **masks)

@@ -162,7 +162,7 @@ def _count_shape(c: Infer) -> Shape:
 def _count(call: HostCall, ref: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns (the new value of the variable, its old value as the output)."""
     if ref >= call.attrs.limit:
-        raise OutOfRangeError(f"CountUpTo: the limit of {call.attrs.limit} is reached", call.op)
+        raise OutOfRangeError(f"Reached limit of {call.attrs.limit}", call.op)
     return np.asarray(ref + 1, ref.dtype), np.array(ref)
 
 

@@ -180,7 +180,10 @@ def _plain_numbers(x: np.ndarray, dtype: DType) -> np.ndarray | None:
         with np.errstate(all="ignore"):
             if not dtype.is_integer:
                 return x.astype(np.float64).astype(dtype.np)
-            return np.array([*map(int, texts)], dtype.np).reshape(x.shape)
+            numbers = [*map(int, texts)]
+            if numbers and not dtype.min <= min(numbers) <= max(numbers) <= dtype.max:
+                return None  # NumPy 1 would wrap these around
+            return np.array(numbers, dtype.np).reshape(x.shape)
     except (ValueError, OverflowError):
         return None
 

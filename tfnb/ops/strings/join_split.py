@@ -23,7 +23,7 @@ from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.constants import range_
 from tfnb.ops.array.shape_ops import RANK
 from tfnb.ops.strings.elementwise import clipped, mapped, text_op
-from tfnb.types import INDEX, Shape, scalar, unknown_shape
+from tfnb.types import INDEX, Shape, scalar, string, unknown_shape
 
 __all__ = ["API", "OPS"]
 
@@ -125,19 +125,24 @@ STRING_JOIN = OpDef(
 )
 
 
+def _joined_axes(axes: np.ndarray, rank: int) -> list[int]:
+    """Returns the axes as numbers from 0 on. Raises `InvalidArgumentError` if one is out of range or stands twice."""
+    order = [normalize_axis(int(a), rank, "Invalid reduction dimension") for a in axes.reshape(-1)]
+    for a in order:
+        if order.count(a) > 1:
+            raise InvalidArgumentError(f"Duplicate reduction dimension {a}: an axis stands twice in {axes.tolist()}")
+    return order
+
+
 def _reduced_shape(c: Infer) -> Shape:
     value, x = c.value(1), c.shapes[0]
     if value is not None and x.dims is not None:
-        axes = [normalize_axis(int(a), len(x.dims)) for a in value.reshape(-1)]
-        if len(set(axes)) != len(axes):
-            raise InvalidArgumentError(f"ReduceJoin: an axis stands twice in {value.tolist()}")
+        _joined_axes(value, len(x.dims))
     return reduced(c, c.attrs.keep_dims)
 
 
 def _host_reduce_join(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    order = [normalize_axis(int(a), x.ndim) for a in axes.reshape(-1)]
-    if len(set(order)) != len(order):
-        raise InvalidArgumentError(f"ReduceJoin: an axis stands twice in {order}", call.op)
+    order = _joined_axes(axes, x.ndim)
     remaining = [a for a in range(x.ndim) if a not in order]
     # the first axis in the list varies fastest
     rows = x.transpose(remaining + order[::-1]).reshape([x.shape[a] for a in remaining] + [-1 if x.size else 0])
@@ -374,7 +379,10 @@ def string_split(
     The result is a SparseTensor of strings whose row i holds the parts of string i, without empty ones if `skip_empty`.
     """
     texts = input if source is None else source
-    separator = delimiter if sep is None else sep
+    graph = graph_of((texts, delimiter, sep))
+    separator = graph.to_tensor(delimiter if sep is None else sep, string)
+    if separator.shape.ndims not in (None, 0):
+        raise ShapeError(f"string_split: Shape must be rank 0: the delimiter is one string, got {separator.shape}")
     return SparseTensor(*STRING_SPLIT(texts, separator, skip_empty=skip_empty, name=name))
 
 

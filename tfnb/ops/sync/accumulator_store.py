@@ -148,7 +148,8 @@ class SparseAccumulator(Accumulator):
         dims = self.shape.dims
         static_shape = None if shape is None or not len(shape) else tuple(int(d) for d in shape)
         mismatch = values.shape[1:] != rows
-        mismatch |= dims is not None and not Shape(dims[1:]).is_compatible_with(values.shape[1:])
+        shared = 1 + min(len(dims or ()) - 1, values.ndim - 1) if dims else 0  # an accumulator may declare fewer
+        mismatch |= bool(dims) and not Shape((dims or ())[1:shared]).is_compatible_with(values.shape[1:shared])
         mismatch |= static_shape is not None and (
             len(static_shape) != values.ndim
             or any(d not in (-1, n) for d, n in zip(static_shape[1:], values.shape[1:], strict=False))

@@ -55,6 +55,8 @@ class Barrier:
         if len(set(keys)) < len(keys):
             raise InvalidArgumentError(f"Barrier '{self.name}': a key stands twice among the {len(keys)} given")
         with self._lines.lock:
+            if self._cancelled:
+                raise CancelledError(f"Barrier '{self.name}' is closed, and pending insertions were cancelled")
             for key in keys:
                 self._check(component, key)
             new_keys = [key for key in keys if key not in self._incomplete]
@@ -67,7 +69,7 @@ class Barrier:
 
     def _check(self, component: int, key: bytes) -> None:
         element = self._incomplete.get(key)
-        if self._closed and (element is None or self._cancelled):
+        if self._closed and element is None:
             raise CancelledError(
                 f"Barrier '{self.name}' is closed, but the new key {key!r} was inserted. Number of incomplete keys: "
                 f"{len(self._incomplete)}."
@@ -181,9 +183,11 @@ def _handle(call: HostCall) -> np.ndarray:
     barrier = named_resource(call, Barrier, lambda name: Barrier(name, a.component_types, a.shapes))
     if (barrier.dtypes, barrier.shapes) != (a.component_types, a.shapes):
         actual, requested = ([d.name for d in types] for types in (barrier.dtypes, a.component_types))
+        what = "types" if barrier.dtypes != a.component_types else "shapes"
         raise InvalidArgumentError(
-            f"Shared barrier '{barrier.name}' has components {actual} of shapes {list(map(str, barrier.shapes))}, "
-            f"requested were {requested} of {list(map(str, a.shapes))}",
+            f"Shared barrier '{barrier.name}' has other component {what}: components {actual} of "
+            f"component shapes {list(map(str, barrier.shapes))}, requested were {requested} of "
+            f"{list(map(str, a.shapes))}",
             call.op,
         )
     return make_handle(barrier)
@@ -213,6 +217,10 @@ def _insert(call: HostCall, handle: np.ndarray, keys: np.ndarray, values: np.nda
             f"component {k} of barrier '{barrier.name}' has the shape {barrier.shapes[k]}, got {values.shape[1:]}",
             call.op,
         )
+    if len(keys) and not values.size:
+        raise InvalidArgumentError(
+            f"Tensors with no elements are not supported {barrier.name}: received shape {values.shape}", call.op
+        )
     barrier.insert(k, [bytes(key) for key in keys], values)
     return ()
 
@@ -234,7 +242,8 @@ def _close(call: HostCall, handle: np.ndarray) -> tuple[()]:
 
 
 def _taken_shapes(c: Infer) -> tuple[Shape, ...]:
-    vector = Shape((None,))
+    n = None if c.attrs.allow_small_batch else c.value(1)
+    vector = Shape((None if n is None else int(n),))
     return vector, vector, *(unknown_shape for _ in c.types["component_types"])
 
 

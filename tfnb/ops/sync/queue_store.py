@@ -31,6 +31,8 @@ class Queue:
     capacity: None means no limit. shapes: one per component, or empty if they are not specified.
     """
 
+    _sorts = False  # elements that come later may belong before those that wait, so they leave all at once
+
     def __init__(self, name: str, capacity: int | None, dtypes: Sequence[DType], shapes: Sequence[Shape]) -> None:
         self.name = name
         self.capacity = capacity
@@ -120,6 +122,8 @@ class Queue:
             elements.clear()
 
         def step(attempt: Attempt) -> bool:
+            if self._sorts and not self.closed and self._count() < n:
+                return False
             while len(elements) < n and self._available() > 0:
                 elements.append(self._take())
                 attempt.moved = True
@@ -307,6 +311,8 @@ class RandomShuffleQueue(Queue):
 
 class PriorityQueue(Queue):
     """A queue that delivers the element with the smallest first component, an int64; among equals the oldest."""
+
+    _sorts = True
 
     def __init__(self, name: str, capacity: int | None, dtypes: Sequence[DType], shapes: Sequence[Shape]) -> None:
         super().__init__(name, capacity, dtypes, shapes)

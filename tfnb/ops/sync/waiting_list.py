@@ -118,7 +118,7 @@ class Lines:
         self._settle(settled)
 
     def _watch(self, line: str, attempt: Attempt) -> None:
-        withdraw = attempt.call.on_cancel(lambda error: self._cancel(line, attempt))
+        withdraw = attempt.call.on_cancel(lambda error: self._cancel(line, attempt, error))
         with self.lock:
             attempt.withdraw = withdraw
             waits = attempt in self._lines[line]
@@ -126,10 +126,12 @@ class Lines:
         if not waits:
             withdraw()
 
-    def _cancel(self, line: str, attempt: Attempt) -> None:
+    def _cancel(self, line: str, attempt: Attempt, reason: BaseException) -> None:
         with self.lock:
             if attempt not in self._lines[line]:
                 return
+            if isinstance(reason, CancelledError) and "operation was cancelled" not in reason.message:
+                reason.prefix(f"{line} operation was cancelled: ")
             self._lines[line].remove(attempt)
             if attempt.undo is not None:
                 attempt.undo()

@@ -106,7 +106,7 @@ def _split(address: str) -> tuple[str, int]:
     """The host and the port of an address "host:port". Raises `InvalidArgumentError` for another form."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit() or (":" in host and not (host.startswith("[") and host.endswith("]"))):
-        raise InvalidArgumentError(f"{address!r} is not an address like 'localhost:2222' or '[::1]:2222'")
+        raise InvalidArgumentError(f"{address!r} is no address with a port, like 'localhost:2222' or '[::1]:2222'")
     return host, int(port)
 
 

@@ -25,7 +25,7 @@ class SecondOrStepTimer:
                 f"exactly one of every_secs and every_steps must be given, got {every_secs} and {every_steps}"
             )
         if (every_secs if every_steps is None else every_steps) <= 0:  # type: ignore[operator]
-            raise InvalidArgumentError(f"a timer needs a positive interval, got {every_secs or every_steps}")
+            raise InvalidArgumentError(f"invalid every_n_iter or interval, needed > 0, got {every_secs or every_steps}")
         self._every_secs, self._every_steps = every_secs, every_steps
         self.reset()
 

@@ -14,7 +14,7 @@ from tfnb.client.control_flow.cond import cond
 from tfnb.client.graph.default_graph import name_scope
 from tfnb.client.graph.nest import flatten, pack
 from tfnb.client.sync.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.sparse import SparseTensorValue
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -71,7 +71,8 @@ def static_shapes(
         dims = [t.shape.dims for t in column]
         if any(d is None for d in dims) or len({len(d) for d in dims}) > 1:
             raise InvalidArgumentError(
-                f"the rank of {column[0].name} is not known: set_shape it, or give `shapes`", column[0].op
+                f"Cannot infer Tensor's rank: that of {column[0].name} is not known; set_shape it, or give `shapes`",
+                column[0].op,
             )
         if enqueue_many:
             dims = [d[1:] for d in dims]
@@ -94,10 +95,22 @@ def make_queue(
     return kind(capacity, dtypes, shapes, **options)
 
 
+def _check_mask(mask: Tensor, enqueue_many: bool) -> None:
+    """Raises `ShapeError` unless `keep_input` is a scalar, or with `enqueue_many` a vector."""
+    rank = mask.shape.ndims
+    if rank is None:
+        raise ShapeError("`keep_input` dimensions must be known at graph construction.", mask.op)
+    if rank > 1:
+        raise ShapeError(f"`keep_input` must be 0 or 1 dimensions, got shape {mask.shape}", mask.op)
+    if rank == 1 and not enqueue_many:
+        raise ShapeError("`keep_input` cannot be a vector when `enqueue_many=False`.", mask.op)
+
+
 def _enqueue(queue: QueueBase, tensors: Sequence[Any], enqueue_many: bool, keep: TensorLike | None) -> Any:
     if keep is True:
         return queue.enqueue_many(tensors) if enqueue_many else queue.enqueue(tensors)
     mask = get_default_graph().to_tensor(keep, bool_)
+    _check_mask(mask, enqueue_many)
     if enqueue_many and mask.shape.ndims == 1:
         return queue.enqueue_many([boolean_mask(t, mask) for t in tensors])
     if enqueue_many:

@@ -86,7 +86,7 @@ def input_producer(
             shape = element_shape if shape is None else shape.merge_with(element_shape)
         if shape is None or not getattr(shape, "is_fully_defined", lambda: True)():
             raise ShapeError(
-                f"input_producer: a row of {tensor.name} has the shape {shape}; it must be known: give `element_shape`"
+                f"input_producer: {tensor.name} needs a fully defined shape of a row, not {shape}: give `element_shape`"
             )
         if shuffle:
             tensor = random_shuffle(tensor, seed=seed)

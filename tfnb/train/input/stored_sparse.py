@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tfnb.client.graph.nest import flatten
-from tfnb.errors import InvalidArgumentError
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
 from tfnb.ops.io.serialized_tensors import (
     deserialize_many_sparse,
@@ -33,7 +32,8 @@ def stored(tensors: object, enqueue_many: bool) -> tuple[Any, list[Kind | None]]
     """Returns the structure (a dict, a list or one tensor) with strings in place of sparse tensors, and the kind of
     each leaf.
 
-    With `enqueue_many` each row is an example. Raises `InvalidArgumentError` for a sparse vector, which has no rows.
+    With `enqueue_many` each row is an example. A step raises `InvalidArgumentError` for a sparse vector, which has no
+    rows.
     """
     kinds: dict[int, Kind] = {}
 
@@ -42,8 +42,6 @@ def stored(tensors: object, enqueue_many: bool) -> tuple[Any, list[Kind | None]]
             return value
         sparse = SparseTensor.from_value(value)
         rank = sparse.shape.ndims
-        if enqueue_many and rank is not None and rank < 2:
-            raise InvalidArgumentError(f"the rows of a sparse tensor need rank 2 or more, got shape {sparse.shape}")
         text = serialize_many_sparse(sparse) if enqueue_many else serialize_sparse(sparse)
         kinds[id(text)] = Kind(sparse.dtype, rank if rank is None or not enqueue_many else rank - 1)
         return text

@@ -80,7 +80,7 @@ class Optimizer:
         )
         if not any(g is not None for g, _ in pairs):
             raise InvalidArgumentError(
-                f"no gradients for any variable: {[v.name for _, v in pairs]} do not influence {loss.name}",
+                f"No gradients provided for any variable: {[v.name for _, v in pairs]} do not influence {loss.name}",
                 getattr(loss, "op", None),
             )
         return self.apply_gradients(pairs, global_step, name)
@@ -129,7 +129,7 @@ class Optimizer:
             variable_list = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
             variables = [v for x in variable_list for v in (x if isinstance(x, PartitionedVariable) else [x])]
         if not variables:
-            raise InvalidArgumentError("no variables to optimize", loss.op)
+            raise InvalidArgumentError("No variables to optimize.", loss.op)
         for v in variables:
             if not isinstance(v, Variable):
                 raise DTypeError(f"the argument {v!r} is not a variable")
@@ -146,7 +146,7 @@ class Optimizer:
         """
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not pairs:
-            raise InvalidArgumentError("apply_gradients got no gradients")
+            raise InvalidArgumentError("No gradients provided for any variable: apply_gradients got none")
         variables = [v for _, v in pairs]
         for v in variables:
             if not isinstance(v, Variable):

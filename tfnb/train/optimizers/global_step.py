@@ -63,12 +63,11 @@ def get_or_create_global_step(graph: GraphBuilder | None = None) -> Any:
 
 def assert_global_step(global_step_tensor: Variable | Tensor) -> None:
     """Raises `DTypeError` unless `global_step_tensor` is an integer scalar."""
-    if not global_step_tensor.dtype.is_integer or global_step_tensor.get_shape().ndims not in (
-        0,
-        None,
-    ):
+    is_integer = global_step_tensor.dtype.is_integer
+    if not is_integer or global_step_tensor.get_shape().ndims not in (0, None):
+        what = "is not scalar" if is_integer else "does not have integer type"
         raise DTypeError(
-            f"the global step must be an integer scalar, {global_step_tensor.name} is "
+            f"The 'global_step' tensor {what}: it must be an integer scalar, {global_step_tensor.name} is "
             f"{global_step_tensor.dtype.name} of shape {global_step_tensor.get_shape()}"
         )
 

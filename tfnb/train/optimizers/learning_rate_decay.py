@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.math.binary import MAXIMUM, MINIMUM, POW
@@ -224,7 +224,8 @@ def piecewise_constant(
     """Returns values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], ..., and the last value after
     that.
 
-    x: a scalar, such as the global step. Raises `InvalidArgumentError` unless there is one value more than boundaries.
+    x: a scalar, such as the global step. Raises `InvalidArgumentError` unless there is one value more than boundaries,
+    and `DTypeError` for boundaries that are no integers with an x that is one.
     """
     if len(boundaries) != len(values) - 1:
         raise InvalidArgumentError(f"piecewise_constant: {len(values)} values for {len(boundaries)} boundaries")
@@ -234,7 +235,10 @@ def piecewise_constant(
         tensors = [v if isinstance(v, Tensor) else graph.to_tensor(v) for v in values]
         rate = tensors[-1]
         for boundary, value in zip(reversed(list(boundaries)), reversed(tensors[:-1]), strict=True):
-            is_before = LESS_EQUAL(step, cast(graph.to_tensor(boundary), step.dtype))
+            limit: Any = graph.to_tensor(boundary)
+            if step.dtype.is_integer and not limit.dtype.is_integer:
+                raise DTypeError(f"Boundaries ({limit.dtype.name}) must have the same dtype as x ({step.dtype.name}).")
+            is_before = LESS_EQUAL(step, cast(limit, step.dtype))
             rate = SELECT(is_before, value, rate)
         return rate
 

@@ -82,7 +82,7 @@ class SyncReplicasOptimizer(Optimizer):
         if not isinstance(global_step, Variable):
             raise InvalidArgumentError("synchronous replicas need a global_step, which tells old gradients from new")
         if not pairs:
-            raise InvalidArgumentError("apply_gradients got no gradients")
+            raise InvalidArgumentError("No gradients provided for any variable: apply_gradients got none")
         graph = global_step.graph
         with graph.as_default(), graph.name_scope(name or self._name):
             self._local_step = self._make_local_step(global_step)

@@ -310,7 +310,7 @@ class Saver:
         names = self._built()
         prefix = os.fsdecode(save_path)
         if not is_checkpoint(prefix):
-            raise NotFoundError(f"restore: {prefix} is not a checkpoint (no file {prefix}.index)")
+            raise NotFoundError(f"Failed to find any matching files for {prefix}: there is no {prefix}.index")
         if self._chosen is not None and not self._chosen:
             return
         for _ in range(_ATTEMPTS):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.client.platform import tf_logging as logging
-from tfnb.errors import DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
+from tfnb.errors import DeadlineExceededError, FailedPreconditionError, InvalidArgumentError, NotReadyError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.operation import Operation
@@ -48,7 +48,7 @@ class SessionManager:
         local_init_feed_dict: Mapping[Any, Any] | None = None,
     ) -> None:
         if ready_for_local_init_op is not None and local_init_op is None:
-            raise InvalidArgumentError("a ready_for_local_init_op without a local_init_op makes no sense")
+            raise InvalidArgumentError("If you pass a ready_for_local_init_op you must also pass a local_init_op .")
         self._local_init_op, self._local_feed = local_init_op, local_init_feed_dict
         self._local_options = local_init_run_options
         self._ready_op, self._ready_for_local = ready_op, ready_for_local_init_op
@@ -95,8 +95,8 @@ class SessionManager:
                     init_fn(session)
             problem = self._run_local_init(session) or self._not_ready(session, self._ready_op)
             if problem:
-                raise FailedPreconditionError(
-                    f"init operations did not make the model ready: {problem}; init_op: "
+                raise NotReadyError(
+                    f"Init operations did not make model ready: {problem}; init_op: "
                     f"{getattr(init_op, 'name', init_op)}, local_init_op: {getattr(self._local_init_op, 'name', None)}"
                 )
         return session

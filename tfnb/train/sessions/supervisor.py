@@ -21,7 +21,7 @@ from tfnb.client.variables.variable import (
     global_variables_initializer,
     report_uninitialized_variables,
 )
-from tfnb.errors import FailedPreconditionError
+from tfnb.errors import FailedPreconditionError, NotReadyError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.protos import proto
@@ -42,7 +42,8 @@ __all__ = ["API", "Supervisor"]
 class Supervisor:
     """Prepares a session, and saves checkpoints and summaries in threads during the training.
 
-    logdir: the folder of checkpoints and summaries; None saves nothing. is_chief: only the chief initializes and saves.
+    logdir: the folder of checkpoints and summaries; without one nothing is saved. is_chief: only the chief initializes
+    and saves.
     init_op (with init_feed_dict and init_fn(session)), ready_op, local_init_op, summary_op, saver, global_step,
     summary_writer: a part that is not given is taken from the graph's collections or created; None switches it off.
     save_model_secs, save_summaries_secs: the seconds between saves; 0 saves nothing. The graph is finalized.
@@ -78,7 +79,7 @@ class Supervisor:
         self.is_chief, self.init_fn, self.init_feed_dict = is_chief, init_fn, init_feed_dict
         self.stop_grace_secs = stop_grace_secs
         self.save_summaries_secs, self.save_model_secs = save_summaries_secs, save_model_secs
-        self.logdir = None if logdir is None else os.fsdecode(logdir)
+        self.logdir = os.fsdecode(logdir) if logdir else None
         with self._graph.as_default():
             get_or_default, chosen = Scaffold.get_or_default, self._chosen
             self.init_op = chosen(init_op, lambda: get_or_default("", GraphKeys.INIT_OP, global_variables_initializer))
@@ -195,10 +196,10 @@ class Supervisor:
     def start_standard_services(self, sess: Session) -> list[Any]:
         """Starts the threads that save checkpoints and summaries of `sess`, and returns them.
 
-        Raises `FailedPreconditionError` unless this is the chief.
+        Raises `NotReadyError` unless this is the chief.
         """
         if not self.is_chief:
-            raise FailedPreconditionError("only the chief starts the standard services")
+            raise NotReadyError("Only chief supervisor can start services: this is not the chief")
         threads: list[Any] = []
         if self.logdir is None:
             logging.warning("Standard services need a 'logdir' passed to the Supervisor")
