@@ -19,6 +19,7 @@ from tfnb.client.compat import (
     refused,
     text_and_types,
 )
+from tfnb.client.contrib import names as contrib_names
 from tfnb.client.control_flow import cond, map_fold_scan, primitives, tensor_array, while_loop
 from tfnb.client.dataset import api as dataset_api
 from tfnb.client.dataset import csv_datasets
@@ -122,9 +123,10 @@ MODULES = (
     example_protos,
     text_and_types,
     internal_modules,
+    contrib_names,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}
 ALIASES = aliases.ALIASES
-VIEWS = internal_modules.VIEWS
+VIEWS = {**internal_modules.VIEWS, **contrib_names.VIEWS}
 REFUSED_PACKAGES = refused.PACKAGES
 REFUSED_NAMES = refused.NAMES

@@ -1,0 +1,55 @@
+"""The public names of `tf.contrib` whose modules load when a program uses one of them: layers, slim, cells and others.
+
+Each line is "places : module : names"; see `lazy_names`. `VIEWS` has the modules of TensorFlow's source that programs
+import contrib's parts from. Invariant: the names of a module stand in one line for each set of places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tfnb.client.namespace import lazy_names
+
+__all__ = ["API", "VIEWS"]
+
+_BASE = "tfnb.client.contrib."
+_NETS = """
+alexnet : nets.straight : alexnet_v2 alexnet_v2_arg_scope
+vgg : nets.straight : vgg_16 vgg_19 vgg_a vgg_arg_scope
+overfeat : nets.straight : overfeat overfeat_arg_scope
+inception_v1 inception : nets.inception : inception_v1 inception_v1_arg_scope inception_v1_base
+inception_v2 inception : nets.inception : inception_v2 inception_v2_arg_scope inception_v2_base
+inception_v3 inception : nets.inception : inception_v3 inception_v3_arg_scope inception_v3_base
+resnet_utils : nets.resnet_blocks : Block conv2d_same resnet_arg_scope stack_blocks_dense subsample
+resnet_v1 resnet_v2 : nets.resnet_blocks : resnet_arg_scope
+resnet_v1 : nets.resnet : bottleneck=bottleneck_v1 resnet_v1 resnet_v1_101 resnet_v1_152 resnet_v1_200
+resnet_v1 : nets.resnet : resnet_v1_50 resnet_v1_block
+resnet_v2 : nets.resnet : bottleneck=bottleneck_v2 resnet_v2 resnet_v2_101 resnet_v2_152 resnet_v2_200
+resnet_v2 : nets.resnet : resnet_v2_50 resnet_v2_block
+"""
+_OUTPUTS = """
+contrib.layers.utils contrib.slim.utils : layers.named_outputs : append_tensor_alias channel_dimension
+contrib.layers.utils contrib.slim.utils : layers.named_outputs : collect_named_outputs constant_value
+contrib.layers.utils contrib.slim.utils : layers.named_outputs : convert_collection_to_dict gather_tensors_aliases
+contrib.layers.utils contrib.slim.utils : layers.named_outputs : get_tensor_aliases get_variable_collections
+contrib.layers.utils contrib.slim.utils : layers.named_outputs : last_dimension n_positive_integers static_cond
+contrib.layers.utils contrib.slim.utils : layers.named_outputs : two_element_tuple
+"""
+
+
+def _prefixed(table: str, place: str = "") -> str:
+    """Returns the table with `place` before each place, and the package's name before each module."""
+    lines = []
+    for line in filter(None, map(str.strip, table.splitlines())):
+        places, module, names = (part.strip() for part in line.split(":"))
+        lines.append(f"{' '.join(place + p for p in places.split())} : {_BASE}{module} : {names}")
+    return "\n".join(lines)
+
+
+_TABLE = "\n".join((_prefixed(_NETS, "contrib.slim.nets."), _prefixed(_OUTPUTS)))
+API: dict[str, Any] = dict(lazy_names(_TABLE))
+_NET_MODULES = sorted({name.split(".")[3] for name in API if name.startswith("contrib.slim.nets.")})
+VIEWS: Mapping[str, Sequence[str]] = {
+    **{f"contrib.slim.python.slim.nets.{name}": (f"contrib.slim.nets.{name}",) for name in _NET_MODULES},
+}
