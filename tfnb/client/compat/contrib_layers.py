@@ -43,7 +43,7 @@ from tfnb.ops.nn.activations import RELU
 from tfnb.ops.nn.bias_dropout_moments import bias_add
 from tfnb.types import DTypeLike, ShapeLike
 
-__all__ = ["API", "conv2d", "fully_connected", "model_variable"]
+__all__ = ["API", "conv2d", "finished", "fully_connected", "model_variable"]
 
 
 def model_variable(
@@ -66,7 +66,7 @@ def _more_collections(collections: VariableCollections | None, name: str) -> lis
     return [names] if isinstance(names, str) else list(names)
 
 
-def _finished(y: Tensor, channels: int, options: Mapping[str, Any], alias: str, data_format: str = "NHWC") -> Any:
+def finished(y: Tensor, channels: int, options: Mapping[str, Any], alias: str, data_format: str = "NHWC") -> Any:
     """Applies the normaliser or the biases, then the activation, and collects the output under `alias`."""
     if options["normalizer_fn"] is not None:
         y = options["normalizer_fn"](y, **(options["normalizer_params"] or {}))
@@ -124,7 +124,7 @@ def fully_connected(
         )
         rank = len(x.shape)
         y = matmul(x, weights) if rank == 2 else tensordot(x, weights, [[rank - 1], [0]])
-        return _finished(y, num_outputs, options, opened.name)
+        return finished(y, num_outputs, options, opened.name)
 
 
 _LAYOUTS: Mapping[int, tuple[str, str]] = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
@@ -184,7 +184,7 @@ def convolution(
             variables_collections,
         )
         y = convolution_op(x, weights, padding, steps, rates, data_format=layout)
-        return _finished(y, num_outputs, options, opened.name, layout)
+        return finished(y, num_outputs, options, opened.name, layout)
 
 
 def _of_rank(name: str, axes: int) -> Callable[..., Any]:
@@ -256,7 +256,7 @@ def convolution2d_transpose(
             variables_collections,
         )
         layer.bias = None
-        return _finished(layer.call(x), num_outputs, options, opened.name, data_format or "NHWC")
+        return finished(layer.call(x), num_outputs, options, opened.name, data_format or "NHWC")
 
 
 @add_arg_scope
@@ -304,12 +304,12 @@ def separable_convolution2d(
         )
         conv_options = (_window(stride, layout), padding, _two(rate), None, layout)
         if num_outputs is None:
-            return _finished(depthwise_op(x, taps, *conv_options), n_channels, options, opened.name, layout)
+            return finished(depthwise_op(x, taps, *conv_options), n_channels, options, opened.name, layout)
         pointwise_kernel = model_variable(
             "pointwise_weights", [1, 1, n_channels, num_outputs], x.dtype, pointwise_initializer or first, *rest
         )
         y = separable_op(x, taps, pointwise_kernel, *conv_options)
-        return _finished(y, num_outputs, options, opened.name, layout)
+        return finished(y, num_outputs, options, opened.name, layout)
 
 
 def _two(value: Any) -> list[int]:

@@ -37,6 +37,24 @@ contrib.layers.utils contrib.slim.utils : layers.named_outputs : last_dimension 
 contrib.layers.utils contrib.slim.utils : layers.named_outputs : two_element_tuple
 """
 
+_LAYERS = """
+layers slim : layers.normalizations : GDN gdn group_norm instance_norm
+layers slim : layers.rearranged : avg_pool3d bias_add dense_to_sparse images_to_sequence max_pool3d maxout
+layers slim : layers.rearranged : pool scale_gradient sequence_to_images spatial_softmax
+layers slim : layers.convolutions : conv2d_in_plane=convolution2d_in_plane convolution2d_in_plane elu
+layers slim : layers.convolutions : conv3d_transpose=convolution3d_transpose convolution3d_transpose
+layers slim : layers.convolutions : legacy_fully_connected legacy_linear legacy_relu
+layers slim : layers.reversible : RevBlock rev_block
+layers slim : layers.embeddings : embedding_lookup_unique
+slim : layers.embeddings : embedding_lookup_sparse_with_distributed_aggregation
+layers layers.summaries slim : layers.summaries : summarize_activation summarize_activations summarize_collection
+layers layers.summaries slim : layers.summaries : summarize_tensor summarize_tensors
+slim : layers.summaries : summarize_biases summarize_variables summarize_weights
+slim.summaries : layers.summaries : add_histogram_summaries add_histogram_summary add_image_summaries
+slim.summaries : layers.summaries : add_image_summary add_scalar_summaries add_scalar_summary
+slim.summaries : layers.summaries : add_zero_fraction_summaries add_zero_fraction_summary
+"""
+
 
 def _prefixed(table: str, place: str = "") -> str:
     """Returns the table with `place` before each place, and the package's name before each module."""
@@ -47,7 +65,8 @@ def _prefixed(table: str, place: str = "") -> str:
     return "\n".join(lines)
 
 
-_TABLE = "\n".join((_prefixed(_NETS, "contrib.slim.nets."), _prefixed(_OUTPUTS)))
+_PLACES = ((_NETS, "contrib.slim.nets."), (_OUTPUTS, ""), (_LAYERS, "contrib."))
+_TABLE = "\n".join(_prefixed(table, place) for table, place in _PLACES)
 API: dict[str, Any] = dict(lazy_names(_TABLE))
 _NET_MODULES = sorted({name.split(".")[3] for name in API if name.startswith("contrib.slim.nets.")})
 VIEWS: Mapping[str, Sequence[str]] = {

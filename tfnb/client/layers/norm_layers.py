@@ -162,7 +162,7 @@ class BatchNormalization(Layer):
         """Multiplies the variance by n / (n - 1) for images, as TensorFlow's fused kernel does for the moving
         variance; `tf.contrib.layers` uses that kernel for vectors too.
         """
-        rank = inputs.shape.ndims
+        rank = len(inputs.shape)
         if self.fused is False or rank not in self.fused_ranks or axis not in (1, rank - 1):
             return variance
         n = cast_to(size(inputs), self.moving_mean.dtype) / float(self.moving_mean.shape.known()[0])

@@ -5,7 +5,7 @@ Invariant: the names of variables are those of slim's checkpoints; the end point
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tfnb.client.compat.arg_scope import arg_scope
