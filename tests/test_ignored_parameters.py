@@ -44,6 +44,7 @@ INTERNAL = {
     "Channel.post(endpoint)": "Dask's form of a handler",
     "RpcService.hello(name, peer)": "the form of all messages to a task",
     "Initializer.make_part(whole)": "for subclasses that make parts of a whole, as Identity",
+    "VariableDeviceChooser.__call__(op)": "the form of device functions; it takes the tasks in turn",
     "Layer.build(shape)": "for subclasses with variables",
     "SessionRunHook.before_run(run_context)": "for subclasses",
     "no_regularizer(_)": "a regulariser's form",

@@ -48,6 +48,11 @@ keras.initializers <- tf : glorot_normal=glorot_normal_initializer glorot_unifor
 keras.initializers <- tf : orthogonal=orthogonal_initializer
 keras.initializers <- initializers : Identity=identity he_normal he_uniform identity lecun_normal lecun_uniform
 contrib.slim <- contrib.framework : assign_from_checkpoint assign_from_checkpoint_fn get_global_step
+contrib.slim <- contrib.framework : arg_scoped_arguments assert_or_get_global_step
+contrib.slim <- contrib.layers : bucketize
+contrib.slim <- train : assert_global_step create_global_step
+contrib.framework <- train : assert_global_step create_global_step
+contrib.framework <- debugging : assert_same_float_dtype assert_scalar
 """
 
 

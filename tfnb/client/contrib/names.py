@@ -55,6 +55,22 @@ slim.summaries : layers.summaries : add_image_summary add_scalar_summaries add_s
 slim.summaries : layers.summaries : add_zero_fraction_summaries add_zero_fraction_summary
 """
 
+_FRAMEWORK = """
+framework slim : framework.variable_lists : VariableDeviceChooser add_model_variable assign_from_values
+framework slim : framework.variable_lists : assign_from_values_fn filter_variables get_variable_full_name
+framework slim : framework.variable_lists : global_variable local_variable zero_initializer
+framework : framework.shapes : assert_scalar_int get_graph_from_inputs get_name_scope get_placeholders
+framework : framework.shapes : prepend_name_scope py_func reduce_sum_n remove_squeezable_dimensions smart_case
+framework : framework.shapes : smart_constant_value strip_name_scope with_same_shape with_shape
+framework slim : framework.deprecation : deprecated deprecated_arg_values
+framework : framework.deprecation : deprecated_args
+slim : framework.deprecation : experimental
+slim.data_decoder : framework.example_decoder : DataDecoder
+slim.tfexample_decoder : framework.example_decoder : BackupHandler BoundingBox Image ItemHandler
+slim.tfexample_decoder : framework.example_decoder : ItemHandlerCallback LookupTensor TFExampleDecoder
+slim.tfexample_decoder : framework.example_decoder : SparseTensor Tensor
+"""
+
 
 def _prefixed(table: str, place: str = "") -> str:
     """Returns the table with `place` before each place, and the package's name before each module."""
@@ -65,10 +81,18 @@ def _prefixed(table: str, place: str = "") -> str:
     return "\n".join(lines)
 
 
-_PLACES = ((_NETS, "contrib.slim.nets."), (_OUTPUTS, ""), (_LAYERS, "contrib."))
+_PLACES = ((_NETS, "contrib.slim.nets."), (_OUTPUTS, ""), (_LAYERS, "contrib."), (_FRAMEWORK, "contrib."))
 _TABLE = "\n".join(_prefixed(table, place) for table, place in _PLACES)
 API: dict[str, Any] = dict(lazy_names(_TABLE))
 _NET_MODULES = sorted({name.split(".")[3] for name in API if name.startswith("contrib.slim.nets.")})
+_SLIM = (
+    "data_decoder data_provider dataset dataset_data_provider evaluation learning model_analyzer parallel_reader "
+    "prefetch_queue queues summaries tfexample_decoder"
+).split()
+_IN_DATA = "data_decoder data_provider dataset dataset_data_provider parallel_reader prefetch_queue tfexample_decoder"
 VIEWS: Mapping[str, Sequence[str]] = {
     **{f"contrib.slim.python.slim.nets.{name}": (f"contrib.slim.nets.{name}",) for name in _NET_MODULES},
+    **{f"contrib.slim.python.slim.data.{name}": (f"contrib.slim.{name}",) for name in _IN_DATA.split()},
+    **{f"contrib.slim.python.slim.{name}": (f"contrib.slim.{name}",) for name in _SLIM if name not in _IN_DATA.split()},
+    "contrib.layers.python.layers.utils": ("contrib.layers.utils", "contrib.layers"),
 }

@@ -59,7 +59,16 @@ def convolution2d_in_plane(
     inputs: (batch, height, width, channels). A `normalizer_fn` replaces the biases. Raises `ShapeError` when the number
     of channels is not known.
     """
-    options = dict(locals())
+    options = {
+        "activation_fn": activation_fn,
+        "normalizer_fn": normalizer_fn,
+        "normalizer_params": normalizer_params,
+        "biases_initializer": biases_initializer,
+        "biases_regularizer": biases_regularizer,
+        "trainable": trainable,
+        "variables_collections": variables_collections,
+        "outputs_collections": outputs_collections,
+    }
     x = graph_of([inputs]).to_tensor(inputs)
     channels = last_dimension(x.shape, 4)
     with variable_scope(scope, "ConvInPlane", [x], reuse=reuse) as opened:
@@ -104,7 +113,16 @@ def convolution3d_transpose(
     `normalizer_fn` replaces the biases. Raises `InvalidArgumentError` for another data_format, `ShapeError` when the
     number of channels is not known.
     """
-    options = dict(locals())
+    options = {
+        "activation_fn": activation_fn,
+        "normalizer_fn": normalizer_fn,
+        "normalizer_params": normalizer_params,
+        "biases_initializer": biases_initializer,
+        "biases_regularizer": biases_regularizer,
+        "trainable": trainable,
+        "variables_collections": variables_collections,
+        "outputs_collections": outputs_collections,
+    }
     if data_format not in ("NDHWC", "NCDHW"):
         raise InvalidArgumentError(f"conv3d_transpose: data_format must be NDHWC or NCDHW, got {data_format!r}")
     x = graph_of([inputs]).to_tensor(inputs)

@@ -47,7 +47,7 @@ class RevBlock(Layer):
             sides = (f_side_input, g_side_input)
             wrapped = [_in_scope(fn, f"revlayer_{i}/{n}", s) for fn, n, s in zip(pair, "fg", sides, strict=True)]
             self.functions.append((wrapped[0], wrapped[1]))
-        self.num_layers, self._recomputes = num_layers, use_efficient_backprop
+        self._recomputes = use_efficient_backprop
 
     def __call__(self, inputs: Any, **kwargs: Any) -> Any:
         """Computes the pair of outputs from a pair of tensors; with `forward=False` the inputs from the outputs."""

@@ -1,0 +1,34 @@
+"""The public names of `tf.contrib` whose modules are parts of the training library, and load on first use.
+
+Invariant: the names of a module stand in one line for each set of places; see `lazy_names`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.client.namespace import lazy_names
+
+__all__ = ["API"]
+
+_TABLE = """
+contrib.training : tfnb.train.contrib.train_op : add_gradients_summaries clip_gradient_norms clip_gradient_norms_fn
+contrib.training : tfnb.train.contrib.train_op : create_train_op multiply_gradients train
+contrib.slim.learning : tfnb.train.contrib.slim_train_op : add_gradients_summaries create_train_op
+contrib.slim.learning : tfnb.train.contrib.train_op : clip_gradient_norms multiply_gradients
+contrib.slim.learning : tfnb.train.contrib.slim_learning : train train_step
+contrib.training : tfnb.train.contrib.evaluation : StopAfterNEvalsHook SummaryAtEndHook checkpoints_iterator
+contrib.training : tfnb.train.contrib.evaluation : evaluate_once evaluate_repeatedly get_or_create_eval_step
+contrib.training contrib.slim.evaluation : tfnb.train.contrib.evaluation : wait_for_new_checkpoint
+train : tfnb.train.contrib.evaluation : checkpoints_iterator
+contrib.slim.evaluation : tfnb.train.contrib.evaluation : checkpoints_iterator
+contrib.slim.evaluation : tfnb.train.contrib.slim_evaluation : evaluate_once evaluation_loop
+contrib.slim.queues : tfnb.train.contrib.slim_data : NestedQueueRunnerError QueueRunners
+contrib.slim.prefetch_queue : tfnb.train.contrib.slim_data : prefetch_queue
+contrib.slim.parallel_reader : tfnb.train.contrib.slim_data : ParallelReader get_data_files parallel_read
+contrib.slim.parallel_reader : tfnb.train.contrib.slim_data : single_pass_read
+contrib.slim.dataset : tfnb.train.contrib.slim_data : Dataset
+contrib.slim.data_provider : tfnb.train.contrib.slim_data : DataProvider
+contrib.slim.dataset_data_provider : tfnb.train.contrib.slim_data : DatasetDataProvider
+"""
+API: dict[str, Any] = dict(lazy_names(_TABLE))
