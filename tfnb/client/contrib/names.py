@@ -71,6 +71,19 @@ slim.tfexample_decoder : framework.example_decoder : ItemHandlerCallback LookupT
 slim.tfexample_decoder : framework.example_decoder : SparseTensor Tensor
 """
 
+_CELLS = """
+rnn : rnn_cells.simple_cells : IndRNNCell IndyGRUCell IndyLSTMCell IntersectionRNNCell LayerRNNCell SRUCell UGRNNCell
+rnn : rnn_cells.lstm_variants : CoupledInputForgetGateLSTMCell GLSTMCell LayerNormBasicLSTMCell NASCell
+rnn : rnn_cells.lstm_variants : PhasedLSTMCell
+rnn : rnn_cells.grid_lstm : BidirectionalGridLSTMCell GridLSTMCell TimeFreqLSTMCell
+rnn : rnn_cells.conv_lstm : Conv1DLSTMCell Conv2DLSTMCell Conv3DLSTMCell ConvLSTMCell
+rnn : rnn_cells.wrappers : AttentionCellWrapper CompiledWrapper HighwayWrapper
+rnn : rnn_cells.fused : FusedRNNCell FusedRNNCellAdaptor GRUBlockCell GRUBlockCellV2 LSTMBlockCell
+rnn : rnn_cells.fused : LSTMBlockFusedCell LSTMBlockWrapper TimeReversedFusedRNN
+rnn : rnn_cells.stacked : best_effort_input_batch_size stack_bidirectional_dynamic_rnn stack_bidirectional_rnn
+rnn : rnn_cells.stacked : transpose_batch_time
+"""
+
 
 def _prefixed(table: str, place: str = "") -> str:
     """Returns the table with `place` before each place, and the package's name before each module."""
@@ -81,8 +94,9 @@ def _prefixed(table: str, place: str = "") -> str:
     return "\n".join(lines)
 
 
-_PLACES = ((_NETS, "contrib.slim.nets."), (_OUTPUTS, ""), (_LAYERS, "contrib."), (_FRAMEWORK, "contrib."))
-_TABLE = "\n".join(_prefixed(table, place) for table, place in _PLACES)
+_PARTS = "\n".join((_LAYERS, _FRAMEWORK, _CELLS))
+_TABLES = (_prefixed(_NETS, "contrib.slim.nets."), _prefixed(_OUTPUTS), _prefixed(_PARTS, "contrib."))
+_TABLE = "\n".join(_TABLES)
 API: dict[str, Any] = dict(lazy_names(_TABLE))
 _NET_MODULES = sorted({name.split(".")[3] for name in API if name.startswith("contrib.slim.nets.")})
 _SLIM = (
