@@ -30,5 +30,14 @@ contrib.slim.parallel_reader : tfnb.train.contrib.slim_data : single_pass_read
 contrib.slim.dataset : tfnb.train.contrib.slim_data : Dataset
 contrib.slim.data_provider : tfnb.train.contrib.slim_data : DataProvider
 contrib.slim.dataset_data_provider : tfnb.train.contrib.slim_data : DatasetDataProvider
+contrib.opt : tfnb.train.contrib.adam_variants : AdaMaxOptimizer AdamGSOptimizer AdamWOptimizer
+contrib.opt : tfnb.train.contrib.adam_variants : DecoupledWeightDecayExtension LazyAdamGSOptimizer LazyAdamOptimizer
+contrib.opt : tfnb.train.contrib.adam_variants : MomentumWOptimizer NadamOptimizer extend_with_decoupled_weight_decay
+contrib.opt : tfnb.train.contrib.sign_optimizers : AddSignOptimizer LARSOptimizer PowerSignOptimizer
+contrib.opt : tfnb.train.contrib.sign_optimizers : RegAdagradOptimizer get_cosine_decay_fn get_linear_decay_fn
+contrib.opt : tfnb.train.contrib.sign_optimizers : get_restart_decay_fn
+contrib.opt : tfnb.train.contrib.wrapping_optimizers : DropStaleGradientOptimizer MovingAverageOptimizer
+contrib.opt : tfnb.train.contrib.wrapping_optimizers : MultitaskOptimizerWrapper VariableClippingOptimizer
+contrib.opt : tfnb.train.contrib.wrapping_optimizers : clip_gradients_by_global_norm
 """
 API: dict[str, Any] = dict(lazy_names(_TABLE))

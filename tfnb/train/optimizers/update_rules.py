@@ -67,8 +67,8 @@ class GradientDescentOptimizer(Optimizer):
 class _SlotOptimizer(Optimizer):
     """An optimizer that is described by a table of slots, hyper-parameters and the names of its dense and sparse ops.
 
-    slots: slot name -> (name in the graph, initial value or None for zeros). `order` has the hyper-parameters in the
-    order of the inputs of the op; `extra` has its attributes.
+    slots: slot name -> initial value, or None for zeros; in the graph a slot has the name of the optimizer. `order` has
+    the hyper-parameters in the order of the inputs of the op; `extra` has its attributes.
     """
 
     dense_op = ""
@@ -81,7 +81,7 @@ class _SlotOptimizer(Optimizer):
         use_locking: bool,
         name: str,
         hyper: dict[str, Any],
-        slots: dict[str, tuple[str, Any]],
+        slots: dict[str, Any],
         extra: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(use_locking, name)
@@ -91,11 +91,11 @@ class _SlotOptimizer(Optimizer):
 
     def _create_slots(self, var_list: Sequence[Any]) -> None:
         for v in var_list:
-            for key, (name, initial) in self._slot_table.items():
+            for key, initial in self._slot_table.items():
                 if initial is None:
-                    self._zeros_slot(v, key, name)
+                    self._zeros_slot(v, key, self._name)
                 else:
-                    self._get_or_make_slot(v, _filled(v, initial), key, name)
+                    self._get_or_make_slot(v, _filled(v, initial), key, self._name)
 
     def _prepare(self) -> None:
         for name, value in self._values.items():
@@ -144,7 +144,7 @@ class MomentumOptimizer(_SlotOptimizer):
             use_locking,
             name,
             hyper,
-            {"momentum": ("Momentum", None)},
+            {"momentum": None},
             {"use_nesterov": use_nesterov},
         )
 
@@ -167,7 +167,7 @@ class AdagradOptimizer(_SlotOptimizer):
     ) -> None:
         if initial_accumulator_value <= 0:
             raise InvalidArgumentError(f"initial_accumulator_value must be > 0, got {initial_accumulator_value}")
-        slots = {"accumulator": ("Adagrad", initial_accumulator_value)}
+        slots = {"accumulator": initial_accumulator_value}
         super().__init__(use_locking, name, {"learning_rate": learning_rate}, slots)
 
 
@@ -217,7 +217,7 @@ class ProximalAdagradOptimizer(_SlotOptimizer):
             use_locking,
             name,
             hyper,
-            {"accumulator": ("ProximalAdagrad", initial_accumulator_value)},
+            {"accumulator": initial_accumulator_value},
         )
 
 
@@ -236,7 +236,7 @@ class AdadeltaOptimizer(_SlotOptimizer):
         name: str = "Adadelta",
     ) -> None:
         hyper = {"learning_rate": learning_rate, "rho": rho, "epsilon": epsilon}
-        slots = {"accum": ("Adadelta", None), "accum_update": ("Adadelta", None)}
+        slots = {"accum": None, "accum_update": None}
         super().__init__(use_locking, name, hyper, slots)
 
 
@@ -265,8 +265,8 @@ class RMSPropOptimizer(_SlotOptimizer):
             "momentum": momentum,
             "epsilon": epsilon,
         }
-        means: dict[str, tuple[str, Any]] = {"mg": ("RMSProp", None)} if centered else {}
-        slots = {**means, "rms": ("RMSProp", 1.0), "momentum": ("RMSProp", None)}
+        means: dict[str, Any] = {"mg": None} if centered else {}
+        slots = {**means, "rms": 1.0, "momentum": None}
         self.dense_op = "ApplyCenteredRMSProp" if centered else "ApplyRMSProp"
         self.sparse_op = f"Sparse{self.dense_op}"
         super().__init__(use_locking, name, hyper, slots)
@@ -277,6 +277,8 @@ class AdamOptimizer(Optimizer):
 
     beta1, beta2: the decays of the running means of the gradients and of their squares.
     """
+
+    power_names: tuple[str, ...] = ("beta1", "beta2")  # the hyper-parameters whose powers are variables
 
     def __init__(
         self,
@@ -294,16 +296,16 @@ class AdamOptimizer(Optimizer):
             "beta2": beta2,
             "epsilon": epsilon,
         }
-        self._powers: dict[Any, tuple[Any, Any]] = {}
+        self._powers: dict[Any, tuple[Any, ...]] = {}
 
     def _create_slots(self, var_list: Sequence[Any]) -> None:
         first = min(var_list, key=lambda v: v.name)
         if first.graph not in self._powers:
-            powers = tuple(_power(first, self._values[beta], f"{beta}_power") for beta in ("beta1", "beta2"))
+            powers = tuple(_power(first, self._values[beta], f"{beta}_power") for beta in self.power_names)
             self._powers[first.graph] = powers
         for v in var_list:
-            self._zeros_slot(v, "m", "Adam")
-            self._zeros_slot(v, "v", "Adam")
+            self._zeros_slot(v, "m", self._name)
+            self._zeros_slot(v, "v", self._name)
 
     def _prepare(self) -> None:
         for name, value in self._values.items():
@@ -337,11 +339,13 @@ class AdamOptimizer(Optimizer):
 
     def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
         graph = update_ops[0].graph
-        b1, b2 = self._powers[graph]
-        with graph.control_dependencies(update_ops), graph.colocate_with(b1):
-            new1 = b1.assign(b1.value() * self._cast("beta1", b1), use_locking=self._use_locking)
-            new2 = b2.assign(b2.value() * self._cast("beta2", b2), use_locking=self._use_locking)
-        return group(*update_ops, new1, new2, name=name_scope)
+        updated = []
+        with graph.control_dependencies(update_ops):
+            for beta, power in zip(self.power_names, self._powers[graph], strict=True):
+                with graph.colocate_with(power):
+                    new = power.value() * self._cast(beta, power)
+                    updated.append(power.assign(new, use_locking=self._use_locking))
+        return group(*update_ops, *updated, name=name_scope)
 
 
 def _power(first: Variable, beta: Hyper, name: str) -> Any:
@@ -387,7 +391,7 @@ class FtrlOptimizer(_SlotOptimizer):
             "l2": l2_regularization_strength,
             "learning_rate_power": learning_rate_power,
         }
-        slots = {"accum": ("Ftrl", initial_accumulator_value), "linear": ("Ftrl", None)}
+        slots = {"accum": initial_accumulator_value, "linear": None}
         super().__init__(use_locking, name, hyper, slots)
 
 
