@@ -8,7 +8,7 @@ import pytest
 import tfnb as tf
 from tfnb import errors
 
-O = tf.contrib.opt
+optimizers = tf.contrib.opt
 STARTS = (np.float32([[1.0, -2.0], [0.5, 3.0]]), np.float32([[0.3, 0.1], [-0.2, 0.4], [1, 1]]))
 
 
@@ -17,24 +17,26 @@ def step():
 
 
 OPTIMIZERS = {
-    "adamax": lambda v, w: O.AdaMaxOptimizer(0.1),
-    "nadam": lambda v, w: O.NadamOptimizer(0.1),
-    "lazy": lambda v, w: O.LazyAdamOptimizer(0.1),
-    "adamgs": lambda v, w: O.AdamGSOptimizer(step(), 0.1),
-    "lazygs": lambda v, w: O.LazyAdamGSOptimizer(step(), 0.1),
-    "addsign": lambda v, w: O.AddSignOptimizer(0.1),
-    "addsignd": lambda v, w: O.AddSignOptimizer(0.1, sign_decay_fn=O.get_linear_decay_fn(5)),
-    "addsignc": lambda v, w: O.AddSignOptimizer(
-        0.1, sign_decay_fn=O.get_cosine_decay_fn(5, num_periods=1, zero_after=0.4)
+    "adamax": lambda v, w: optimizers.AdaMaxOptimizer(0.1),
+    "nadam": lambda v, w: optimizers.NadamOptimizer(0.1),
+    "lazy": lambda v, w: optimizers.LazyAdamOptimizer(0.1),
+    "adamgs": lambda v, w: optimizers.AdamGSOptimizer(step(), 0.1),
+    "lazygs": lambda v, w: optimizers.LazyAdamGSOptimizer(step(), 0.1),
+    "addsign": lambda v, w: optimizers.AddSignOptimizer(0.1),
+    "addsignd": lambda v, w: optimizers.AddSignOptimizer(0.1, sign_decay_fn=optimizers.get_linear_decay_fn(5)),
+    "addsignc": lambda v, w: optimizers.AddSignOptimizer(
+        0.1, sign_decay_fn=optimizers.get_cosine_decay_fn(5, num_periods=1, zero_after=0.4)
     ),
-    "power": lambda v, w: O.PowerSignOptimizer(0.1, sign_decay_fn=O.get_restart_decay_fn(5, num_periods=2)),
-    "lars": lambda v, w: O.LARSOptimizer(1.0, eeta=0.1),
-    "larsn": lambda v, w: O.LARSOptimizer(0.1, skip_list=["w"], use_nesterov=True),
-    "reg": lambda v, w: O.RegAdagradOptimizer(0.1),
-    "ma": lambda v, w: O.MovingAverageOptimizer(tf.train.GradientDescentOptimizer(0.1), 0.9),
-    "multi": lambda v, w: O.MultitaskOptimizerWrapper(tf.train.MomentumOptimizer(0.1, 0.9)),
-    "stale": lambda v, w: O.DropStaleGradientOptimizer(tf.train.AdamOptimizer(0.1), 2),
-    "clip": lambda v, w: O.VariableClippingOptimizer(
+    "power": lambda v, w: optimizers.PowerSignOptimizer(
+        0.1, sign_decay_fn=optimizers.get_restart_decay_fn(5, num_periods=2)
+    ),
+    "lars": lambda v, w: optimizers.LARSOptimizer(1.0, eeta=0.1),
+    "larsn": lambda v, w: optimizers.LARSOptimizer(0.1, skip_list=["w"], use_nesterov=True),
+    "reg": lambda v, w: optimizers.RegAdagradOptimizer(0.1),
+    "ma": lambda v, w: optimizers.MovingAverageOptimizer(tf.train.GradientDescentOptimizer(0.1), 0.9),
+    "multi": lambda v, w: optimizers.MultitaskOptimizerWrapper(tf.train.MomentumOptimizer(0.1, 0.9)),
+    "stale": lambda v, w: optimizers.DropStaleGradientOptimizer(tf.train.AdamOptimizer(0.1), 2),
+    "clip": lambda v, w: optimizers.VariableClippingOptimizer(
         tf.train.GradientDescentOptimizer(0.1), {v: [0], w: [1]}, 0.5, colocate_clip_ops_with_vars=True
     ),
 }
@@ -132,11 +134,11 @@ def test_values_are_tensorflows(name, sparse):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_weights_decay_beside_the_gradients(sparse):
     plain = tf.train.GradientDescentOptimizer
-    extended = O.extend_with_decoupled_weight_decay(plain)
+    extended = optimizers.extend_with_decoupled_weight_decay(plain)
     found = trained(lambda v, w: extended(0.01, 0.1), sparse)
     np.testing.assert_allclose(found[:4], STARTS[0].ravel() * 0.89**4, rtol=1e-5)
-    assert issubclass(extended, plain) and issubclass(O.AdamWOptimizer, tf.train.AdamOptimizer)
-    for optimizer in (O.MomentumWOptimizer(0.5, 0.0, 0.9), O.AdamWOptimizer(lambda: 0.5, 0.0)):
+    assert issubclass(extended, plain) and issubclass(optimizers.AdamWOptimizer, tf.train.AdamOptimizer)
+    for optimizer in (optimizers.MomentumWOptimizer(0.5, 0.0, 0.9), optimizers.AdamWOptimizer(lambda: 0.5, 0.0)):
         with tf.Graph().as_default():
             chosen = []
             opt = optimizer
@@ -163,7 +165,7 @@ def test_slots_have_the_name_of_the_optimizer():
 
 def test_averages_are_saved_in_the_variables_place(tmp_path):
     v = tf.Variable(4.0, name="v")
-    optimizer = O.MovingAverageOptimizer(tf.train.GradientDescentOptimizer(1.0), 0.5, sequential_update=False)
+    optimizer = optimizers.MovingAverageOptimizer(tf.train.GradientDescentOptimizer(1.0), 0.5, sequential_update=False)
     with pytest.raises(errors.FailedPreconditionError, match="swapping_saver"):
         optimizer.swapping_saver()
     train = optimizer.minimize(v)
@@ -180,19 +182,19 @@ def test_averages_are_saved_in_the_variables_place(tmp_path):
 
 def test_gradients_of_zeros_and_stale_ones_are_left_out():
     v, mask = tf.Variable([1.0]), tf.placeholder_with_default(1.0, [])
-    optimizer = O.MultitaskOptimizerWrapper(tf.train.MomentumOptimizer(1.0, 0.5))
+    optimizer = optimizers.MultitaskOptimizerWrapper(tf.train.MomentumOptimizer(1.0, 0.5))
     train = optimizer.minimize(tf.reduce_sum(v * mask))
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
         sess.run(train)
         sess.run(train, {mask: 0.0})
         assert sess.run(v) == [0.0]
-    pairs, norm = O.clip_gradients_by_global_norm([(tf.constant([3.0, 4.0]), v), (None, v)], 1.0)
+    pairs, norm = optimizers.clip_gradients_by_global_norm([(tf.constant([3.0, 4.0]), v), (None, v)], 1.0)
     with tf.Session() as sess:
         np.testing.assert_allclose(sess.run([pairs[0][0], norm])[0], [0.6, 0.8], rtol=1e-6)
     with tf.Graph().as_default():
         x, count = tf.Variable(1.0), step()
-        stale = O.DropStaleGradientOptimizer(tf.train.GradientDescentOptimizer(1.0), -1)
+        stale = optimizers.DropStaleGradientOptimizer(tf.train.GradientDescentOptimizer(1.0), -1)
         left_out = stale.minimize(x, global_step=count)
         with tf.Session() as sess:
             sess.run(tf.global_variables_initializer())
@@ -201,7 +203,7 @@ def test_gradients_of_zeros_and_stale_ones_are_left_out():
 
 def test_accumulators_can_stay():
     v = tf.Variable([1.0])
-    optimizer = O.RegAdagradOptimizer(0.1)
+    optimizer = optimizers.RegAdagradOptimizer(0.1)
     pairs = optimizer.compute_gradients(tf.reduce_sum(v * v))
     with optimizer.avoid_updating_slots():
         train = optimizer.apply_gradients(pairs)
@@ -214,12 +216,12 @@ def test_accumulators_can_stay():
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda v: O.LARSOptimizer(0.1, momentum=-1),
-        lambda v: O.AddSignOptimizer(0.1, sign_decay_fn=O.get_linear_decay_fn(5)).minimize(v * v),
-        lambda v: O.DropStaleGradientOptimizer(tf.train.GradientDescentOptimizer(1.0), 1).minimize(
+        lambda v: optimizers.LARSOptimizer(0.1, momentum=-1),
+        lambda v: optimizers.AddSignOptimizer(0.1, sign_decay_fn=optimizers.get_linear_decay_fn(5)).minimize(v * v),
+        lambda v: optimizers.DropStaleGradientOptimizer(tf.train.GradientDescentOptimizer(1.0), 1).minimize(
             v * v + 0.0 * step()
         ),
-        lambda v: O.MultitaskOptimizerWrapper(3),
+        lambda v: optimizers.MultitaskOptimizerWrapper(3),
     ],
 )
 def test_wrong_arguments_are_refused(wrong):
