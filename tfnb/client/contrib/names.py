@@ -84,6 +84,17 @@ rnn : rnn_cells.stacked : best_effort_input_batch_size stack_bidirectional_dynam
 rnn : rnn_cells.stacked : transpose_batch_time
 """
 
+_METRICS = """
+metrics : metrics.statistics : aggregate_metric_map aggregate_metrics cohen_kappa count sparse_recall_at_top_k
+metrics : metrics.statistics : streaming_covariance streaming_pearson_correlation streaming_recall_at_k
+metrics : metrics.statistics : streaming_sparse_average_precision_at_k streaming_sparse_precision_at_top_k
+metrics : metrics.rates : f1_score precision_at_recall recall_at_precision streaming_false_negative_rate
+metrics : metrics.rates : streaming_false_negative_rate_at_thresholds streaming_false_positive_rate
+metrics : metrics.rates : streaming_false_positive_rate_at_thresholds
+losses.metric_learning : metrics.metric_learning : contrastive_loss lifted_struct_loss npairs_loss
+losses.metric_learning : metrics.metric_learning : npairs_loss_multilabel triplet_semihard_loss
+"""
+
 
 def _prefixed(table: str, place: str = "") -> str:
     """Returns the table with `place` before each place, and the package's name before each module."""
@@ -94,7 +105,7 @@ def _prefixed(table: str, place: str = "") -> str:
     return "\n".join(lines)
 
 
-_PARTS = "\n".join((_LAYERS, _FRAMEWORK, _CELLS))
+_PARTS = "\n".join((_LAYERS, _FRAMEWORK, _CELLS, _METRICS))
 _TABLES = (_prefixed(_NETS, "contrib.slim.nets."), _prefixed(_OUTPUTS), _prefixed(_PARTS, "contrib."))
 _TABLE = "\n".join(_TABLES)
 API: dict[str, Any] = dict(lazy_names(_TABLE))

@@ -29,7 +29,7 @@ from tfnb.ops.math.reduce_functions import argmin, reduce_sum
 from tfnb.ops.math.unary import ABS
 from tfnb.types import bool_, float32
 
-__all__ = ["API", "auc", "precision", "recall"]
+__all__ = ["API", "at_thresholds", "auc", "count_outcome", "precision", "recall", "spread_thresholds"]
 
 OUTCOMES: dict[str, Callable[[Any, Any], Any]] = {
     "true_positives": lambda y, p: LOGICAL_AND(y, p),
@@ -41,7 +41,8 @@ SMALL = 1e-6  # TensorFlow's constant, which avoids division by zero
 Pair = tuple[Any, Any]
 
 
-def _count(name: str, y: Tensor, p: Tensor, weights: Tensor | None) -> Pair:
+def count_outcome(name: str, y: Tensor, p: Tensor, weights: Tensor | None) -> Pair:
+    """Returns the number of the outcome `name` of `OUTCOMES`: (value, update operation)."""
     hits = cast(OUTCOMES[name](y, p), float32)
     if weights is not None:
         hits = hits * spread_weights(hits, weights)
@@ -63,7 +64,7 @@ def _of_one(outcome: str, doc: str) -> Any:
         name: str | None = None,
     ) -> Pair:
         with metric_scope(name, outcome, labels, predictions, weights) as (y, p, w):
-            return finished(*_count(outcome, *_yes_or_no(y, p), w), metrics_collections, updates_collections)
+            return finished(*count_outcome(outcome, *_yes_or_no(y, p), w), metrics_collections, updates_collections)
 
     metric.__name__ = metric.__qualname__ = outcome
     metric.__doc__ = doc
@@ -97,7 +98,7 @@ def _ratio(name: str, other: str, doc: str) -> Any:
             sides = []
             for outcome in ("true_positives", other):
                 with get_default_graph().name_scope(outcome):
-                    sides.append(_count(outcome, *_yes_or_no(y, p), w))
+                    sides.append(count_outcome(outcome, *_yes_or_no(y, p), w))
             (hit, hits), (miss, misses) = sides
             pair = DIV_NO_NAN(hit, hit + miss), DIV_NO_NAN(hits, hits + misses)
             return finished(*pair, metrics_collections, updates_collections)
@@ -119,7 +120,7 @@ recall = _ratio(
 )
 
 
-def _at_thresholds(
+def at_thresholds(
     labels: Tensor, predictions: Tensor, thresholds: Sequence[float], weights: Tensor, names: Sequence[str]
 ) -> dict[str, Pair]:
     """Returns values and update operations of the wanted counts, each [thresholds]."""
@@ -152,7 +153,7 @@ def _list_of(outcome: str) -> Any:
         name: str | None = None,
     ) -> Pair:
         with metric_scope(name, outcome, labels, predictions, weights) as (y, p, w):
-            pair = _at_thresholds(y, p, list(thresholds), w, [outcome])[outcome]
+            pair = at_thresholds(y, p, list(thresholds), w, [outcome])[outcome]
             return finished(*pair, metrics_collections, updates_collections)
 
     metric.__name__ = metric.__qualname__ = full_name
@@ -171,7 +172,7 @@ def _ratios(name: str, other: str) -> Any:
         name: str | None = None,
     ) -> Pair:
         with metric_scope(name, metric.__name__, labels, predictions, weights) as (y, p, w):
-            counts = _at_thresholds(y, p, list(thresholds), w, ["true_positives", other])
+            counts = at_thresholds(y, p, list(thresholds), w, ["true_positives", other])
             (hit, hits), (miss, misses) = counts["true_positives"], counts[other]
             pair = hit / (1e-7 + hit + miss), hits / (1e-7 + hits + misses)
             return finished(*pair, metrics_collections, updates_collections)
@@ -187,7 +188,7 @@ precision_at_thresholds = _ratios("precision_at_thresholds", "false_positives")
 recall_at_thresholds = _ratios("recall_at_thresholds", "false_negatives")
 
 
-def _spread(num_thresholds: int) -> list[float]:
+def spread_thresholds(num_thresholds: int) -> list[float]:
     """Returns thresholds over [0, 1], of which the first and last lie just outside."""
     if num_thresholds < 3:
         raise InvalidArgumentError(f"needed at least 3 thresholds, got {num_thresholds}")
@@ -225,9 +226,9 @@ def auc(
             f"auc: curve {curve!r} and summation_method {summation_method!r}; needed ROC or PR, "
             f"and one of {', '.join(HEIGHTS)}"
         )
-    threshold_list = _spread(num_thresholds) if thresholds is None else [-1e-7, *thresholds, 1 + 1e-7]
+    threshold_list = spread_thresholds(num_thresholds) if thresholds is None else [-1e-7, *thresholds, 1 + 1e-7]
     with metric_scope(name, "auc", labels, predictions, weights) as (y, p, w):
-        counts = _at_thresholds(y, p, threshold_list, w, list(OUTCOMES))
+        counts = at_thresholds(y, p, threshold_list, w, list(OUTCOMES))
 
         def area(k: int) -> Any:
             tp, fp, tn, fn = (counts[n][k] for n in OUTCOMES)
@@ -257,7 +258,7 @@ def _one_given_other(full: str, wanted: tuple[str, str], held: tuple[str, str], 
         if not 0 <= target <= 1:
             raise InvalidArgumentError(f"{full}: needed a number from 0 to 1, got {target}")
         with metric_scope(name, full, labels, predictions, weights) as (y, p, w):
-            counts = _at_thresholds(y, p, _spread(num_thresholds), w, list(OUTCOMES))
+            counts = at_thresholds(y, p, spread_thresholds(num_thresholds), w, list(OUTCOMES))
 
             def at(k: int) -> Any:
                 a, b = (counts[n][k] for n in held)
