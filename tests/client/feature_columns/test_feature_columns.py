@@ -49,11 +49,11 @@ def test_dense_columns_side_by_side():
     ]
     (got,) = run(fc.input_layer(features(), columns, cols_to_vars=made))
     wanted = [
-        [3.0 / 10 * 2 - 0.6, 0, 0.2, 0, 0.3, 0.4, 0, 1, 0, 0, 1, 1, 0],
-        [0, 0, 0, 0.2, 0, 0, 0, 1, 0, 0, 0, 0, 0],
-        [0, 0, 0.5, 0.25, 1.0, 1.1, 0, 0, 1, 0, 0, 0, 1],
+        [0.2, 0.3, 0.4, 0, 1, 0, 0, 1, 1, 0],
+        [0, 0, 0, 0.2, 0, 1, 0, 0, 0, 0],
+        [0.5, 1.0, 1.1, 0.25, 0, 0, 1, 0, 0, 1],
     ]
-    np.testing.assert_allclose(got[:, 2:], np.asarray(wanted)[:, 2:], atol=1e-6)
+    np.testing.assert_allclose(got[:, 2:], wanted, atol=1e-6)
     assert sorted(v.name for vs in made.values() for v in vs) == [
         "input_layer/h_embedding/embedding_weights:0",
         "input_layer/i_j_shared_embedding/embedding_weights:0",

@@ -28,5 +28,8 @@ feature_column contrib.feature_column : tfnb.client.feature_columns.sequence : s
 feature_column contrib.feature_column : tfnb.client.feature_columns.sequence : sequence_categorical_column_with_vocabulary_file
 feature_column contrib.feature_column : tfnb.client.feature_columns.sequence : sequence_categorical_column_with_vocabulary_list
 contrib.feature_column : tfnb.client.feature_columns.sequence : sequence_input_layer
+contrib.crf : tfnb.client.contrib.crf : CrfDecodeBackwardRnnCell CrfDecodeForwardRnnCell CrfForwardRnnCell
+contrib.crf : tfnb.client.contrib.crf : crf_binary_score crf_decode crf_log_likelihood crf_log_norm
+contrib.crf : tfnb.client.contrib.crf : crf_multitag_sequence_score crf_sequence_score crf_unary_score viterbi_decode
 """
 API: dict[str, Any] = dict(lazy_names(_TABLE))
