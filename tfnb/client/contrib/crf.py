@@ -107,7 +107,7 @@ def crf_multitag_sequence_score(
 
 
 def _forward(scores: Any, lengths: Any, params: Any, combine: Callable[[Any], Any]) -> Any:
-    """Returns [batch, tags]: what `combine` makes of all sequences that end in a tag, over the steps of each example."""
+    """Returns [batch, tags]: what `combine` makes of all sequences that end in a tag, over each example's steps."""
     first, rest = scores[:, 0], transpose(scores[:, 1:], [1, 0, 2])
     steps = range_op(1, shape_op(scores)[1])
 
