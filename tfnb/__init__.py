@@ -131,8 +131,14 @@ def _of_estimators(name: str) -> _Lazy:
 
 
 _ESTIMATORS = (
-    "DNNClassifier DNNRegressor Estimator EstimatorSpec LinearClassifier LinearRegressor ModeKeys RunConfig "
-    "export inputs"
+    "BaselineClassifier BaselineEstimator BaselineRegressor BestExporter BinaryClassHead "
+    "DNNClassifier DNNEstimator DNNLinearCombinedClassifier DNNLinearCombinedEstimator DNNLinearCombinedRegressor "
+    "DNNRegressor Estimator EstimatorSpec EvalSpec Exporter "
+    "FinalExporter Head LatestExporter LinearClassifier LinearEstimator "
+    "LinearRegressor LogisticRegressionHead ModeKeys MultiClassHead MultiHead "
+    "MultiLabelHead PoissonRegressionHead RegressionHead RunConfig TrainSpec "
+    "VocabInfo WarmStartSettings add_metrics export inputs "
+    "train_and_evaluate "
 ).split()
 _REST = {
     **{f"estimator.{name}": _of_estimators(name) for name in _ESTIMATORS},

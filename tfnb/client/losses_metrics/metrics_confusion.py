@@ -22,11 +22,12 @@ from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import constant, ones_like
 from tfnb.ops.array.gather import gather
 from tfnb.ops.array.shape_ops import RESHAPE
+from tfnb.ops.array.where_partition import where
 from tfnb.ops.math.binary import DIV_NO_NAN, MAXIMUM, MINIMUM
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import GREATER, LOGICAL_AND, LOGICAL_NOT
 from tfnb.ops.math.reduce_functions import argmin, reduce_sum
-from tfnb.ops.math.unary import ABS
+from tfnb.ops.math.unary import ABS, LOG
 from tfnb.types import bool_, float32
 
 __all__ = ["API", "at_thresholds", "auc", "count_outcome", "precision", "recall", "spread_thresholds"]
@@ -203,6 +204,22 @@ HEIGHTS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+CAREFUL = "careful_interpolation"
+
+
+def _careful_area(tp: Any, fp: Any, fn: Any) -> Any:
+    """Returns the area under a precision-recall curve, where true positives between two points are linear in all
+    positives (Davis and Goadrich, 2006)."""
+    n = tp.shape.as_list()[0]
+    positives = tp + fp
+    fewer = tp[: n - 1] - tp[1:]
+    slope = DIV_NO_NAN(fewer, MAXIMUM(positives[: n - 1] - positives[1:], 0.0))
+    intercept = tp[1:] - slope * positives[1:]
+    some = LOGICAL_AND(positives[: n - 1] > 0.0, positives[1:] > 0.0)
+    ratio = where(some, DIV_NO_NAN(positives[: n - 1], MAXIMUM(positives[1:], 0.0)), ones_like(fewer))
+    return reduce_sum(DIV_NO_NAN(slope * (fewer + intercept * LOG(ratio)), MAXIMUM(tp[1:] + fn[1:], 0.0)))
+
+
 def auc(
     labels: TensorLike,
     predictions: TensorLike,
@@ -219,12 +236,13 @@ def auc(
 
     labels: bool, or numbers that are true where they are not 0. predictions: numbers from 0 to 1. The curve has a point
     for each of `num_thresholds` thresholds. Raises `InvalidArgumentError` for an unknown curve or `summation_method`
-    (trapezoidal, minoring, majoring).
+    (trapezoidal, minoring, majoring, and for PR careful_interpolation).
     """
-    if curve not in ("ROC", "PR") or summation_method not in HEIGHTS:
+    methods = [*HEIGHTS, CAREFUL] if curve == "PR" else [*HEIGHTS]
+    if curve not in ("ROC", "PR") or summation_method not in methods:
         raise InvalidArgumentError(
             f"auc: curve {curve!r} and summation_method {summation_method!r}; needed ROC or PR, "
-            f"and one of {', '.join(HEIGHTS)}"
+            f"and one of {', '.join(methods)}"
         )
     threshold_list = spread_thresholds(num_thresholds) if thresholds is None else [-1e-7, *thresholds, 1 + 1e-7]
     with metric_scope(name, "auc", labels, predictions, weights) as (y, p, w):
@@ -232,6 +250,8 @@ def auc(
 
         def area(k: int) -> Any:
             tp, fp, tn, fn = (counts[n][k] for n in OUTCOMES)
+            if summation_method == CAREFUL:
+                return _careful_area(tp, fp, fn)
             hit_rate = (tp + SMALL) / (tp + fn + SMALL)
             if curve == "ROC":
                 x, height = fp / (fp + tn + SMALL), hit_rate
