@@ -45,6 +45,17 @@ layers slim : layers.convolutions : conv2d_in_plane=convolution2d_in_plane convo
 layers slim : layers.convolutions : conv3d_transpose=convolution3d_transpose convolution3d_transpose
 layers slim : layers.convolutions : legacy_fully_connected legacy_linear legacy_relu
 layers slim : layers.reversible : RevBlock rev_block
+layers layers.feature_column slim : layers.feature_columns : bucketized_column create_feature_spec_for_parsing
+layers layers.feature_column slim : layers.feature_columns : crossed_column one_hot_column real_valued_column
+layers layers.feature_column slim : layers.feature_columns : make_place_holder_tensors_for_base_features
+layers layers.feature_column slim : layers.feature_columns : embedding_column shared_embedding_columns
+layers layers.feature_column slim : layers.feature_columns : sparse_column_with_hash_bucket
+layers layers.feature_column slim : layers.feature_columns : sparse_column_with_integerized_feature
+layers layers.feature_column slim : layers.feature_columns : sparse_column_with_keys weighted_sparse_column
+layers layers.feature_column slim : layers.feature_columns : sparse_column_with_vocabulary_file
+layers slim : layers.feature_columns : check_feature_columns infer_real_valued_columns input_from_feature_columns
+layers slim : layers.feature_columns : joint_weighted_sum_from_feature_columns parse_feature_columns_from_examples
+layers slim : layers.feature_columns : transform_features weighted_sum_from_feature_columns
 layers slim : layers.embeddings : embedding_lookup_unique
 slim : layers.embeddings : embedding_lookup_sparse_with_distributed_aggregation
 layers layers.summaries slim : layers.summaries : summarize_activation summarize_activations summarize_collection

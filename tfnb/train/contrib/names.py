@@ -30,6 +30,8 @@ contrib.slim.parallel_reader : tfnb.train.contrib.slim_data : single_pass_read
 contrib.slim.dataset : tfnb.train.contrib.slim_data : Dataset
 contrib.slim.data_provider : tfnb.train.contrib.slim_data : DataProvider
 contrib.slim.dataset_data_provider : tfnb.train.contrib.slim_data : DatasetDataProvider
+contrib.framework : tfnb.train.contrib.checkpoints : init_from_checkpoint list_variables load_checkpoint
+contrib.framework : tfnb.train.contrib.checkpoints : load_variable
 contrib.opt : tfnb.train.contrib.adam_variants : AdaMaxOptimizer AdamGSOptimizer AdamWOptimizer
 contrib.opt : tfnb.train.contrib.adam_variants : DecoupledWeightDecayExtension LazyAdamGSOptimizer LazyAdamOptimizer
 contrib.opt : tfnb.train.contrib.adam_variants : MomentumWOptimizer NadamOptimizer extend_with_decoupled_weight_decay
