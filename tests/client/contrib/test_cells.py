@@ -84,6 +84,8 @@ CELLS = {
     "adapts": lambda: fused(R.FusedRNNCellAdaptor(B.GRUCell(3))),
     "sbd": lambda: stacked(R.stack_bidirectional_dynamic_rnn, tf.constant(X), sequence_length=LENGTHS),
     "sb": lambda: stacked(R.stack_bidirectional_rnn, tf.unstack(tf.constant(X), axis=1)),
+    "cudnn_lstm": lambda: dynamic(tf.contrib.cudnn_rnn.CudnnCompatibleLSTMCell(3))[:1],
+    "cudnn_gru": lambda: dynamic(tf.contrib.cudnn_rnn.CudnnCompatibleGRUCell(3))[:1],
     "tf": lambda: static(R.TimeFreqLSTMCell(3, use_peepholes=True, feature_size=4, frequency_skip=1)),
     "grid": lambda: dynamic(R.GridLSTMCell(3, use_peepholes=True, num_frequency_blocks=[3], **GRID)),
     "grid2": lambda: dynamic(
@@ -104,6 +106,8 @@ CELLS = {
 }
 # the sum of all outputs and states, that of their magnitudes, the number of variables, the name of the first
 EXPECTED = {
+    "cudnn_lstm": (-3.8815, 6.9373, 2, "rnn/cudnn_compatible_lstm_cell/kernel"),
+    "cudnn_gru": (-1.068, 9.319, 6, "rnn/cudnn_compatible_gru_cell/gates/kernel"),
     "ugrnn": (9.1095, 16.2464, 2, "rnn/ugrnn_cell/kernel"),
     "inter": (9.2398, 42.8585, 2, "rnn/intersection_rnn_cell/kernel"),
     "inter2": (3.4015, 50.3462, 4, "rnn/intersection_rnn_cell/in_projection/kernel"),

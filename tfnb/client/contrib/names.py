@@ -91,6 +91,7 @@ rnn : rnn_cells.conv_lstm : Conv1DLSTMCell Conv2DLSTMCell Conv3DLSTMCell ConvLST
 rnn : rnn_cells.wrappers : AttentionCellWrapper CompiledWrapper HighwayWrapper
 rnn : rnn_cells.fused : FusedRNNCell FusedRNNCellAdaptor GRUBlockCell GRUBlockCellV2 LSTMBlockCell
 rnn : rnn_cells.fused : LSTMBlockFusedCell LSTMBlockWrapper TimeReversedFusedRNN
+cudnn_rnn : rnn_cells.cudnn_cells : CudnnCompatibleGRUCell CudnnCompatibleLSTMCell
 rnn : rnn_cells.stacked : best_effort_input_batch_size stack_bidirectional_dynamic_rnn stack_bidirectional_rnn
 rnn : rnn_cells.stacked : transpose_batch_time
 """

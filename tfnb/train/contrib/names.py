@@ -41,5 +41,19 @@ contrib.opt : tfnb.train.contrib.sign_optimizers : get_restart_decay_fn
 contrib.opt : tfnb.train.contrib.wrapping_optimizers : DropStaleGradientOptimizer MovingAverageOptimizer
 contrib.opt : tfnb.train.contrib.wrapping_optimizers : MultitaskOptimizerWrapper VariableClippingOptimizer
 contrib.opt : tfnb.train.contrib.wrapping_optimizers : clip_gradients_by_global_norm
+contrib.gan.losses : tfnb.train.contrib.gan : least_squares_discriminator_loss least_squares_generator_loss
+contrib.gan.losses : tfnb.train.contrib.gan : minimax_discriminator_loss minimax_generator_loss
+contrib.gan.losses : tfnb.train.contrib.gan : modified_discriminator_loss modified_generator_loss
+contrib.gan.losses : tfnb.train.contrib.gan : wasserstein_discriminator_loss wasserstein_generator_loss
+contrib.gan.losses : tfnb.train.contrib.gan : wasserstein_gradient_penalty
+contrib.gan.losses.wargs : tfnb.client.contrib.gan_losses : least_squares_discriminator_loss
+contrib.gan.losses.wargs : tfnb.client.contrib.gan_losses : least_squares_generator_loss
+contrib.gan.losses.wargs : tfnb.client.contrib.gan_losses : minimax_discriminator_loss minimax_generator_loss
+contrib.gan.losses.wargs : tfnb.client.contrib.gan_losses : modified_discriminator_loss modified_generator_loss
+contrib.gan.losses.wargs : tfnb.client.contrib.gan_losses : wasserstein_discriminator_loss wasserstein_generator_loss
+contrib.gan.losses.wargs : tfnb.client.contrib.gan_losses : wasserstein_gradient_penalty
+contrib.gan : tfnb.train.contrib.gan : GANLoss GANModel GANTrainOps GANTrainSteps RunTrainOpsHook gan_loss
+contrib.gan : tfnb.train.contrib.gan : gan_model gan_train gan_train_ops get_joint_train_hooks
+contrib.gan : tfnb.train.contrib.gan : get_sequential_train_hooks get_sequential_train_steps
 """
 API: dict[str, Any] = dict(lazy_names(_TABLE))
