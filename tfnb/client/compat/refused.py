@@ -72,7 +72,7 @@ _ABSENT: Mapping[str, str] = {
     "compat.v2": _TWO,
     "contrib.android": _PHONES,
     "contrib.batching": "use tf.train.batch, or tf.data's batch",
-    "contrib.cudnn_rnn": "its cells CudnnCompatibleLSTMCell and CudnnCompatibleGRUCell are there, for every device",
+    "contrib.cudnn_rnn": "layers and cells are there, with the variables of checkpoints; there is no opaque vector",
     "contrib.gan": "models, losses and training are there; evaluation needs weights of a network that do not ship",
     "contrib.gdr": _CHANNELS,
     "contrib.mpi": _CHANNELS,

@@ -92,6 +92,7 @@ rnn : rnn_cells.wrappers : AttentionCellWrapper CompiledWrapper HighwayWrapper
 rnn : rnn_cells.fused : FusedRNNCell FusedRNNCellAdaptor GRUBlockCell GRUBlockCellV2 LSTMBlockCell
 rnn : rnn_cells.fused : LSTMBlockFusedCell LSTMBlockWrapper TimeReversedFusedRNN
 cudnn_rnn : rnn_cells.cudnn_cells : CudnnCompatibleGRUCell CudnnCompatibleLSTMCell
+cudnn_rnn : rnn_cells.cudnn_layers : CudnnGRU CudnnLSTM CudnnRNNRelu CudnnRNNTanh
 rnn : rnn_cells.stacked : best_effort_input_batch_size stack_bidirectional_dynamic_rnn stack_bidirectional_rnn
 rnn : rnn_cells.stacked : transpose_batch_time
 """
