@@ -6,7 +6,6 @@ a fit are in random order and without end, all others in order and once.
 
 from __future__ import annotations
 
-import abc
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 from tfnb.client.platform import tf_logging as logging
 from tfnb.errors import InvalidArgumentError, UnimplementedError
 from tfnb.train.estimators.estimator import Estimator as CoreEstimator
-from tfnb.train.estimators.export import ServingInputReceiver
+from tfnb.train.estimators.export import ServingInputReceiver, TensorServingInputReceiver
 from tfnb.train.estimators.inputs import numpy_input_fn
 from tfnb.train.estimators.spec import EstimatorSpec
 from tfnb.train.hooks.basic_hooks import FeedFnHook
@@ -30,11 +29,11 @@ class NotFittedError(InvalidArgumentError, AttributeError):
     """An estimator is asked for values before it is fitted."""
 
 
-class Evaluable(abc.ABC):
+class Evaluable:
     """What has `evaluate` and `model_dir`."""
 
 
-class Trainable(abc.ABC):
+class Trainable:
     """What has `fit`."""
 
 
@@ -88,7 +87,7 @@ class BaseEstimator(Evaluable, Trainable):
         monitors: Sequence[Any] | None = None,
         max_steps: int | None = None,
     ) -> Any:
-        """Trains for `steps` steps, up to the global step `max_steps`, or to the end of the data; returns the estimator.
+        """Trains for `steps` steps, up to the step `max_steps`, or to the end of the data; returns the estimator.
 
         x, y: arrays of features and labels, of which batches of `batch_size` are taken; or input_fn, which returns
         (features, labels). monitors: monitors or hooks. Raises `InvalidArgumentError` for both or none of the data.
@@ -218,7 +217,8 @@ class BaseEstimator(Evaluable, Trainable):
 
         def receive() -> ServingInputReceiver:
             ops = serving_input_fn()
-            return ServingInputReceiver(ops.features, ops.default_inputs)
+            kind = ServingInputReceiver if isinstance(ops.features, Mapping) else TensorServingInputReceiver
+            return kind(ops.features, ops.default_inputs)
 
         core = self._core
         if default_output_alternative_key is not None:

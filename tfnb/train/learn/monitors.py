@@ -343,7 +343,7 @@ class _Wrapped(BaseMonitor):
 
 
 class CheckpointSaver(_Wrapped):
-    """Saves checkpoints to `checkpoint_dir` every `save_secs` seconds or `save_steps` steps; see CheckpointSaverHook."""
+    """Saves checkpoints every `save_secs` seconds or `save_steps` steps; see CheckpointSaverHook."""
 
     def __init__(
         self,
