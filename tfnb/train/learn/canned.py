@@ -142,7 +142,7 @@ def _linear(columns: Any, optimizer: Any, most: float = 0.2) -> LinearPart:
 
 _DOC = """feature_columns: of `tf.feature_column`. weight_column_name: of the examples' weights. optimizer: an
     optimizer, or None for the usual one. gradient_clip_norm: the largest norm of all gradients together.
-    feature_engineering_fn: (features, labels) to those that the model gets. The other arguments are refused unless they are None."""
+    feature_engineering_fn: (features, labels) to those that the model gets. Other arguments are refused."""
 
 
 class DNNEstimator(_Old):
