@@ -57,7 +57,7 @@ def frame(
     frame_length: Any,
     frame_step: Any,
     pad_end: bool = False,
-    pad_value: float = 0,
+    pad_value: Any = 0,
     axis: int = -1,
     name: str | None = None,
 ) -> Any:

@@ -197,7 +197,8 @@ class _StopWhenStill(SessionRunHook):
     """Ends the training when the loss changes by less than a share of it."""
 
     def __init__(self, loss: Any, tolerance: float) -> None:
-        self._loss, self._tolerance, self._last = loss, tolerance, None
+        self._loss, self._tolerance = loss, tolerance
+        self._last: float | None = None
 
     def before_run(self, run_context: Any) -> SessionRunArgs:
         """Asks for the loss."""
@@ -280,7 +281,7 @@ class KMeansClustering(Estimator):
         return float(self.evaluate(input_fn)[self.SCORE])
 
     def transform(self, input_fn: Callable[[], Any]) -> Iterator[Any]:
-        """Yields the distances of each example to all centres."""
+        """Yields the distances of each example of `input_fn` to all centres, as arrays."""
         for row in self.predict(input_fn, [self.ALL_DISTANCES]):
             yield row[self.ALL_DISTANCES]
 

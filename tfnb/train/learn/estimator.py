@@ -281,7 +281,7 @@ class SKCompat(BaseEstimator):
         self._estimator = estimator
         self._core = estimator.core
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         x: Any,
         y: Any,
@@ -289,7 +289,7 @@ class SKCompat(BaseEstimator):
         steps: int | None = None,
         max_steps: int | None = None,
         monitors: Sequence[Any] | None = None,
-    ) -> Any:  # type: ignore[override]
+    ) -> Any:
         """Trains on the arrays `x` and `y`; see `Estimator.fit`."""
         self._estimator.fit(x, y, None, steps, batch_size, monitors, max_steps)
         return self
@@ -307,6 +307,8 @@ class SKCompat(BaseEstimator):
         found = self._estimator.evaluate(x, y, batch_size=batch_size, steps=steps, metrics=metrics, name=name)
         return {k: v for k, v in found.items() if k != "global_step"}
 
-    def predict(self, x: Any, batch_size: int = 128, outputs: Sequence[str] | None = None) -> Any:  # type: ignore[override]
+    def predict(  # type: ignore[override]
+        self, x: Any, batch_size: int = 128, outputs: Sequence[str] | None = None
+    ) -> Any:
         """Returns the predictions of the array `x` as arrays; see `Estimator.predict`."""
         return self._estimator.predict(x, None, batch_size, outputs, False)

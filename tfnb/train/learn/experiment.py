@@ -209,7 +209,7 @@ class Experiment:
         return old
 
     def extend_train_hooks(self, additional_hooks: Sequence[Any]) -> None:
-        """Adds hooks of the training."""
+        """Adds the hooks `additional_hooks` to the training."""
         self._monitors.extend(additional_hooks)
 
     def train(self, delay_secs: float | None = None) -> Any:
@@ -236,10 +236,14 @@ class Experiment:
 
     def train_and_evaluate(self) -> tuple[dict[str, Any], list[Any]]:
         """Trains, with evaluations on the way, evaluates and exports; returns (metrics, results of the exports)."""
-        monitors = []
+        monitors: list[Any] = []
         if self._every:
             if isinstance(self.estimator, BaseEstimator):
-                arguments = {"metrics": self._metrics, "hooks": self._eval_hooks, "check_interval_secs": self._interval}
+                arguments: dict[str, Any] = {
+                    "metrics": self._metrics,
+                    "hooks": self._eval_hooks,
+                    "check_interval_secs": self._interval,
+                }
                 monitors = [
                     ValidationMonitor(
                         input_fn=self._eval_fn, eval_steps=self._eval_steps, every_n_steps=self._every, **arguments

@@ -5,6 +5,7 @@ Invariant: a function that reads files adds queues to the graph, whose runners f
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -91,13 +92,13 @@ def generator_input_fn(
     rows = list(x())
     if not rows:
         raise InvalidArgumentError("generator_input_fn: the generator gives nothing")
-    columns = {k: np.stack([np.asarray(r[k]) for r in rows]) for k in rows[0]}
+    columns: Any = {k: np.stack([np.asarray(r[k]) for r in rows]) for k in rows[0]}
     keys = [] if target_key is None else list(target_key) if isinstance(target_key, (list, tuple)) else [target_key]
     for key in keys:
         if key not in columns:
             raise InvalidArgumentError(f"target_key {key!r} is not in {sorted(columns)}")
     labels = {k: columns.pop(k) for k in keys}
-    single = (
+    single: Any = (
         next(iter(labels.values()))
         if len(labels) == 1 and not isinstance(target_key, (list, tuple))
         else labels or None
@@ -158,7 +159,7 @@ def extract_dask_labels(labels: Any) -> Any:
 
 def _files(file_pattern: Any) -> list[str]:
     patterns = [file_pattern] if isinstance(file_pattern, (str, bytes)) else list(file_pattern)
-    found = [f for p in patterns for f in Glob(p)]
+    found = [f for p in patterns for f in Glob(os.fsdecode(p))]
     if not found:
         raise InvalidArgumentError(f"No files match {file_pattern}.")
     return found

@@ -92,7 +92,7 @@ class EveryN(BaseMonitor):
     def __init__(self, every_n_steps: int = 100, first_n_steps: int = 1) -> None:
         super().__init__()
         self._every, self._first = every_n_steps, first_n_steps
-        self._last_successful, self._last_active = 0, 0
+        self._last_active = 0
         self._active = False
 
     def every_n_step_begin(self, step: int) -> list[Any]:
@@ -107,7 +107,7 @@ class EveryN(BaseMonitor):
         """Such a step `step` is over; `session` may be used."""
 
     def step_begin(self, step: int) -> list[Any]:
-        """Asks `every_n_step_begin`, if it is time."""
+        """Asks `every_n_step_begin` of the step `step`, if it is time."""
         last = self._max_steps is not None and step == self._max_steps
         self._active = step <= self._first or step >= self._every + self._last_active or last
         if not self._active:
@@ -116,12 +116,11 @@ class EveryN(BaseMonitor):
         return self.every_n_step_begin(step)
 
     def step_end(self, step: int, output: Mapping[Any, Any]) -> bool:
-        """Asks `every_n_step_end`, if it is time."""
-        self._last_successful = step
+        """Asks `every_n_step_end` of the step `step` and its `output`, if it is time."""
         return self.every_n_step_end(step, output) if self._active else False
 
     def post_step(self, step: int, session: Any) -> None:
-        """Asks `every_n_post_step`, if it is time."""
+        """Asks `every_n_post_step` of the step `step` and the `session`, if it is time."""
         if self._active:
             self.every_n_post_step(step, session)
 
@@ -136,13 +135,13 @@ class StopAtStep(BaseMonitor):
         self._num_steps, self._last_step = num_steps, last_step
 
     def step_begin(self, step: int) -> list[Any]:
-        """Notes the first step."""
+        """Notes the first step `step`."""
         if self._last_step is None:
             self._last_step = step + (self._num_steps or 0) - 1
         return []
 
     def step_end(self, step: int, output: Mapping[Any, Any]) -> bool:
-        """Returns whether the last step is reached."""
+        """Returns whether the step `step` is the last one, whatever the `output` is."""
         return step >= (self._last_step or 0)
 
 
@@ -154,11 +153,11 @@ class PrintTensor(EveryN):
         self._names = dict(tensor_names) if isinstance(tensor_names, Mapping) else {n: n for n in tensor_names}
 
     def every_n_step_begin(self, step: int) -> list[Any]:
-        """Asks for the tensors."""
+        """Asks for the tensors in the step `step`."""
         return list(self._names.values())
 
     def every_n_step_end(self, step: int, outputs: Mapping[Any, Any]) -> bool:
-        """Logs the values."""
+        """Logs the values `outputs` of the step `step`."""
         logging.info("Step %d: %s", step, ", ".join(f"{tag} = {outputs[name]}" for tag, name in self._names.items()))
         return False
 
@@ -172,12 +171,12 @@ class LoggingTrainable(EveryN):
         self._names: dict[str, str] = {}
 
     def every_n_step_begin(self, step: int) -> list[Any]:
-        """Asks for the variables."""
+        """Asks for the variables in the step `step`."""
         self._names = {v.op.name: v.name for v in get_collection(GraphKeys.TRAINABLE_VARIABLES, scope=self._scope)}
         return list(self._names.values())
 
     def every_n_step_end(self, step: int, outputs: Mapping[Any, Any]) -> bool:
-        """Logs the means."""
+        """Logs the means of the `outputs` of the step `step`."""
         means = (f"{tag} = {np.mean(np.abs(outputs[name]))}" for tag, name in self._names.items())
         logging.info("Logging Trainable: %s", ", ".join(means))
         return False
@@ -201,7 +200,7 @@ class CaptureVariable(EveryN):
         return [self._name]
 
     def every_n_step_end(self, step: int, outputs: Mapping[Any, Any]) -> bool:
-        """Keeps the value."""
+        """Keeps the value in `outputs` of the step `step`."""
         self._values[step] = outputs[self._name]
         return False
 
@@ -214,11 +213,11 @@ class NanLoss(EveryN):
         self._loss, self._fail = loss_tensor, fail_on_nan_loss
 
     def every_n_step_begin(self, step: int) -> list[Any]:
-        """Asks for the loss."""
+        """Asks for the loss in the step `step`."""
         return [self._loss]
 
     def every_n_step_end(self, step: int, outputs: Mapping[Any, Any]) -> bool:
-        """Returns whether the loss is NaN, or raises the error."""
+        """Returns whether the loss in `outputs` of the step `step` is NaN, or raises the error."""
         name = self._loss if isinstance(self._loss, str) else self._loss.name
         if not np.isnan(next(v for k, v in outputs.items() if k in (name, self._loss))).any():
             return False
@@ -244,12 +243,12 @@ class GraphDump(BaseMonitor):
         return self._data
 
     def step_begin(self, step: int) -> list[Any]:
-        """Asks for all outputs that can be fetched."""
+        """Asks for all outputs of operations in the step `step`."""
         ops = get_default_graph().get_operations()
         return [t.name for op in ops if op.type not in self._ignored and "/" not in op.name for t in op.outputs]
 
     def step_end(self, step: int, output: Mapping[Any, Any]) -> bool:
-        """Keeps the values."""
+        """Keeps the values `output` of the step `step`."""
         self._data[step] = dict(output)
         return False
 
@@ -318,7 +317,10 @@ class ValidationMonitor(EveryN):
         return None if self._best is None else self._best[0]
 
     def every_n_step_end(self, step: int, outputs: Mapping[Any, Any]) -> bool:
-        """Evaluates the latest checkpoint, if it is a new one. Returns whether to stop."""
+        """Evaluates the latest checkpoint, if it is a new one, in the step `step`. Returns whether to stop.
+
+        The values `outputs` are not needed.
+        """
         now = time.time()
         path = latest_checkpoint(self._estimator.model_dir)
         if path is None or path == self._path or (self._wait and now - self._checked < self._wait):
@@ -397,7 +399,7 @@ class RunHookAdapterForMonitors(SessionRunHook):
             monitor.begin(None)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Asks the monitors what they need."""
+        """Asks the monitors what they need of the step in `run_context`."""
         if self._last_step is None:
             self._last_step = int(run_context.session.run(self._step)) + 1
         graph = run_context.session.graph
@@ -406,7 +408,7 @@ class RunHookAdapterForMonitors(SessionRunHook):
         return SessionRunArgs({"step": self._step, "values": wanted})
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Gives the monitors the values, and stops if one says so."""
+        """Gives the monitors the values `run_values`, and stops by `run_context` if one says so."""
         results = run_values.results
         step = self._last_step or 0
         stops = [
@@ -420,7 +422,7 @@ class RunHookAdapterForMonitors(SessionRunHook):
         self._last_step = step + 1
 
     def end(self, session: Any) -> None:
-        """Tells the monitors that the training ends."""
+        """Tells the monitors that the training ends, while the `session` is open."""
         for monitor in self._monitors:
             monitor.end(session=session)
 
@@ -430,7 +432,7 @@ def _name(tensor: Any) -> Any:
 
 
 def replace_monitors_with_hooks(monitors_or_hooks: Sequence[Any], estimator: Any) -> list[Any]:
-    """Returns hooks for monitors and hooks of an `estimator`, in any order."""
+    """Returns the hooks of `monitors_or_hooks`, monitors and hooks of an `estimator` in any order."""
     hooks = [m.hook if isinstance(m, _Wrapped) else m for m in monitors_or_hooks or () if not _plain(m)]
     monitors = [m for m in monitors_or_hooks or () if _plain(m)]
     for monitor in monitors:
