@@ -84,5 +84,8 @@ contrib.image : tfnb.client.contrib.image : angles_to_projective_transforms comp
 contrib.image : tfnb.client.contrib.image : flat_transforms_to_matrices matrices_to_flat_transforms rotate
 contrib.image : tfnb.client.contrib.image : transform translate translations_to_projective_transforms
 contrib.sparsemax : tfnb.client.contrib.sparsemax : sparsemax sparsemax_loss
+contrib.integrate : tfnb.client.contrib.integrate : odeint odeint_fixed
+contrib.nn : tfnb.client.contrib.nn : alpha_dropout scaled_softplus
+contrib.util : tfnb.client.contrib.nn : ops_used_by_graph_def
 """
 API: dict[str, Any] = dict(lazy_names(_TABLE))
