@@ -122,6 +122,10 @@ def _of_cluster(name: str) -> _Lazy:
     return _Lazy(lambda: getattr(_import_module("tfnb.session.dask"), name))
 
 
+def _table(name: str) -> _Lazy:
+    return _Lazy(lambda: getattr(_import_module("tfnb.datasets.tables"), name))
+
+
 def _shipped(name: str) -> _Lazy:
     return _Lazy(lambda: getattr(_import_module("tfnb.datasets.mnist"), name))
 
@@ -149,6 +153,16 @@ _REST = {
     **{
         f"examples.tutorials.mnist.input_data.{name}": _shipped(name)
         for name in ("maybe_download", "extract_images", "extract_labels", "VALIDATION_SIZE")
+    },
+    **{
+        f"contrib.learn.datasets.{place}{name}": _table(name)
+        for place in ("", "base.")
+        for name in ("load_boston", "load_dataset", "load_iris", "make_dataset")
+        if not (place and name in ("load_dataset", "make_dataset"))
+    },
+    **{
+        f"contrib.learn.datasets.base.{name}": _table(name)
+        for name in ("Dataset", "Datasets", "load_csv_with_header", "load_csv_without_header")
     },
     "train.DaskCluster": _of_cluster("DaskCluster"),
     "train.Server": _of_cluster("Server"),

@@ -50,11 +50,17 @@ class Bijector:
 
     # ---- what a bijector defines -------------------------------------------------------------------
 
-    def _forward(self, x: Any, **condition: Any) -> Any:
-        raise UnimplementedError(f"{self.name} has no forward function")
+    _forward: Callable[..., Any]
+    _inverse: Callable[..., Any]
+    _forward_log_det_jacobian: Callable[..., Any]
+    _inverse_log_det_jacobian: Callable[..., Any]
 
-    def _inverse(self, y: Any, **condition: Any) -> Any:
-        raise UnimplementedError(f"{self.name} has no inverse function")
+    def _own(self, name: str) -> Callable[..., Any]:
+        """Returns the method `name`. Raises `UnimplementedError` when the bijector has none."""
+        function = getattr(self, name, None)
+        if function is None:
+            raise UnimplementedError(f"the bijector {self.name} has no {name.strip('_')}")
+        return function
 
     def _forward_event_shape(self, shape: Shape) -> Shape:
         return shape
@@ -80,7 +86,7 @@ class Bijector:
             for known, value in self._arguments:
                 if known is argument and not condition:
                     return value
-            value = self._forward(argument, **condition)
+            value = self._own("_forward")(argument, **condition)
             self._remember(argument, value)
             return value
 
@@ -91,7 +97,7 @@ class Bijector:
             for argument, known in self._arguments:
                 if known is value and not condition:
                     return argument
-            argument = self._inverse(value, **condition)
+            argument = self._own("_inverse")(value, **condition)
             self._remember(argument, value)
             return argument
 
@@ -110,7 +116,7 @@ class Bijector:
             if hasattr(self, "_forward_log_det_jacobian"):
                 each = self._forward_log_det_jacobian(argument, **condition)
             else:
-                each = -self._inverse_log_det_jacobian(self.forward(argument, **condition), **condition)  # type: ignore[attr-defined]
+                each = -self._own("_inverse_log_det_jacobian")(self.forward(argument, **condition), **condition)
             return self._summed(each, argument, event_ndims, self.forward_min_event_ndims)
 
     def inverse_log_det_jacobian(
@@ -125,7 +131,7 @@ class Bijector:
             if hasattr(self, "_inverse_log_det_jacobian"):
                 each = self._inverse_log_det_jacobian(value, **condition)
             else:
-                each = -self._forward_log_det_jacobian(self.inverse(value, **condition), **condition)
+                each = -self._own("_forward_log_det_jacobian")(self.inverse(value, **condition), **condition)
             return self._summed(each, value, event_ndims, self.inverse_min_event_ndims)
 
     def _summed(self, each: Any, value: Any, event_ndims: Any, least: int) -> Any:

@@ -203,7 +203,7 @@ def _scale_of(multiple: Any, diag: Any, tril: Any, factor: Any, inner: Any) -> A
         if diag is None:
             return None if multiple is None else _Multiple(multiple)
         return _Diagonal(diag if multiple is None else diag + multiple[..., None])
-    total = None if tril is None else MATRIX_BAND_PART(tril, np.int64(-1), np.int64(0))
+    total: Any = None if tril is None else MATRIX_BAND_PART(tril, np.int64(-1), np.int64(0))
     if factor is not None:
         right = factor if inner is None else factor * inner[..., None, :]
         product = matmul(right, factor, transpose_b=True)
@@ -282,7 +282,7 @@ class Reshape(Bijector):
             return shape
         batch, event = shape.as_list()[: shape.ndims - len(old)], shape.as_list()[shape.ndims - len(old) :]
         known = math.prod(n for n in new if n != -1)
-        rest = None if None in event else math.prod(event) // max(known, 1)
+        rest = None if None in event else math.prod(n or 0 for n in event) // max(known, 1)
         return as_shape([*batch, *(rest if n == -1 else n for n in new)])
 
     def _forward_log_det_jacobian(self, x: Any) -> Any:

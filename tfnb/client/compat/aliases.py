@@ -12,6 +12,10 @@ __all__ = ["ALIASES"]
 
 # place <- place of the originals: names
 _TABLE = """
+contrib.deprecated <- tf : audio_summary histogram_summary image_summary merge_all_summaries merge_summary
+contrib.deprecated <- tf : scalar_summary
+contrib.optimizer_v2 <- train : AdadeltaOptimizer AdagradOptimizer AdamOptimizer GradientDescentOptimizer
+contrib.optimizer_v2 <- train : MomentumOptimizer OptimizerV2=Optimizer RMSPropOptimizer
 contrib.framework <- tf : convert_to_tensor_or_sparse_tensor
 contrib.losses <- losses : add_loss get_losses get_regularization_losses get_total_loss
 contrib.slim.losses <- losses : add_loss get_losses get_regularization_losses get_total_loss

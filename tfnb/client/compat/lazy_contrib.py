@@ -77,5 +77,15 @@ contrib.distributions.bijectors : tfnb.client.bijectors.vectors : SoftmaxCentere
 contrib.distributions.bijectors : tfnb.client.bijectors.flows : MaskedAutoregressiveFlow RealNVP
 contrib.distributions.bijectors : tfnb.client.bijectors.flows : masked_autoregressive_default_template masked_dense
 contrib.distributions.bijectors : tfnb.client.bijectors.flows : real_nvp_default_template
+signal contrib.signal : tfnb.client.contrib.signal : frame hamming_window hann_window inverse_stft
+signal contrib.signal : tfnb.client.contrib.signal : inverse_stft_window_fn linear_to_mel_weight_matrix
+signal contrib.signal : tfnb.client.contrib.signal : mfccs_from_log_mel_spectrograms overlap_and_add stft
+contrib.image : tfnb.client.contrib.image : angles_to_projective_transforms compose_transforms dense_image_warp
+contrib.image : tfnb.client.contrib.image : flat_transforms_to_matrices matrices_to_flat_transforms rotate
+contrib.image : tfnb.client.contrib.image : transform translate translations_to_projective_transforms
+contrib.sparsemax : tfnb.client.contrib.sparsemax : sparsemax sparsemax_loss
+contrib.integrate : tfnb.client.contrib.integrate : odeint odeint_fixed
+contrib.nn : tfnb.client.contrib.nn : alpha_dropout scaled_softplus
+contrib.util : tfnb.client.contrib.nn : ops_used_by_graph_def
 """
 API: dict[str, Any] = dict(lazy_names(_TABLE))

@@ -224,14 +224,14 @@ class CrfForwardRnnCell(RNNCell):
     @property
     def state_size(self) -> Any:
         """The number of tags."""
-        return self._params.shape.dims[0]  # type: ignore[index]
+        return self._params.shape.dims[0]
 
     @property
     def output_size(self) -> Any:
         """The number of tags."""
         return self.state_size
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Any, Any]:
+    def __call__(self, inputs: TensorLike, state: Any = None, scope: Any = None) -> Any:  # type: ignore[override]
         """Returns (alphas, alphas), [batch, tags], of the unary scores `inputs` [batch, tags]."""
         with variable_scope(scope or "crf_forward"):
             following = inputs + reduce_logsumexp(state[:, :, None] + self._params[None], 1)
@@ -244,7 +244,7 @@ class CrfDecodeForwardRnnCell(CrfForwardRnnCell):
     transition_params: [tags, tags].
     """
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Any, Any]:
+    def __call__(self, inputs: TensorLike, state: Any = None, scope: Any = None) -> Any:  # type: ignore[override]
         """Returns (sources int32, scores), [batch, tags], of the unary scores `inputs` [batch, tags]."""
         with variable_scope(scope or "crf_decode_forward"):
             ways = state[:, :, None] + self._params[None]
@@ -271,7 +271,7 @@ class CrfDecodeBackwardRnnCell(RNNCell):
         """1, a tag."""
         return 1
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Any, Any]:
+    def __call__(self, inputs: TensorLike, state: Any = None, scope: Any = None) -> Any:  # type: ignore[override]
         """Returns (tags, tags), [batch, 1] int32, of the sources `inputs` [batch, tags]."""
         with variable_scope(scope or "crf_decode_backward"):
             chosen = one_hot(state[:, 0], self._tags, dtype=int32)

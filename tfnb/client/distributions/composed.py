@@ -257,7 +257,7 @@ class Autoregressive(Distribution):
         name: str = "Autoregressive",
     ) -> None:
         parameters = dict(locals())
-        self.distribution_fn, self.sample0 = distribution_fn, sample0
+        self.distribution_fn = distribution_fn
         self._first = distribution_fn() if sample0 is None else distribution_fn(sample0)
         elements = self._first.event_shape.num_elements()
         self.num_steps = int(num_steps) if num_steps is not None else max(1, int(elements or 1))

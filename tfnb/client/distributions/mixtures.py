@@ -117,7 +117,7 @@ class Mixture(Distribution):
 
     def __init__(
         self,
-        cat: Distribution,
+        cat: Any,
         components: Sequence[Distribution],
         validate_args: bool = False,
         allow_nan_stats: bool = True,
@@ -136,7 +136,6 @@ class Mixture(Distribution):
             )
         kind = NOT_REPARAMETERIZED
         super().__init__(components[0].dtype, kind, validate_args, allow_nan_stats, parameters, [self.cat.logits], name)
-        self.use_static_graph = use_static_graph
 
     @property
     def event_shape(self) -> Any:

@@ -6,6 +6,7 @@ Invariant: a draw is a matrix times independent numbers, plus a mean; the last a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -259,7 +260,7 @@ class _VectorDiag(TransformedDistribution):
 
     def __init__(
         self,
-        base: Distribution,
+        base: Callable[..., Distribution],
         loc: Any,
         scale_diag: Any,
         scale_identity_multiplier: Any,
@@ -278,7 +279,10 @@ class _VectorDiag(TransformedDistribution):
         self.loc = zeros_like(scale) if mean is None else mean + zeros_like(scale)
         self._diag = scale + zeros_like(self.loc)
         shape = self._diag.shape.as_list()
-        super().__init__(base, Affine(self.loc, scale_diag=self._diag), shape[:-1], shape[-1:], validate_args, name)
+        zero = constant(0.0, self.loc.dtype)
+        super().__init__(
+            base(zero, zero + 1.0), Affine(self.loc, scale_diag=self._diag), shape[:-1], shape[-1:], validate_args, name
+        )
 
     def _mean(self) -> Any:
         return self.loc + self._moments[0] * self._diag
@@ -310,7 +314,9 @@ class VectorExponentialDiag(_VectorDiag):
         allow_nan_stats: bool = True,
         name: str = "VectorExponentialDiag",
     ) -> None:
-        base = Exponential(1.0, allow_nan_stats=allow_nan_stats)
+        def base(_: Any, one: Any) -> Distribution:
+            return Exponential(one, allow_nan_stats=allow_nan_stats)
+
         super().__init__(base, loc, scale_diag, scale_identity_multiplier, validate_args, name)
 
     def _mode(self) -> Any:
@@ -334,7 +340,9 @@ class VectorLaplaceDiag(_VectorDiag):
         allow_nan_stats: bool = True,
         name: str = "VectorLaplaceDiag",
     ) -> None:
-        base = Laplace(0.0, 1.0, allow_nan_stats=allow_nan_stats)
+        def base(zero: Any, one: Any) -> Distribution:
+            return Laplace(zero, one, allow_nan_stats=allow_nan_stats)
+
         super().__init__(base, loc, scale_diag, scale_identity_multiplier, validate_args, name)
 
     def _mode(self) -> Any:
@@ -360,7 +368,9 @@ class VectorSinhArcsinhDiag(TransformedDistribution):
         allow_nan_stats: bool = True,
         name: str = "VectorSinhArcsinhDiag",
     ) -> None:
-        base = distribution or Normal(0.0, 1.0, allow_nan_stats=allow_nan_stats)
+        def base(zero: Any, one: Any) -> Distribution:
+            return distribution or Normal(zero, one, allow_nan_stats=allow_nan_stats)
+
         outline = _VectorDiag(base, loc, scale_diag, scale_identity_multiplier, validate_args, name)
         self.loc = outline.loc
         skew, tail = tensors_of(
@@ -374,7 +384,7 @@ class VectorSinhArcsinhDiag(TransformedDistribution):
         scale = outline._diag * 2.0 / SINH(ASINH(two) * tail)
         shape = scale.shape.as_list()
         bijector = Chain([Affine(self.loc, scale_diag=scale), SinhArcsinhBijector(skew, tail)])
-        super().__init__(base, bijector, shape[:-1], shape[-1:], validate_args, name)
+        super().__init__(outline.distribution, bijector, shape[:-1], shape[-1:], validate_args, name)
 
 
 def _normals(a: Any, b: Any, name: str | None = None) -> Any:

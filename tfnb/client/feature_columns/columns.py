@@ -285,7 +285,7 @@ def numeric_column(
         values = np.broadcast_to(np.asarray(default), dims)
         if given.is_integer and values.dtype.kind == "f":
             raise DTypeError(
-                f"default_value must be compatible with dtype. default_value: {default}, dtype: "
+                f"default_value must be compatible with dtype. default_value: {default!r}, dtype: "
                 f"{given.name}, key: {key}"
             )
         default = tuple(values.reshape(-1).tolist())

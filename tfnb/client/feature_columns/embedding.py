@@ -17,7 +17,6 @@ from tfnb.client.variables.embedding import safe_embedding_lookup_sparse
 from tfnb.client.variables.initializers import TruncatedNormal
 from tfnb.client.variables.scope import get_variable
 from tfnb.errors import InvalidArgumentError, UnimplementedError
-from tfnb.ir.sparse import SparseTensor
 from tfnb.ops.array.concat import concat, stack
 from tfnb.ops.array.constants import constant
 from tfnb.ops.array.gather import gather
@@ -90,8 +89,6 @@ class EmbeddingColumn(DenseColumn):
     dimension: int
     combiner: str
     initializer: Callable[..., Any]
-    checkpoint: str | None
-    name_in_checkpoint: str | None
     max_norm: float | None
     trainable: bool
     shared_name: str | None = None
@@ -149,9 +146,7 @@ class EmbeddingColumn(DenseColumn):
         return looked_up(self.table(variables), ids, weights, self.combiner, self.max_norm)
 
 
-def looked_up(
-    table: Any, ids: SparseTensor, weights: SparseTensor | None, combiner: str, max_norm: float | None = None
-) -> Any:
+def looked_up(table: Any, ids: Any, weights: Any, combiner: str, max_norm: float | None = None) -> Any:
     """Returns the combined rows of `table` for the ids along the last axis: [..., row]."""
     if ids.shape.ndims in (None, 2):
         return safe_embedding_lookup_sparse(table, ids, weights, combiner, max_norm=max_norm)
@@ -240,8 +235,6 @@ def _embedding(
         int(dimension),
         combiner,
         _restoring(made, checkpoint, name),
-        checkpoint,
-        name,
         max_norm,
         trainable,
         shared,

@@ -86,7 +86,7 @@ def input_layer(
     matrices = []
     with variable_scope(None, default_name="input_layer", values=list(features.values())):
         for column in columns:
-            with variable_scope(None, default_name=column.scope_name):
+            with variable_scope(None, default_name=column.scope_name or "features"):
                 matrix = column.dense(made, variables)
                 rows = matrix.shape.dims[0] if matrix.shape.dims else None
                 matrix = RESHAPE(matrix, [-1 if rows is None else rows, column.num_elements])
@@ -142,7 +142,7 @@ def linear_model(
     parts = []
     with variable_scope(None, default_name="linear_model", values=list(features.values())):
         for column in columns:
-            with variable_scope(None, default_name=column.scope_name):
+            with variable_scope(None, default_name=column.scope_name or "features"):
                 part, weights = _weighted(column, made, units, sparse_combiner, variables)
             parts.append(part)
             if cols_to_vars is not None:

@@ -84,7 +84,7 @@ class SequenceCategoricalColumn(CategoricalColumn):
         return ids, weights
 
     @staticmethod
-    def _steps(values: SparseTensor) -> SparseTensor:
+    def _steps(values: Any) -> SparseTensor:
         shape = values.dense_shape
         wide = concat([shape[:2], EXPAND_DIMS(reduce_prod(shape[2:]), 0)], 0)
         result = sparse_reshape(values, wide)

@@ -13,13 +13,12 @@ from tfnb.client.feature_columns.columns import NumericColumn
 from tfnb.client.losses_metrics.losses import Reduction
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.tensor import Tensor
-from tfnb.ops.checkpoint.index import Part
 from tfnb.ops.math.binary import add_n
 from tfnb.ops.nn.activations import RELU
 from tfnb.train.estimators.class_heads import BinaryClassHead, MultiClassHead
 from tfnb.train.estimators.estimator import Estimator
 from tfnb.train.estimators.heads import Head, RegressionHead
-from tfnb.train.estimators.parts import BaselinePart, DnnPart, LinearPart, trained
+from tfnb.train.estimators.parts import BaselinePart, DnnPart, LinearPart, Part, trained
 from tfnb.train.estimators.spec import EstimatorSpec, RunConfig
 from tfnb.train.optimizers.base import Optimizer
 

@@ -341,7 +341,7 @@ class MultiHead(Head):
         return EstimatorSpec(mode, predictions, loss, train)
 
     def _all_outputs(self, specs: Sequence[EstimatorSpec], predictions: Mapping[Any, Any]) -> dict[str, Any]:
-        outputs = {"predict": PredictOutput({"/".join(k): v for k, v in predictions.items()})}
+        outputs: dict[str, Any] = {"predict": PredictOutput({"/".join(k): v for k, v in predictions.items()})}
         for k, (head, spec) in enumerate(zip(self._heads, specs, strict=True)):
             for name, output in (spec.export_outputs or {}).items():
                 if name == "serving_default":

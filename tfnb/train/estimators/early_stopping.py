@@ -235,7 +235,7 @@ class InMemoryEvaluatorHook(SessionRunHook):
         self._evaluate(session)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Evaluates, if it is time; `run_values` are not used."""
+        """Evaluates the session of `run_context`, if it is time; `run_values` are not used."""
         self._count += 1
         if self._count % self._every == 0:
             self._evaluate(run_context.session)

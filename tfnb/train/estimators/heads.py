@@ -152,7 +152,7 @@ class Head:
 
     @staticmethod
     def weights_of(found: Losses) -> Any:
-        """Returns the weights of the examples, or None where all count the same."""
+        """Returns the weights of the examples of the losses `found`, or None where all count the same."""
         return None if isinstance(found.weights, float) else found.weights
 
 

@@ -105,5 +105,5 @@ def pandas_input_fn(
                 f"Cannot use name {target_column} for target column: DataFrame already has a column with that name"
             )
         labels = {str(name): y[name].to_numpy() for name in y.columns} if frame else y.to_numpy()
-    arrays = {k: v.astype(object) if v.dtype.kind in "OU" else v for k, v in features.items()}
+    arrays: Any = {k: v.astype(object) if v.dtype.kind in "OU" else v for k, v in features.items()}
     return numpy_input_fn(arrays, labels, batch_size, num_epochs, shuffle, queue_capacity, num_threads)

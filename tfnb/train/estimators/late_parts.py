@@ -151,7 +151,7 @@ def forward_features(
         added = {k: v for k, v in predictions.items() if k not in spec.predictions}
         for name, output in outputs.items():
             if isinstance(output, PredictOutput):
-                outputs[name] = PredictOutput({**output.outputs, **added})
+                outputs[name] = PredictOutput({**dict[str, Any](output.outputs), **added})
         return spec._replace(predictions=predictions, export_outputs=outputs or None)
 
     return Estimator(model_fn, estimator.model_dir, estimator.config, warm_start_from=estimator.warm_start_from)

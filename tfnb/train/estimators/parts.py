@@ -29,6 +29,7 @@ from tfnb.ops.array.shape_ops import EXPAND_DIMS
 from tfnb.ops.array.shape_ops import shape as shape_op
 from tfnb.ops.array.tile_reverse_mirror import TILE
 from tfnb.ops.math.cast import cast
+from tfnb.ops.math.clip import clip_by_global_norm
 from tfnb.ops.nn.bias_dropout_moments import zero_fraction
 from tfnb.ops.state.variables import assign_add
 from tfnb.train.estimators.spec import ModeKeys
@@ -71,12 +72,20 @@ def optimizer_of(optimizer: Any, rate: float) -> Any:
     return OPTIMIZERS[optimizer](rate)
 
 
-def trained(loss: Tensor, parts: Sequence[Part]) -> Any:
-    """Returns the operation that trains the variables of all parts and increases the global step."""
+def trained(loss: Tensor, parts: Sequence[Part], clip_norm: float | None = None) -> Any:
+    """Returns the operation that trains the variables of all parts and increases the global step.
+
+    clip_norm: the largest norm of the gradients of a part together, None for any.
+    """
     ops = []
     for part in parts:
         variables = get_collection(GraphKeys.TRAINABLE_VARIABLES, scope=f"{part.scope}/")
-        ops.append(optimizer_of(part.optimizer, part.rate).minimize(loss, var_list=variables))
+        optimizer = optimizer_of(part.optimizer, part.rate)
+        pairs = optimizer.compute_gradients(loss, variables)
+        if clip_norm is not None:
+            clipped, _ = clip_by_global_norm([g for g, _ in pairs], clip_norm)
+            pairs = list(zip(clipped, [v for _, v in pairs], strict=True))
+        ops.append(optimizer.apply_gradients(pairs))
     with control_dependencies([group(*ops)]):
         return assign_add(get_global_step(), 1)
 
