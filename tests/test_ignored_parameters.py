@@ -71,7 +71,6 @@ FIELDS = {
             "DistortedBox",
             "SessionRunValues",
             "KernelBuildError",
-            "LSTMStateTuple.h",
             "BasicDecoderOutput",
             "GANModel",
             "FinalBeamSearchDecoderOutput.beam_search_decoder_output",

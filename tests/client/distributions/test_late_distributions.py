@@ -70,7 +70,9 @@ def test_draws_have_the_moments_that_are_told():
     made["Kumaraswamy"] = ds.Kumaraswamy(A + 1.0, B + 1.0)
     made["TriL"] = ds.MultivariateNormalTriL(MEANS, TRIL)
     made["Laplace"] = ds.VectorLaplaceDiag(MEANS, scale_diag=B[:2])
-    made["Mixture"] = ds.Mixture(ds.Categorical(probs=np.float64([[0.3, 0.7]] * 3)), [ds.Normal(A, B), ds.Normal(-A, B)])
+    made["Mixture"] = ds.Mixture(
+        ds.Categorical(probs=np.float64([[0.3, 0.7]] * 3)), [ds.Normal(A, B), ds.Normal(-A, B)]
+    )
     made["Family"] = ds.MixtureSameFamily(ds.Categorical(probs=np.float64([0.2, 0.3, 0.5])), ds.Normal(A, B))
     made["Wishart"] = ds.WishartCholesky(np.float64(4.5), TRIL)
     fetches = {k: (d.sample(8000, seed=3), d.mean(), d.variance()) for k, d in made.items()}
