@@ -17,6 +17,18 @@ REPLACED = "the new file takes the name that the caller gave it; the old content
 
 # (file, function): (the calls in it, sorted; the reason)
 REASONS: dict[tuple[str, str], tuple[str, str]] = {
+    ("train/estimators/early_stopping.py", "InMemoryEvaluatorHook._evaluate"): (
+        "tempfile.TemporaryDirectory",
+        "a folder of its own for the checkpoint of an evaluation",
+    ),
+    ("train/estimators/exporters.py", "_SavedModel._write"): (
+        "shutil.rmtree",
+        "folders whose names are numbers, older exports than exports_to_keep, in the exporter's own folder",
+    ),
+    ("train/learn/experiment.py", "make_export_strategy.export"): (
+        "shutil.rmtree",
+        "folders whose names are numbers, older exports than exports_to_keep, in the strategy's own folder",
+    ),
     ("system/files.py", "replace_file"): ("os.replace", REPLACED),
     ("system/scratch.py", "Claim.__init__"): ("os.open", f"creates an owner file {OWN_TOKEN}; it must be new"),
     ("system/scratch.py", "Claim.release"): ("os.unlink", f"the owner file, {OWN_TOKEN}"),

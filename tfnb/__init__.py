@@ -122,6 +122,10 @@ def _of_cluster(name: str) -> _Lazy:
     return _Lazy(lambda: getattr(_import_module("tfnb.session.dask"), name))
 
 
+def _table(name: str) -> _Lazy:
+    return _Lazy(lambda: getattr(_import_module("tfnb.datasets.tables"), name))
+
+
 def _shipped(name: str) -> _Lazy:
     return _Lazy(lambda: getattr(_import_module("tfnb.datasets.mnist"), name))
 
@@ -131,8 +135,14 @@ def _of_estimators(name: str) -> _Lazy:
 
 
 _ESTIMATORS = (
-    "DNNClassifier DNNRegressor Estimator EstimatorSpec LinearClassifier LinearRegressor ModeKeys RunConfig "
-    "export inputs"
+    "BaselineClassifier BaselineEstimator BaselineRegressor BestExporter BinaryClassHead "
+    "DNNClassifier DNNEstimator DNNLinearCombinedClassifier DNNLinearCombinedEstimator DNNLinearCombinedRegressor "
+    "DNNRegressor Estimator EstimatorSpec EvalSpec Exporter "
+    "FinalExporter Head LatestExporter LinearClassifier LinearEstimator "
+    "LinearRegressor LogisticRegressionHead ModeKeys MultiClassHead MultiHead "
+    "MultiLabelHead PoissonRegressionHead RegressionHead RunConfig TrainSpec "
+    "VocabInfo WarmStartSettings add_metrics export inputs "
+    "train_and_evaluate "
 ).split()
 _REST = {
     **{f"estimator.{name}": _of_estimators(name) for name in _ESTIMATORS},
@@ -143,6 +153,16 @@ _REST = {
     **{
         f"examples.tutorials.mnist.input_data.{name}": _shipped(name)
         for name in ("maybe_download", "extract_images", "extract_labels", "VALIDATION_SIZE")
+    },
+    **{
+        f"contrib.learn.datasets.{place}{name}": _table(name)
+        for place in ("", "base.")
+        for name in ("load_boston", "load_dataset", "load_iris", "make_dataset")
+        if not (place and name in ("load_dataset", "make_dataset"))
+    },
+    **{
+        f"contrib.learn.datasets.base.{name}": _table(name)
+        for name in ("Dataset", "Datasets", "load_csv_with_header", "load_csv_without_header")
     },
     "train.DaskCluster": _of_cluster("DaskCluster"),
     "train.Server": _of_cluster("Server"),

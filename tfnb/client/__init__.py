@@ -15,6 +15,7 @@ from tfnb.client.compat import (
     keras_layers,
     late_names,
     later_functions,
+    lazy_contrib,
     lazy_modules,
     model_variables,
     nest_functions,
@@ -23,6 +24,7 @@ from tfnb.client.compat import (
     resource_ops,
     text_and_types,
 )
+from tfnb.client.contrib import names as contrib_names
 from tfnb.client.control_flow import cond, map_fold_scan, primitives, tensor_array, while_loop
 from tfnb.client.dataset import api as dataset_api
 from tfnb.client.dataset import csv_datasets
@@ -40,7 +42,6 @@ from tfnb.client.layers import (
     chain,
     conv_layers,
     dense_layers,
-    feature_column,
     norm_layers,
     pool_layers,
 )
@@ -129,7 +130,7 @@ MODULES = (
     nest_functions,
     lazy_modules,
     build_facts,
-    feature_column,
+    lazy_contrib,
     resource_loader,
     summaries,
     flags,
@@ -139,9 +140,10 @@ MODULES = (
     example_protos,
     text_and_types,
     internal_modules,
+    contrib_names,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}
 ALIASES = aliases.ALIASES
-VIEWS = internal_modules.VIEWS
+VIEWS = {**internal_modules.VIEWS, **contrib_names.VIEWS}
 REFUSED_PACKAGES = refused.PACKAGES
 REFUSED_NAMES = refused.NAMES

@@ -71,8 +71,8 @@ def test_stacks():
         "fc/fully_connected_2/weights",
         "conv/conv_1/weights",
         "conv/conv_2/weights",
-        "Stack/conv2d_1/weights",
-        "Stack/conv2d_2/weights",
+        "Stack/convolution2d_1/weights",
+        "Stack/convolution2d_2/weights",
     ]
     with pytest.raises(errors.InvalidArgumentError, match="scope"):
         C.stack(flat, C.fully_connected, [8], reuse=True)

@@ -57,11 +57,11 @@ def test_ready_estimators():
     model = tf.estimator.DNNClassifier([8], columns, n_classes=2)
     model.train(train, steps=60)
     found = model.evaluate(test)
-    assert found["accuracy"] > 0.85 and found["average_loss"] == pytest.approx(found["loss"], rel=1e-5)
+    assert found["accuracy"] > 0.85 and found["average_loss"] * 96 == pytest.approx(found["loss"], rel=1e-5)
     row = next(model.predict(test))
     assert row["classes"][0] in (b"0", b"1")
     np.testing.assert_allclose(row["probabilities"].sum(), 1, rtol=1e-5)
-    line = tf.estimator.LinearRegressor(columns[:1], optimizer=tf.train.GradientDescentOptimizer(0.1))
+    line = tf.estimator.LinearRegressor(columns[:1], optimizer=tf.train.GradientDescentOptimizer(0.1 / 96))
     target = inputs.numpy_input_fn(data, X @ [[1.0], [2.0], [3.0]], num_epochs=20, shuffle=False)
     line.train(target)
     assert line.evaluate(target, steps=1)["average_loss"] < 0.05
@@ -75,9 +75,9 @@ def test_columns():
         features = {"a": tf.constant([1.0, 2.0]), "b": tf.constant([[5, 6], [7, 8]])}
         got = session.run(tf.feature_column.input_layer(features, [b, cut, a]))
         np.testing.assert_array_equal(got, [[2, 0, 1, 0, 5, 6], [4, 0, 0, 1, 7, 8]])
-        with pytest.raises(errors.NotFoundError, match="no feature 'c'"):
+        with pytest.raises(errors.NotFoundError, match="'c' is not in features"):
             tf.feature_column.input_layer(features, [tf.feature_column.numeric_column("c")])
-    with pytest.raises(errors.InvalidArgumentError, match="rise"):
+    with pytest.raises(errors.InvalidArgumentError, match="sorted"):
         tf.feature_column.bucketized_column(a, [2.0, 1.0])
 
 

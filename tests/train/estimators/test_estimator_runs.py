@@ -200,7 +200,7 @@ def test_signatures_of_an_exported_classifier(tmp_path):
     example = tf.train.Example(features=tf.train.Features(feature={"x": feature})).SerializeToString()
     with tf.Graph().as_default(), tf.Session() as session:
         found = tf.saved_model.load(session, ["serve"], folder).signature_def
-        assert sorted(found) == ["classification", "predict", "serving_default"]
+        assert sorted(found) == ["classification", "predict", "regression", "serving_default"]
         outputs = {k: v.name for k, v in found["serving_default"].outputs.items()}
         got = session.run(outputs, {found["serving_default"].inputs["inputs"].name: [example]})
     assert got["classes"].tolist() == [[b"no", b"yes"]] and got["scores"][0, 1] > 0.5
@@ -226,7 +226,7 @@ def test_weights_words_and_partitions_of_ready_estimators(tmp_path):
     line = tf.estimator.LinearRegressor(columns, weight_column=tf.feature_column.numeric_column("w"))
     only = inputs.numpy_input_fn({"x": X, "w": np.eye(8, dtype="f")[0]}, np.arange(8.0), shuffle=False)
     line.train(only)
-    assert line.evaluate(only)["average_loss"] == pytest.approx(line.evaluate(only)["loss"])
+    assert line.evaluate(only)["average_loss"] == pytest.approx(line.evaluate(only)["loss"])  # one example has a weight
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,10 @@ __all__ = ["ALIASES"]
 
 # place <- place of the originals: names
 _TABLE = """
+contrib.deprecated <- tf : audio_summary histogram_summary image_summary merge_all_summaries merge_summary
+contrib.deprecated <- tf : scalar_summary
+contrib.optimizer_v2 <- train : AdadeltaOptimizer AdagradOptimizer AdamOptimizer GradientDescentOptimizer
+contrib.optimizer_v2 <- train : MomentumOptimizer OptimizerV2=Optimizer RMSPropOptimizer
 contrib.framework <- tf : convert_to_tensor_or_sparse_tensor
 contrib.losses <- losses : add_loss get_losses get_regularization_losses get_total_loss
 contrib.slim.losses <- losses : add_loss get_losses get_regularization_losses get_total_loss
@@ -51,6 +55,11 @@ keras.initializers <- tf : glorot_normal=glorot_normal_initializer glorot_unifor
 keras.initializers <- tf : orthogonal=orthogonal_initializer
 keras.initializers <- initializers : Identity=identity he_normal he_uniform identity lecun_normal lecun_uniform
 contrib.slim <- contrib.framework : assign_from_checkpoint assign_from_checkpoint_fn get_global_step
+contrib.slim <- contrib.framework : arg_scoped_arguments assert_or_get_global_step
+contrib.slim <- contrib.layers : bucketize
+contrib.slim <- train : assert_global_step create_global_step
+contrib.framework <- train : assert_global_step create_global_step
+contrib.framework <- debugging : assert_same_float_dtype assert_scalar
 """
 
 

@@ -7,6 +7,7 @@ takes precedence over every scope, and leaving a scope restores the stack even w
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -74,7 +75,24 @@ def current_arg_scope() -> Defaults:
     return _stack.scopes[-1]
 
 
+def arg_scoped_arguments(func: Callable[..., Any]) -> tuple[str, ...]:
+    """Returns the names of the arguments of `func` that have defaults, which `arg_scope` can set.
+
+    Raises `InvalidArgumentError` for a function that was not decorated with `add_arg_scope`.
+    """
+    if not has_arg_scope(func):
+        raise InvalidArgumentError(f"arg_scoped_arguments: {func!r} is not decorated with @add_arg_scope")
+    return tuple(p.name for p in inspect.signature(func).parameters.values() if p.default is not p.empty)
+
+
+def arg_scope_func_key(op: Callable[..., Any]) -> Any:
+    """Returns the key of the function `op` in the scopes of `arg_scope`, which is the function."""
+    return op
+
+
 API: dict[str, Any] = {
+    "contrib.framework.arg_scoped_arguments": arg_scoped_arguments,
+    "contrib.slim.arg_scope_func_key": arg_scope_func_key,
     "contrib.framework.arg_scope": arg_scope,
     "contrib.framework.add_arg_scope": add_arg_scope,
     "contrib.framework.has_arg_scope": has_arg_scope,

@@ -7,6 +7,7 @@ is given.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 from tfnb.client.argument_types import (
@@ -18,13 +19,14 @@ from tfnb.client.argument_types import (
     WindowSize,
 )
 from tfnb.client.compat.arg_scope import add_arg_scope
+from tfnb.client.contrib.layers.named_outputs import collect_named_outputs, n_positive_integers
 from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.graph.default_graph import name_scope
 from tfnb.client.layers.conv_layers import Conv2DTranspose
 from tfnb.client.layers.dense_layers import Layer
 from tfnb.client.layers.dense_layers import flatten as flatten_layer
 from tfnb.client.layers.norm_layers import BatchNormalization
 from tfnb.client.layers.norm_layers import dropout as dropout_layer
-from tfnb.client.layers.pool_layers import average_pooling2d, max_pooling2d
 from tfnb.client.variables.initializers import Ones, Zeros, glorot_uniform
 from tfnb.client.variables.scope import Reuse, ScopeLike, get_variable, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError, refuse_given
@@ -32,15 +34,16 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import IDENTITY
-from tfnb.ops.conv_pool.conv_functions import conv2d as conv2d_op
+from tfnb.ops.conv_pool.conv_functions import convolution as convolution_op
 from tfnb.ops.conv_pool.depthwise import depthwise_conv2d as depthwise_op
 from tfnb.ops.conv_pool.depthwise import separable_conv2d as separable_op
+from tfnb.ops.conv_pool.pool_functions import avg_pool, max_pool
 from tfnb.ops.linalg.matmul import matmul, tensordot
 from tfnb.ops.nn.activations import RELU
 from tfnb.ops.nn.bias_dropout_moments import bias_add
 from tfnb.types import DTypeLike, ShapeLike
 
-__all__ = ["API", "conv2d", "fully_connected", "model_variable"]
+__all__ = ["API", "conv2d", "finished", "fully_connected", "model_variable"]
 
 
 def model_variable(
@@ -63,15 +66,8 @@ def _more_collections(collections: VariableCollections | None, name: str) -> lis
     return [names] if isinstance(names, str) else list(names)
 
 
-def _collected(y: Tensor, collections: CollectionNames | None) -> Tensor:
-    """Adds the output to `collections` and returns it."""
-    if collections:
-        y.graph.add_to_collections(collections, y)
-    return y
-
-
-def _finished(y: Tensor, channels: int, options: Mapping[str, Any], data_format: str = "NHWC") -> Tensor:
-    """Applies the normaliser or the biases, then the activation, and adds the output to its collections."""
+def finished(y: Tensor, channels: int, options: Mapping[str, Any], alias: str, data_format: str = "NHWC") -> Any:
+    """Applies the normaliser or the biases, then the activation, and collects the output under `alias`."""
     if options["normalizer_fn"] is not None:
         y = options["normalizer_fn"](y, **(options["normalizer_params"] or {}))
     elif options["biases_initializer"] is not None:
@@ -84,10 +80,10 @@ def _finished(y: Tensor, channels: int, options: Mapping[str, Any], data_format:
             options["trainable"],
             options["variables_collections"],
         )
-        y = bias_add(y, biases, data_format=data_format)
+        y = bias_add(y, biases, data_format="NCHW" if data_format.startswith("NC") else "NHWC")
     if options["activation_fn"] is not None:
         y = options["activation_fn"](y)
-    return _collected(y, options["outputs_collections"])
+    return collect_named_outputs(options["outputs_collections"], alias, y)
 
 
 @add_arg_scope
@@ -116,7 +112,7 @@ def fully_connected(
     n = x.shape.dims[-1] if x.shape.dims else None
     if n is None:
         raise ShapeError(f"fully_connected: the last dimension of the inputs must be known, got shape {x.shape}")
-    with variable_scope(scope, "fully_connected", [x], reuse=reuse):
+    with variable_scope(scope, "fully_connected", [x], reuse=reuse) as opened:
         weights = model_variable(
             "weights",
             [n, num_outputs],
@@ -128,11 +124,14 @@ def fully_connected(
         )
         rank = len(x.shape)
         y = matmul(x, weights) if rank == 2 else tensordot(x, weights, [[rank - 1], [0]])
-        return _finished(y, num_outputs, options)
+        return finished(y, num_outputs, options, opened.name)
+
+
+_LAYOUTS: Mapping[int, tuple[str, str]] = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
 
 @add_arg_scope
-def conv2d(
+def convolution(
     inputs: TensorLike,
     num_outputs: int,
     kernel_size: WindowSize,
@@ -152,44 +151,62 @@ def conv2d(
     outputs_collections: Sequence[str] | str | None = None,
     trainable: bool = True,
     scope: ScopeLike | None = None,
-) -> Tensor:
-    """Computes activation(conv2d(inputs, weights) + biases) for inputs (batch, height, width, channels).
+    conv_dims: int | None = None,
+) -> Any:
+    """Computes activation(convolution(inputs, weights) + biases) over one to three axes between batch and channels.
 
-    `num_outputs` is the number of output channels; with `data_format` "NCHW" the channels come second. A
-    `normalizer_fn` replaces the biases. Raises `ShapeError` when the number of channels is not known.
+    `num_outputs` is the number of output channels; with `data_format` "NCW", "NCHW" or "NCDHW" the channels come
+    second. A `normalizer_fn` replaces the biases. Raises `ShapeError` when the number of channels is not known, or
+    there are not `conv_dims` axes, and `InvalidArgumentError` for another `data_format`.
     """
     options = dict(locals())
     x = graph_of([inputs]).to_tensor(inputs)
-    layout = data_format or "NHWC"
-    if layout not in ("NHWC", "NCHW"):
-        raise InvalidArgumentError(f"conv2d: data_format must be NHWC or NCHW, got {data_format!r}")
-    dims = x.shape.with_rank(4).as_list()
-    channels = dims[3 if layout == "NHWC" else 1]
+    axes = (x.shape.ndims or 0) - 2
+    if axes not in _LAYOUTS or conv_dims not in (None, axes):
+        raise ShapeError(f"convolution over {conv_dims or '1 to 3'} axes: got inputs of shape {x.shape}")
+    layout = data_format or _LAYOUTS[axes][0]
+    if layout not in _LAYOUTS[axes]:
+        raise InvalidArgumentError(
+            f"convolution: data_format must be {' or '.join(_LAYOUTS[axes])} here, got {data_format!r}"
+        )
+    channels = x.shape.as_list()[1 if layout.startswith("NC") else -1]
     if channels is None:
-        raise ShapeError(f"conv2d: the number of channels must be known, got shape {x.shape}")
-    with variable_scope(scope, "Conv", [x], reuse=reuse):
+        raise ShapeError(f"convolution: the number of channels must be known, got shape {x.shape}")
+    kernel, steps, rates = (n_positive_integers(axes, v) for v in (kernel_size, stride, rate))
+    with variable_scope(scope, "Conv", [x], reuse=reuse) as opened:
         weights = model_variable(
             "weights",
-            [*_two(kernel_size), channels, num_outputs],
+            [*kernel, channels, num_outputs],
             x.dtype,
             weights_initializer or glorot_uniform(),
             weights_regularizer,
             trainable,
             variables_collections,
         )
-        y = conv2d_op(
-            x,
-            weights,
-            _window(stride, layout),
-            padding,
-            data_format=layout,
-            dilations=_window(rate, layout),
-        )
-        return _finished(y, num_outputs, options, layout)
+        y = convolution_op(x, weights, padding, steps, rates, data_format=layout)
+        return finished(y, num_outputs, options, opened.name, layout)
+
+
+def _of_rank(name: str, axes: int) -> Callable[..., Any]:
+    """Returns `convolution` over this number of axes, a function of its own for `arg_scope`."""
+
+    def call(*args: object, **kwargs: object) -> Any:
+        bound = form.bind(*args, **kwargs).arguments
+        return convolution(**bound, conv_dims=axes)
+
+    form = signature(convolution)
+    form = form.replace(parameters=[p for p in form.parameters.values() if p.name != "conv_dims"])
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"Does what `convolution` does, for inputs with {axes} axes between batch and channels."
+    call.__signature__ = form  # type: ignore[attr-defined]
+    return add_arg_scope(call)
+
+
+conv1d, conv2d, conv3d = _of_rank("convolution1d", 1), _of_rank("convolution2d", 2), _of_rank("convolution3d", 3)
 
 
 @add_arg_scope
-def conv2d_transpose(
+def convolution2d_transpose(
     inputs: TensorLike,
     num_outputs: int,
     kernel_size: WindowSize,
@@ -228,7 +245,7 @@ def conv2d_transpose(
     channels = x.shape.with_rank(4).as_list()[1 if data_format == "NCHW" else 3]
     if channels is None:
         raise ShapeError(f"conv2d_transpose: the number of channels must be known, got shape {x.shape}")
-    with variable_scope(scope, "Conv2d_transpose", [x], reuse=reuse):
+    with variable_scope(scope, "Conv2d_transpose", [x], reuse=reuse) as opened:
         layer.kernel = model_variable(
             "weights",
             [*_two(kernel_size), num_outputs, channels],
@@ -239,11 +256,11 @@ def conv2d_transpose(
             variables_collections,
         )
         layer.bias = None
-        return _finished(layer.call(x), num_outputs, options, data_format or "NHWC")
+        return finished(layer.call(x), num_outputs, options, opened.name, data_format or "NHWC")
 
 
 @add_arg_scope
-def separable_conv2d(
+def separable_convolution2d(
     inputs: TensorLike,
     num_outputs: int | None,
     kernel_size: WindowSize,
@@ -281,17 +298,18 @@ def separable_conv2d(
     first = weights_initializer or glorot_uniform()
     n_channels = channels * depth_multiplier
     rest = (weights_regularizer, trainable, variables_collections)
-    with variable_scope(scope, "SeparableConv2d", [x], reuse=reuse):
+    with variable_scope(scope, "SeparableConv2d", [x], reuse=reuse) as opened:
         taps = model_variable(
             "depthwise_weights", [*_two(kernel_size), channels, depth_multiplier], x.dtype, first, *rest
         )
         conv_options = (_window(stride, layout), padding, _two(rate), None, layout)
         if num_outputs is None:
-            return _finished(depthwise_op(x, taps, *conv_options), n_channels, options, layout)
+            return finished(depthwise_op(x, taps, *conv_options), n_channels, options, opened.name, layout)
         pointwise_kernel = model_variable(
             "pointwise_weights", [1, 1, n_channels, num_outputs], x.dtype, pointwise_initializer or first, *rest
         )
-        return _finished(separable_op(x, taps, pointwise_kernel, *conv_options), num_outputs, options, layout)
+        y = separable_op(x, taps, pointwise_kernel, *conv_options)
+        return finished(y, num_outputs, options, opened.name, layout)
 
 
 def _two(value: Any) -> list[int]:
@@ -324,19 +342,21 @@ def batch_norm(
     zero_debias_moving_mean: bool = False,
     scope: ScopeLike | None = None,
     renorm: bool = False,
+    renorm_clipping: object = None,
+    renorm_decay: float = 0.99,
     adjustment: object = None,
 ) -> Tensor:
     """Normalises each channel of `inputs` over the batch; see `tf.layers.batch_normalization`.
 
-    With `updates_collections=None` the moving statistics are updated before the result is available. `fused` has no
-    effect. Raises `InvalidArgumentError` for `batch_weights`, `zero_debias_moving_mean`, `renorm` and `adjustment`.
+    With `updates_collections=None` the moving statistics are updated before the result is available. Unless `fused`
+    is False, the moving variance of vectors and images is that of n - 1 degrees of freedom. Raises
+    `InvalidArgumentError` for `batch_weights`, `zero_debias_moving_mean`, `renorm` and `adjustment`.
     """
     refuse_given(
         "batch_norm",
         "leave it out",
         batch_weights=batch_weights,
         zero_debias_moving_mean=zero_debias_moving_mean,
-        renorm=renorm,
         adjustment=adjustment,
     )
     if data_format not in ("NHWC", "NCHW"):
@@ -350,6 +370,11 @@ def batch_norm(
         scale,
         trainable=trainable,
         updates_collection=updates_collections,
+        renorm=renorm,
+        renorm_clipping=renorm_clipping,
+        renorm_momentum=renorm_decay,
+        fused=fused,
+        fused_ranks=(2, 4),
         **_normalization_options(param_initializers or {}, param_regularizers or {}),
     )
     with variable_scope(scope, "BatchNorm", [x], reuse=reuse) as layer_scope:
@@ -361,7 +386,7 @@ def batch_norm(
         if activation_fn is not None:
             y = activation_fn(y)
     _collect_variables(x.graph, layer, variables_collections)
-    return _collected(y, outputs_collections)
+    return collect_named_outputs(outputs_collections, layer_scope.name, y)
 
 
 def _normalization_options(
@@ -379,9 +404,10 @@ def _normalization_options(
 
 
 def _collect_variables(graph: GraphBuilder, layer: Layer, collections: VariableCollections | None) -> None:
-    """Adds the variables of a layer to `collections` of the graph, those that are not in them yet."""
+    """Adds the variables of a layer to MODEL_VARIABLES and `collections` of the graph, those that are not in them."""
     for variable in layer.variables:
-        for key in _more_collections(collections, variable.op.name.rpartition("/")[2]):
+        more = _more_collections(collections, variable.op.name.rpartition("/")[2])
+        for key in (GraphKeys.MODEL_VARIABLES, *more):
             if variable not in graph.get_collection(key):
                 graph.add_to_collection(key, variable)
 
@@ -397,8 +423,10 @@ def max_pool2d(
     scope: str | None = None,
 ) -> Tensor:
     """Computes the maximum of each window of `kernel_size` pixels of inputs (batch, height, width, channels)."""
-    y = max_pooling2d(inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "MaxPool2D")
-    return _collected(y, outputs_collections)
+    with name_scope(scope, "MaxPool2D", [inputs]) as named:
+        layout = data_format or "NHWC"
+        y = max_pool(inputs, _window(kernel_size, layout), _window(stride, layout), padding, layout)
+    return collect_named_outputs(outputs_collections, named, y)
 
 
 @add_arg_scope
@@ -412,8 +440,10 @@ def avg_pool2d(
     scope: str | None = None,
 ) -> Tensor:
     """Computes the mean of each window of `kernel_size` pixels of inputs (batch, height, width, channels)."""
-    y = average_pooling2d(inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "AvgPool2D")
-    return _collected(y, outputs_collections)
+    with name_scope(scope, "AvgPool2D", [inputs]) as named:
+        layout = data_format or "NHWC"
+        y = avg_pool(inputs, _window(kernel_size, layout), _window(stride, layout), padding, layout)
+    return collect_named_outputs(outputs_collections, named, y)
 
 
 def _layout(data_format: str | None) -> str:
@@ -431,8 +461,9 @@ def dropout(
     seed: int | None = None,
 ) -> Tensor:
     """Keeps each element with probability `keep_prob` while `is_training`, and divides it by `keep_prob`."""
-    y = dropout_layer(inputs, 1 - keep_prob, noise_shape, seed, is_training, scope or "Dropout")
-    return _collected(y, outputs_collections)
+    with variable_scope(scope, "Dropout", [inputs]) as opened:
+        y = dropout_layer(inputs, 1 - keep_prob, noise_shape, seed, is_training)
+    return collect_named_outputs(outputs_collections, opened.name, y)
 
 
 @add_arg_scope
@@ -440,18 +471,24 @@ def flatten(
     inputs: TensorLike, outputs_collections: Sequence[str] | str | None = None, scope: str | None = None
 ) -> Tensor:
     """Joins all dimensions of `inputs` but the first into one."""
-    return _collected(flatten_layer(inputs, scope or "Flatten"), outputs_collections)
+    with name_scope(scope, "Flatten", [inputs]) as named:
+        return collect_named_outputs(outputs_collections, named, flatten_layer(inputs))
 
 
 _FUNCTIONS: dict[str, Any] = {
     "fully_connected": fully_connected,
+    "convolution": convolution,
+    "conv1d": conv1d,
+    "convolution1d": conv1d,
     "conv2d": conv2d,
+    "conv3d": conv3d,
+    "convolution3d": conv3d,
     "convolution2d": conv2d,
     "batch_norm": batch_norm,
-    "conv2d_transpose": conv2d_transpose,
-    "convolution2d_transpose": conv2d_transpose,
-    "separable_conv2d": separable_conv2d,
-    "separable_convolution2d": separable_conv2d,
+    "conv2d_transpose": convolution2d_transpose,
+    "convolution2d_transpose": convolution2d_transpose,
+    "separable_conv2d": separable_convolution2d,
+    "separable_convolution2d": separable_convolution2d,
     "max_pool2d": max_pool2d,
     "avg_pool2d": avg_pool2d,
     "dropout": dropout,

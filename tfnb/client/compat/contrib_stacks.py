@@ -11,6 +11,8 @@ from typing import Any
 from tfnb.client.argument_types import InitializerLike, VariableCollections
 from tfnb.client.compat.arg_scope import add_arg_scope
 from tfnb.client.compat.contrib_layers import fully_connected, model_variable
+from tfnb.client.contrib.layers.named_outputs import collect_named_outputs
+from tfnb.client.graph.default_graph import name_scope
 from tfnb.client.variables.embedding import embedding_lookup
 from tfnb.client.variables.initializers import Ones, Zeros
 from tfnb.client.variables.scope import Reuse, ScopeLike, variable_scope
@@ -61,7 +63,7 @@ def layer_norm(
             f"layer_norm: inputs of shape {x.shape} must be known from axis {params} on, which must not come before "
             f"axis {first}"
         )
-    with variable_scope(scope, "LayerNorm", [x], reuse=reuse):
+    with variable_scope(scope, "LayerNorm", [x], reuse=reuse) as opened:
         rest = (None, trainable, variables_collections)
         beta = model_variable("beta", shape, x.dtype, Zeros(), *rest) if center else None
         gamma = model_variable("gamma", shape, x.dtype, Ones(), *rest) if scale else None
@@ -69,9 +71,7 @@ def layer_norm(
         y = batch_normalization(x, mean, variance, beta, gamma, 1e-12)
         y.set_shape(x.shape)
         y = y if activation_fn is None else activation_fn(y)
-    if outputs_collections:
-        x.graph.add_to_collections(outputs_collections, y)
-    return y
+    return collect_named_outputs(outputs_collections, opened.name, y)
 
 
 @add_arg_scope
@@ -102,11 +102,11 @@ def stack(inputs: TensorLike, layer: Callable[..., Any], stack_args: Iterable[An
 def repeat(inputs: TensorLike, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Applies `layer` to `inputs`, and then to its own output, `repetitions` times, each in a scope of its own."""
     name = getattr(layer, "__name__", "layer")
-    scope = kwargs.pop("scope", None) or name
+    scope = kwargs.pop("scope", None)
     with variable_scope(scope, "Repeat"):
         outputs = inputs
         for i in range(repetitions):
-            outputs = layer(outputs, *args, scope=f"{scope}_{i + 1}", **kwargs)
+            outputs = layer(outputs, *args, scope=f"{scope or name}_{i + 1}", **kwargs)
         return outputs
 
 
@@ -118,12 +118,11 @@ def one_hot_encoding(
     off_value: float = 0.0,
     outputs_collections: Sequence[str] | str | None = None,
     scope: str | None = None,
-) -> Tensor:
+) -> Any:
     """Returns `tf.one_hot` of `labels`: the new last dimension, of `num_classes`, is `on_value` at the label."""
-    encoded: Tensor = one_hot(labels, num_classes, on_value=on_value, off_value=off_value, name=scope)
-    if outputs_collections:
-        encoded.graph.add_to_collections(outputs_collections, encoded)
-    return encoded
+    with name_scope(scope, "OneHotEncoding", [labels]) as named:
+        encoded = one_hot(labels, num_classes, on_value=on_value, off_value=off_value)
+    return collect_named_outputs(outputs_collections, named, encoded)
 
 
 def _embeddings(
@@ -200,7 +199,7 @@ def _with(activation: Callable[[Any], Any] | None, name: str) -> Callable[..., T
     def call(inputs: TensorLike, num_outputs: int, **kwargs: object) -> Tensor:
         return fully_connected(inputs, num_outputs, activation_fn=activation, **kwargs)
 
-    call.__name__ = call.__qualname__ = name
+    call.__name__ = call.__qualname__ = "fully_connected"  # the scopes of `stack` and `repeat` have this name
     call.__doc__ = (
         f"Does what `fully_connected` does, with the activation `{name}`; see `tf.contrib.layers.fully_connected`."
     )

@@ -111,7 +111,7 @@ VIEWS: Mapping[str, Sequence[str]] = {
     "python.data.util.nest": ("nest", "contrib.framework.nest"),
     **_views("contrib.framework.python.ops", "arg_scope", ("contrib.framework",)),
     **_views("contrib.framework.python.ops", "variables", ("contrib.framework", "")),
-    **_views("contrib.layers.python.layers", "layers regularizers optimizers summaries utils", ("contrib.layers",)),
+    **_views("contrib.layers.python.layers", "layers regularizers optimizers summaries", ("contrib.layers",)),
     **_views("contrib.rnn.python.ops", "core_rnn core_rnn_cell core_rnn_cell_impl rnn rnn_cell", ("contrib.rnn", "nn")),
     "contrib.legacy_seq2seq.python.ops.seq2seq": ("contrib.legacy_seq2seq",),
     "core.protobuf.config_pb2": _ROOT,

@@ -17,6 +17,7 @@ from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.default_graph import device as on_device
 from tfnb.client.graph.default_graph import get_collection
 from tfnb.client.variables import initializers, regularizers
+from tfnb.client.variables.replication import VariableAggregation, VariableSynchronization
 from tfnb.client.variables.scope import ScopeLike, VariableScope, get_variable
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.tensor import Tensor
@@ -39,6 +40,8 @@ def variable(
     partitioner: Callable[..., Any] | None = None,
     custom_getter: Callable[..., Any] | None = None,
     use_resource: bool | None = None,
+    synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+    aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> Any:
     """Returns a variable as `get_variable` does; `arg_scope` can set defaults. `device` places it."""
     keys = list(dict.fromkeys([GraphKeys.GLOBAL_VARIABLES, *(collections or ())]))
@@ -55,6 +58,8 @@ def variable(
             partitioner,
             use_resource=use_resource,
             custom_getter=custom_getter,
+            synchronization=synchronization,
+            aggregation=aggregation,
         )
 
 

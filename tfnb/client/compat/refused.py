@@ -163,7 +163,8 @@ _ABSENT: Mapping[str, str] = {
     "compat.v2": _TWO,
     "contrib.android": _PHONES,
     "contrib.batching": "use tf.train.batch, or tf.data's batch",
-    "contrib.gan": "write the two losses and their train ops as graph; tf.losses has the usual losses",
+    "contrib.cudnn_rnn": "layers and cells are there, with the variables of checkpoints; there is no opaque vector",
+    "contrib.gan": "models, losses and training are there; evaluation needs weights of a network that do not ship",
     "contrib.gdr": _CHANNELS,
     "contrib.mpi": _CHANNELS,
     "contrib.nccl": "use tf.add_n over the towers' gradients",
@@ -230,7 +231,7 @@ def reason_for(place: str) -> str | None:
 
 
 def advice(place: str) -> str:
-    """Returns what to use instead of the name `place` ("contrib.gan.gan_model"), refused or absent; "" if unknown."""
+    """Returns what to use instead of the name `place` ("contrib.gan.eval"), refused or absent; "" if unknown."""
     return reason_for(place) or _of_package(_ABSENT, place.split(".")) or ""
 
 

@@ -30,7 +30,7 @@ from tfnb.ops.math.binary import MAXIMUM, MINIMUM
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import LOGICAL_AND
 from tfnb.ops.math.reduce_functions import reduce_all
-from tfnb.ops.math.special import BETAINC, IGAMMA
+from tfnb.ops.math.special import BETAINC, IGAMMA, NDTRI
 from tfnb.ops.math.unary import DIGAMMA, ERFC, EXPM1, IS_NAN, LGAMMA, LOG, LOG1P, RSQRT, SIGN, SQUARE, absolute
 from tfnb.ops.random.functions import random_normal, random_uniform
 from tfnb.ops.random.gamma_poisson import random_gamma
@@ -90,6 +90,9 @@ class Normal(Distribution):
 
     def _cdf(self, x: Tensor) -> Any:
         return 0.5 * ERFC(-self._z(x) * math.sqrt(0.5))
+
+    def _quantile(self, p: Any) -> Any:
+        return self.loc + self.scale * NDTRI(p)
 
     def _log_cdf(self, x: Tensor) -> Any:
         # Below -5 the probability soon underflows, so a series for its logarithm is used there.

@@ -27,6 +27,7 @@ class GraphKeys:
     BIASES = "biases"
     ACTIVATIONS = "activations"
     UPDATE_OPS = "update_ops"
+    EVAL_STEP = "eval_step"
     LOSSES = "losses"
     INIT_OP = "init_op"
     LOCAL_INIT_OP = "local_init_op"

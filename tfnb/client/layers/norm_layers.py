@@ -95,6 +95,7 @@ class BatchNormalization(Layer):
         for option in ("renorm_clipping", "renorm_momentum"):
             kw.pop(option, None)
         self.fused = kw.pop("fused", None)
+        self.fused_ranks: Sequence[int] = kw.pop("fused_ranks", (4,))
         self.updates_collection = kw.pop("updates_collection", GraphKeys.UPDATE_OPS)
         super().__init__(name, trainable, **kw)
         self.axis = int(axis[0] if isinstance(axis, (list, tuple)) and len(axis) == 1 else axis)
@@ -159,9 +160,10 @@ class BatchNormalization(Layer):
 
     def _unbiased(self, variance: Tensor, inputs: Tensor, axis: int) -> Any:
         """Multiplies the variance by n / (n - 1) for images, as TensorFlow's fused kernel does for the moving
-        variance.
+        variance; `tf.contrib.layers` uses that kernel for vectors too.
         """
-        if self.fused is False or inputs.shape.ndims != 4 or axis not in (1, 3):
+        rank = len(inputs.shape)
+        if self.fused is False or rank not in self.fused_ranks or axis not in (1, rank - 1):
             return variance
         n = cast_to(size(inputs), self.moving_mean.dtype) / float(self.moving_mean.shape.known()[0])
         return variance * (n / MAXIMUM(n - 1.0, 1.0))

@@ -22,14 +22,15 @@ from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import constant, ones_like
 from tfnb.ops.array.gather import gather
 from tfnb.ops.array.shape_ops import RESHAPE
+from tfnb.ops.array.where_partition import where
 from tfnb.ops.math.binary import DIV_NO_NAN, MAXIMUM, MINIMUM
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import GREATER, LOGICAL_AND, LOGICAL_NOT
 from tfnb.ops.math.reduce_functions import argmin, reduce_sum
-from tfnb.ops.math.unary import ABS
+from tfnb.ops.math.unary import ABS, LOG
 from tfnb.types import bool_, float32
 
-__all__ = ["API", "auc", "precision", "recall"]
+__all__ = ["API", "at_thresholds", "auc", "count_outcome", "precision", "recall", "spread_thresholds"]
 
 OUTCOMES: dict[str, Callable[[Any, Any], Any]] = {
     "true_positives": lambda y, p: LOGICAL_AND(y, p),
@@ -41,7 +42,8 @@ SMALL = 1e-6  # TensorFlow's constant, which avoids division by zero
 Pair = tuple[Any, Any]
 
 
-def _count(name: str, y: Tensor, p: Tensor, weights: Tensor | None) -> Pair:
+def count_outcome(name: str, y: Tensor, p: Tensor, weights: Tensor | None) -> Pair:
+    """Returns the number of the outcome `name` of `OUTCOMES`: (value, update operation)."""
     hits = cast(OUTCOMES[name](y, p), float32)
     if weights is not None:
         hits = hits * spread_weights(hits, weights)
@@ -63,7 +65,7 @@ def _of_one(outcome: str, doc: str) -> Any:
         name: str | None = None,
     ) -> Pair:
         with metric_scope(name, outcome, labels, predictions, weights) as (y, p, w):
-            return finished(*_count(outcome, *_yes_or_no(y, p), w), metrics_collections, updates_collections)
+            return finished(*count_outcome(outcome, *_yes_or_no(y, p), w), metrics_collections, updates_collections)
 
     metric.__name__ = metric.__qualname__ = outcome
     metric.__doc__ = doc
@@ -97,7 +99,7 @@ def _ratio(name: str, other: str, doc: str) -> Any:
             sides = []
             for outcome in ("true_positives", other):
                 with get_default_graph().name_scope(outcome):
-                    sides.append(_count(outcome, *_yes_or_no(y, p), w))
+                    sides.append(count_outcome(outcome, *_yes_or_no(y, p), w))
             (hit, hits), (miss, misses) = sides
             pair = DIV_NO_NAN(hit, hit + miss), DIV_NO_NAN(hits, hits + misses)
             return finished(*pair, metrics_collections, updates_collections)
@@ -119,7 +121,7 @@ recall = _ratio(
 )
 
 
-def _at_thresholds(
+def at_thresholds(
     labels: Tensor, predictions: Tensor, thresholds: Sequence[float], weights: Tensor, names: Sequence[str]
 ) -> dict[str, Pair]:
     """Returns values and update operations of the wanted counts, each [thresholds]."""
@@ -152,7 +154,7 @@ def _list_of(outcome: str) -> Any:
         name: str | None = None,
     ) -> Pair:
         with metric_scope(name, outcome, labels, predictions, weights) as (y, p, w):
-            pair = _at_thresholds(y, p, list(thresholds), w, [outcome])[outcome]
+            pair = at_thresholds(y, p, list(thresholds), w, [outcome])[outcome]
             return finished(*pair, metrics_collections, updates_collections)
 
     metric.__name__ = metric.__qualname__ = full_name
@@ -171,7 +173,7 @@ def _ratios(name: str, other: str) -> Any:
         name: str | None = None,
     ) -> Pair:
         with metric_scope(name, metric.__name__, labels, predictions, weights) as (y, p, w):
-            counts = _at_thresholds(y, p, list(thresholds), w, ["true_positives", other])
+            counts = at_thresholds(y, p, list(thresholds), w, ["true_positives", other])
             (hit, hits), (miss, misses) = counts["true_positives"], counts[other]
             pair = hit / (1e-7 + hit + miss), hits / (1e-7 + hits + misses)
             return finished(*pair, metrics_collections, updates_collections)
@@ -187,7 +189,7 @@ precision_at_thresholds = _ratios("precision_at_thresholds", "false_positives")
 recall_at_thresholds = _ratios("recall_at_thresholds", "false_negatives")
 
 
-def _spread(num_thresholds: int) -> list[float]:
+def spread_thresholds(num_thresholds: int) -> list[float]:
     """Returns thresholds over [0, 1], of which the first and last lie just outside."""
     if num_thresholds < 3:
         raise InvalidArgumentError(f"needed at least 3 thresholds, got {num_thresholds}")
@@ -200,6 +202,22 @@ HEIGHTS: dict[str, Callable[[Any, Any], Any]] = {
     "minoring": MINIMUM,
     "majoring": MAXIMUM,
 }
+
+
+CAREFUL = "careful_interpolation"
+
+
+def _careful_area(tp: Any, fp: Any, fn: Any) -> Any:
+    """Returns the area under a precision-recall curve, where true positives between two points are linear in all
+    positives (Davis and Goadrich, 2006)."""
+    n = tp.shape.as_list()[0]
+    positives = tp + fp
+    fewer = tp[: n - 1] - tp[1:]
+    slope = DIV_NO_NAN(fewer, MAXIMUM(positives[: n - 1] - positives[1:], 0.0))
+    intercept = tp[1:] - slope * positives[1:]
+    some = LOGICAL_AND(positives[: n - 1] > 0.0, positives[1:] > 0.0)
+    ratio = where(some, DIV_NO_NAN(positives[: n - 1], MAXIMUM(positives[1:], 0.0)), ones_like(fewer))
+    return reduce_sum(DIV_NO_NAN(slope * (fewer + intercept * LOG(ratio)), MAXIMUM(tp[1:] + fn[1:], 0.0)))
 
 
 def auc(
@@ -218,19 +236,22 @@ def auc(
 
     labels: bool, or numbers that are true where they are not 0. predictions: numbers from 0 to 1. The curve has a point
     for each of `num_thresholds` thresholds. Raises `InvalidArgumentError` for an unknown curve or `summation_method`
-    (trapezoidal, minoring, majoring).
+    (trapezoidal, minoring, majoring, and for PR careful_interpolation).
     """
-    if curve not in ("ROC", "PR") or summation_method not in HEIGHTS:
+    methods = [*HEIGHTS, CAREFUL] if curve == "PR" else [*HEIGHTS]
+    if curve not in ("ROC", "PR") or summation_method not in methods:
         raise InvalidArgumentError(
             f"auc: curve {curve!r} and summation_method {summation_method!r}; needed ROC or PR, "
-            f"and one of {', '.join(HEIGHTS)}"
+            f"and one of {', '.join(methods)}"
         )
-    threshold_list = _spread(num_thresholds) if thresholds is None else [-1e-7, *thresholds, 1 + 1e-7]
+    threshold_list = spread_thresholds(num_thresholds) if thresholds is None else [-1e-7, *thresholds, 1 + 1e-7]
     with metric_scope(name, "auc", labels, predictions, weights) as (y, p, w):
-        counts = _at_thresholds(y, p, threshold_list, w, list(OUTCOMES))
+        counts = at_thresholds(y, p, threshold_list, w, list(OUTCOMES))
 
         def area(k: int) -> Any:
             tp, fp, tn, fn = (counts[n][k] for n in OUTCOMES)
+            if summation_method == CAREFUL:
+                return _careful_area(tp, fp, fn)
             hit_rate = (tp + SMALL) / (tp + fn + SMALL)
             if curve == "ROC":
                 x, height = fp / (fp + tn + SMALL), hit_rate
@@ -263,7 +284,7 @@ def _one_given_other(full: str, wanted: tuple[str, str], held: tuple[str, str], 
         if target is None or not 0 <= target <= 1:
             raise InvalidArgumentError(f"{full}: needed a number from 0 to 1, got {target}")
         with metric_scope(name, full, labels, predictions, weights) as (y, p, w):
-            counts = _at_thresholds(y, p, _spread(num_thresholds), w, list(OUTCOMES))
+            counts = at_thresholds(y, p, spread_thresholds(num_thresholds), w, list(OUTCOMES))
 
             def at(k: int) -> Any:
                 a, b = (counts[n][k] for n in held)

@@ -64,7 +64,7 @@ class _Wrapper(RNNCell):
         return super().zero_state(batch_size, dtype)
 
 
-class _Transparent(_Wrapper):
+class TransparentWrapper(_Wrapper):
     """A wrapper without a variable scope of its own."""
 
     # The setter does nothing: the base class sets an empty list.
@@ -82,7 +82,7 @@ class _Transparent(_Wrapper):
         return step(inputs, state)
 
 
-class ResidualWrapper(_Transparent):
+class ResidualWrapper(TransparentWrapper):
     """output = inputs + cell(inputs), or `residual_fn(inputs, outputs)`.
 
     Raises `ShapeError` if inputs and outputs do not have the same shape.
@@ -106,7 +106,7 @@ class ResidualWrapper(_Transparent):
         return nest.pack(outputs, sums), new
 
 
-class DeviceWrapper(_Transparent):
+class DeviceWrapper(TransparentWrapper):
     """A cell whose operations are placed on a device."""
 
     def __init__(self, cell: CellLike, device: DeviceLike, **kw: object) -> None:
@@ -122,7 +122,7 @@ def _dropped(keep: Any) -> bool:
     return is_tensor_like(keep) or float(keep) < 1.0
 
 
-class DropoutWrapper(_Transparent):
+class DropoutWrapper(TransparentWrapper):
     """Dropout on inputs, outputs and state of a cell; each keep probability is a number or a scalar tensor.
 
     The memory `c` of an LSTM is not dropped. `variational_recurrent` uses the same mask in every step; it needs

@@ -128,21 +128,24 @@ class RNNCell(Layer):
     def __call__(
         self, inputs: TensorLike, state: TensorLike | None = None, scope: ScopeLike | None = None, **kwargs: Any
     ) -> Any:
-        x: Tensor = graph_of(nest.flatten([inputs, state])).to_tensor(inputs)
-        with x.graph.as_default():
+        graph = graph_of(nest.flatten([inputs, state]))
+        # a tuple of tensors is inputs of several parts, the last of which has the features
+        x: Any = tuple(graph.to_tensor(t) for t in inputs) if isinstance(inputs, tuple) else graph.to_tensor(inputs)
+        with graph.as_default():
             if scope is None or self._scope is not None:
                 return self._step(x, state, **kwargs)
             with variable_scope(scope) as cell_scope:
                 self._scope = cell_scope
                 return self._step(x, state, **kwargs)
 
-    def _step(self, inputs: Tensor, state: TensorLike | None, **kwargs: object) -> Any:
+    def _step(self, inputs: Any, state: TensorLike | None, **kwargs: object) -> Any:
+        features: Tensor = inputs[-1] if isinstance(inputs, tuple) else inputs
         with self._open() as cell_scope:
             self._scope = self._scope or cell_scope
-            if self.dtype is None and inputs.dtype.is_floating:
-                self.dtype = inputs.dtype
+            if self.dtype is None and features.dtype.is_floating:
+                self.dtype = features.dtype
             if not self.built:
-                self.build(inputs.shape)
+                self.build(features.shape)
                 self.built = True
             return self.call(inputs, state, **kwargs)
 
@@ -271,6 +274,8 @@ class LSTMCell(RNNCell):
     projection. `input_size` is deprecated and has no effect, as in TensorFlow.
     """
 
+    _peephole_order = "fio"
+
     def __init__(
         self,
         num_units: int,
@@ -322,7 +327,7 @@ class LSTMCell(RNNCell):
         self._bias = self.add_variable("bias", [4 * n], initializer=Zeros())
         self._peepholes: dict[str, Any] = {}
         if self._use_peepholes:
-            for gate in "fio":
+            for gate in self._peephole_order:
                 self._peepholes[gate] = self.add_variable(f"w_{gate}_diag", [n], initializer=self._initializer)
         if self._num_proj:
             self._projection = self.add_variable(

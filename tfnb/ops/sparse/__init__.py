@@ -2,6 +2,7 @@
 
 FAMILIES = (
     "arithmetic",
+    "cross",
     "edit_distance",
     "functions",
     "layout",

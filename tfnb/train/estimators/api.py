@@ -7,23 +7,63 @@ from __future__ import annotations
 
 from tfnb.train.estimators import export, inputs
 from tfnb.train.estimators.canned import (
+    BaselineClassifier,
+    BaselineEstimator,
+    BaselineRegressor,
     DNNClassifier,
+    DNNEstimator,
+    DNNLinearCombinedClassifier,
+    DNNLinearCombinedEstimator,
+    DNNLinearCombinedRegressor,
     DNNRegressor,
     LinearClassifier,
+    LinearEstimator,
     LinearRegressor,
 )
+from tfnb.train.estimators.class_heads import BinaryClassHead, MultiClassHead, MultiHead, MultiLabelHead
 from tfnb.train.estimators.estimator import Estimator
+from tfnb.train.estimators.exporters import BestExporter, Exporter, FinalExporter, LatestExporter
+from tfnb.train.estimators.heads import Head, LogisticRegressionHead, PoissonRegressionHead, RegressionHead
+from tfnb.train.estimators.metrics import add_metrics
 from tfnb.train.estimators.spec import EstimatorSpec, ModeKeys, RunConfig
+from tfnb.train.estimators.training import EvalSpec, TrainSpec, train_and_evaluate
+from tfnb.train.estimators.warm_start import VocabInfo, WarmStartSettings
 
 __all__ = [
+    "BaselineClassifier",
+    "BaselineEstimator",
+    "BaselineRegressor",
+    "BestExporter",
+    "BinaryClassHead",
     "DNNClassifier",
+    "DNNEstimator",
+    "DNNLinearCombinedClassifier",
+    "DNNLinearCombinedEstimator",
+    "DNNLinearCombinedRegressor",
     "DNNRegressor",
     "Estimator",
     "EstimatorSpec",
+    "EvalSpec",
+    "Exporter",
+    "FinalExporter",
+    "Head",
+    "LatestExporter",
     "LinearClassifier",
+    "LinearEstimator",
     "LinearRegressor",
+    "LogisticRegressionHead",
     "ModeKeys",
+    "MultiClassHead",
+    "MultiHead",
+    "MultiLabelHead",
+    "PoissonRegressionHead",
+    "RegressionHead",
     "RunConfig",
+    "TrainSpec",
+    "VocabInfo",
+    "WarmStartSettings",
+    "add_metrics",
     "export",
     "inputs",
+    "train_and_evaluate",
 ]

@@ -34,6 +34,7 @@ from tfnb.train.estimators.export import (
     timestamped_folder,
 )
 from tfnb.train.estimators.spec import EstimatorSpec, ModeKeys, RunConfig, checked_hooks
+from tfnb.train.estimators.warm_start import WarmStartSettings, warm_start
 from tfnb.train.hooks.basic_hooks import (
     FinalOpsHook,
     LoggingTensorHook,
@@ -78,7 +79,8 @@ class Estimator:
 
     An `input_fn()` returns (features, labels), features alone, or a data set of either. It ends the data by
     `OutOfRangeError`, and may take the arguments `mode`, `params` and `config`. Without `model_dir` checkpoints go to a
-    temporary folder. Raises `InvalidArgumentError` for a config of another class, or when it has another `model_dir`.
+    temporary folder. warm_start_from: a checkpoint, or `WarmStartSettings`, whose values a new model begins with.
+    Raises `InvalidArgumentError` for a config of another class, or when it has another `model_dir`.
     """
 
     def __init__(
@@ -87,8 +89,12 @@ class Estimator:
         model_dir: str | None = None,
         config: RunConfig | None = None,
         params: object = None,
+        warm_start_from: str | WarmStartSettings | None = None,
     ) -> None:
         self._model_fn = model_fn
+        self.warm_start_from = (
+            WarmStartSettings(warm_start_from) if isinstance(warm_start_from, str) else warm_start_from
+        )
         self.config = config or RunConfig()
         if not isinstance(self.config, RunConfig):
             raise InvalidArgumentError(f"Estimator: config must be a tf.estimator.RunConfig, got {config!r}")
@@ -157,6 +163,8 @@ class Estimator:
             all_hooks.append(StopAtStepHook(steps, max_steps))
         with self._graph():
             spec, scaffold, started = self._build(input_fn, ModeKeys.TRAIN)
+            if self.warm_start_from is not None and last is None:
+                warm_start(*self.warm_start_from)
             self._summarise_loss(spec.loss)
             chief = self._chief_hooks(spec, scaffold, all_hooks, listeners)
             config = self.config
@@ -322,7 +330,7 @@ class Estimator:
         with self._graph() as graph:
             get_or_create_global_step()
             receiver = serving_input_receiver_fn()
-            spec = self._call(receiver.features, None, ModeKeys.PREDICT)
+            spec = self.spec_of(receiver.features, None, ModeKeys.PREDICT)
             signature_map = signatures(receiver, spec.export_outputs, spec.predictions)
             scaffold = spec.scaffold or Scaffold()
             saver = scaffold.saver or Saver(allow_empty=True)
@@ -375,7 +383,7 @@ class Estimator:
             hooks.append(_StartData(iterator.initializer))
             data = iterator.get_next()
         features, labels = data if isinstance(data, tuple) and len(data) == 2 else (data, None)
-        spec = self._call(features, None if mode == ModeKeys.PREDICT else labels, mode)
+        spec = self.spec_of(features, None if mode == ModeKeys.PREDICT else labels, mode)
         for part in _NEEDED[mode]:
             if getattr(spec, part) is None:
                 raise InvalidArgumentError(f"the EstimatorSpec for mode {mode!r} has no {part}")
@@ -397,7 +405,7 @@ class Estimator:
         arguments = {k: v for k, v in available.items() if k in parameters}
         return lambda *args: function(*args, **arguments)
 
-    def _call(self, features: object, labels: object, mode: str) -> EstimatorSpec:
+    def spec_of(self, features: object, labels: object, mode: str) -> EstimatorSpec:
         """Calls the model function.
 
         Raises `InvalidArgumentError` when it has no parameter for the labels, or returns no EstimatorSpec.

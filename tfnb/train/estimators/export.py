@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tfnb.client.platform import tf_logging as logging
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.placeholder import placeholder
 from tfnb.ops.io.example_functions import parse_example
@@ -33,6 +33,8 @@ __all__ = [
     "PredictOutput",
     "RegressionOutput",
     "ServingInputReceiver",
+    "SupervisedInputReceiver",
+    "TensorServingInputReceiver",
     "build_parsing_serving_input_receiver_fn",
     "build_raw_serving_input_receiver_fn",
 ]
@@ -66,6 +68,61 @@ class ServingInputReceiver(_Receiver):
         named = features if isinstance(features, Mapping) else {"feature": features}
         received = receiver_tensors if isinstance(receiver_tensors, Mapping) else {"input": receiver_tensors}
         return super().__new__(cls, named, received, receiver_tensors_alternatives)
+
+
+class TensorServingInputReceiver(ServingInputReceiver):
+    """The inputs of an exported model whose features are one tensor, which the model function gets as it is.
+
+    For the arguments see `ServingInputReceiver`.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        features: TensorLike,
+        receiver_tensors: TensorLike | Mapping[str, Any],
+        receiver_tensors_alternatives: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> Any:
+        """Replaces a single received tensor by a dict. Raises `DTypeError` for features in a dict."""
+        if isinstance(features, Mapping):
+            raise DTypeError(f"TensorServingInputReceiver: features must be one tensor, got {features!r}")
+        received = receiver_tensors if isinstance(receiver_tensors, Mapping) else {"input": receiver_tensors}
+        return _Receiver.__new__(cls, features, received, receiver_tensors_alternatives)
+
+
+class SupervisedInputReceiver(NamedTuple):
+    """The inputs of a model that is exported for training or evaluation: features, labels, and what is fed."""
+
+    features: Any
+    labels: Any
+    receiver_tensors: Any
+
+
+def build_raw_supervised_input_receiver_fn(
+    features: Mapping[str, Any] | TensorLike,
+    labels: Mapping[str, Any] | TensorLike,
+    default_batch_size: int | None = None,
+) -> Callable[[], SupervisedInputReceiver]:
+    """Returns a function that returns a receiver of tensors like `features` and `labels`.
+
+    default_batch_size: the static batch size, by default unknown. Raises `InvalidArgumentError` when features and
+    labels have a name in common.
+    """
+    given = {"features": features, "labels": labels}
+    named = {
+        k: dict(v) if isinstance(v, Mapping) else {k[:-1] if k == "labels" else "input": v} for k, v in given.items()
+    }
+    shared = sorted(set(named["features"]) & set(named["labels"]))
+    if shared:
+        raise InvalidArgumentError(f"Features and labels must have distinct keys. Found overlapping keys: {shared}")
+
+    def receive() -> SupervisedInputReceiver:
+        made = {k: build_raw_serving_input_receiver_fn(v, default_batch_size)().features for k, v in named.items()}
+        single = {k: made[k] if isinstance(given[k], Mapping) else next(iter(made[k].values())) for k in made}
+        return SupervisedInputReceiver(single["features"], single["labels"], {**made["features"], **made["labels"]})
+
+    return receive
 
 
 def build_parsing_serving_input_receiver_fn(

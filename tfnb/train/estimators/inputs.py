@@ -15,7 +15,7 @@ from tfnb.ir.tensor import TensorLike
 from tfnb.ops.control_flow.python_function import py_func
 from tfnb.types import as_dtype
 
-__all__ = ["numpy_input_fn"]
+__all__ = ["numpy_input_fn", "pandas_input_fn"]
 
 
 def numpy_input_fn(
@@ -76,3 +76,34 @@ def numpy_input_fn(
         return parts[0] if y is None else tuple(parts)
 
     return input_fn
+
+
+def pandas_input_fn(
+    x: Any,
+    y: Any = None,
+    batch_size: int = 128,
+    num_epochs: int | None = 1,
+    shuffle: bool | None = None,
+    queue_capacity: int = 1000,
+    num_threads: int = 1,
+    target_column: str = "target",
+) -> Callable[[], Any]:
+    """Returns an input function of the columns of the DataFrame `x`, and of the index, which is called "index".
+
+    y: a Series or DataFrame of labels with the same index; the labels of a DataFrame are a dict of its columns.
+    target_column: must not be a column of `x` when `y` is a Series. For the rest see `numpy_input_fn`. Raises
+    `InvalidArgumentError` for another index, or a column of that name.
+    """
+    features = {"index": np.asarray(x.index), **{str(name): x[name].to_numpy() for name in x.columns}}
+    labels: Any = None
+    if y is not None:
+        if not np.array_equal(x.index, y.index):
+            raise InvalidArgumentError("pandas_input_fn: Index for x and y are mismatched.")
+        frame = hasattr(y, "columns")
+        if not frame and target_column in x.columns:
+            raise InvalidArgumentError(
+                f"Cannot use name {target_column} for target column: DataFrame already has a column with that name"
+            )
+        labels = {str(name): y[name].to_numpy() for name in y.columns} if frame else y.to_numpy()
+    arrays: Any = {k: v.astype(object) if v.dtype.kind in "OU" else v for k, v in features.items()}
+    return numpy_input_fn(arrays, labels, batch_size, num_epochs, shuffle, queue_capacity, num_threads)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import InvalidArgumentError, refuse_given
 from tfnb.session.api import ConfigProto
 from tfnb.train.hooks.session_run_hook import SessionRunHook
 from tfnb.train.saving.signatures import ExportOutput
@@ -94,7 +94,8 @@ class RunConfig:
     checkpoints, by default 600 seconds; at most one of the two is given, and None for both saves no checkpoint.
     keep_checkpoint_max, keep_checkpoint_every_n_hours: as in `tf.train.Saver`. log_step_count_steps: the number of
     steps between log lines with loss and speed; None logs nothing. device_fn: chooses the device of each operation.
-    Raises `InvalidArgumentError` for negative numbers, or when both intervals are given.
+    The rest is for models on several workers, and is refused. Raises `InvalidArgumentError` for negative numbers, or
+    when both intervals are given.
     """
 
     model_dir: str | None = None
@@ -107,8 +108,20 @@ class RunConfig:
     keep_checkpoint_every_n_hours: float = 10000
     log_step_count_steps: int | None = 100
     device_fn: Callable[[Any], str] | None = None
+    train_distribute: Any = None
+    protocol: str | None = None
+    eval_distribute: Any = None
+    experimental_distribute: Any = None
+    experimental_max_worker_delay_secs: float | None = None
+    session_creation_timeout_secs: float = 7200
 
     def __post_init__(self) -> None:
+        distributed = ("train_distribute", "protocol", "eval_distribute", "experimental_distribute")
+        refuse_given(
+            "RunConfig",
+            "estimators run in one process",
+            **{name: getattr(self, name) for name in (*distributed, "experimental_max_worker_delay_secs")},
+        )
         steps, secs = self.save_checkpoints_steps, self.save_checkpoints_secs
         if steps is _NOT_GIVEN:
             object.__setattr__(self, "save_checkpoints_steps", None)

@@ -72,6 +72,16 @@ def assert_global_step(global_step_tensor: Variable | Tensor) -> None:
         )
 
 
+def assert_or_get_global_step(graph: GraphBuilder | None = None, global_step_tensor: Any = None) -> Any:
+    """Returns `global_step_tensor`, by default the global step of the graph. Raises `DTypeError` as
+    `assert_global_step` does.
+    """
+    if global_step_tensor is None:
+        return get_global_step(graph)
+    assert_global_step(global_step_tensor)
+    return global_step_tensor
+
+
 def global_step(sess: Session, global_step_tensor: Variable | Tensor) -> int:
     """Returns the value of the global step in the session `sess`, an int."""
     value = sess.run(global_step_tensor)
@@ -87,6 +97,7 @@ API = {
     "train.assert_global_step": assert_global_step,
     "train.global_step": global_step,
     "contrib.framework.get_or_create_global_step": get_or_create_global_step,
+    "contrib.framework.assert_or_get_global_step": assert_or_get_global_step,
     "contrib.framework.get_global_step": get_global_step,
     "contrib.slim.get_or_create_global_step": get_or_create_global_step,
 }

@@ -69,8 +69,8 @@ class GradientDescentOptimizer(Optimizer):
 class _SlotOptimizer(Optimizer):
     """An optimizer that is described by a table of slots, hyper-parameters and the names of its dense and sparse ops.
 
-    slots: slot name -> (name in the graph, initial value or None for zeros). `order` has the hyper-parameters in the
-    order of the inputs of the op; `extra` has its attributes.
+    slots: slot name -> initial value, or None for zeros; in the graph a slot has the name of the optimizer, or that in
+    `_slot_names`. `order` has the hyper-parameters in the order of the inputs of the op; `extra` has its attributes.
     """
 
     dense_op = ""
@@ -83,17 +83,19 @@ class _SlotOptimizer(Optimizer):
         use_locking: bool,
         name: str,
         hyper: dict[str, Any],
-        slots: dict[str, tuple[str, Any]],
+        slots: dict[str, Any],
         extra: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(use_locking, name)
         self._values = hyper
         self._slot_table = slots
+        self._slot_names: dict[str, str] = {}
         self._extra = {"use_locking": use_locking, **(extra or {})}
 
     def _create_slots(self, var_list: Sequence[Any]) -> None:
         for v in var_list:
-            for key, (name, initial) in self._slot_table.items():
+            for key, initial in self._slot_table.items():
+                name = self._slot_names.get(key, self._name)
                 if initial is None:
                     self._zeros_slot(v, key, name)
                 else:
@@ -146,7 +148,7 @@ class MomentumOptimizer(_SlotOptimizer):
             use_locking,
             name,
             hyper,
-            {"momentum": ("Momentum", None)},
+            {"momentum": None},
             {"use_nesterov": use_nesterov},
         )
 
@@ -169,7 +171,7 @@ class AdagradOptimizer(_SlotOptimizer):
     ) -> None:
         if initial_accumulator_value <= 0:
             raise InvalidArgumentError(f"initial_accumulator_value must be > 0, got {initial_accumulator_value}")
-        slots = {"accumulator": ("Adagrad", initial_accumulator_value)}
+        slots = {"accumulator": initial_accumulator_value}
         super().__init__(use_locking, name, {"learning_rate": learning_rate}, slots)
 
 
@@ -219,7 +221,7 @@ class ProximalAdagradOptimizer(_SlotOptimizer):
             use_locking,
             name,
             hyper,
-            {"accumulator": ("ProximalAdagrad", initial_accumulator_value)},
+            {"accumulator": initial_accumulator_value},
         )
 
 
@@ -238,7 +240,7 @@ class AdadeltaOptimizer(_SlotOptimizer):
         name: str = "Adadelta",
     ) -> None:
         hyper = {"learning_rate": learning_rate, "rho": rho, "epsilon": epsilon}
-        slots = {"accum": ("Adadelta", None), "accum_update": ("Adadelta", None)}
+        slots = {"accum": None, "accum_update": None}
         super().__init__(use_locking, name, hyper, slots)
 
 
@@ -267,8 +269,8 @@ class RMSPropOptimizer(_SlotOptimizer):
             "momentum": momentum,
             "epsilon": epsilon,
         }
-        means: dict[str, tuple[str, Any]] = {"mg": ("RMSProp", None)} if centered else {}
-        slots = {**means, "rms": ("RMSProp", 1.0), "momentum": ("RMSProp", None)}
+        means: dict[str, Any] = {"mg": None} if centered else {}
+        slots = {**means, "rms": 1.0, "momentum": None}
         self.dense_op = "ApplyCenteredRMSProp" if centered else "ApplyRMSProp"
         self.sparse_op = f"Sparse{self.dense_op}"
         super().__init__(use_locking, name, hyper, slots)
@@ -279,6 +281,8 @@ class AdamOptimizer(Optimizer):
 
     beta1, beta2: the decays of the running means of the gradients and of their squares.
     """
+
+    power_names: tuple[str, ...] = ("beta1", "beta2")  # the hyper-parameters whose powers are variables
 
     def __init__(
         self,
@@ -296,16 +300,16 @@ class AdamOptimizer(Optimizer):
             "beta2": beta2,
             "epsilon": epsilon,
         }
-        self._powers: dict[Any, tuple[Any, Any]] = {}
+        self._powers: dict[Any, tuple[Any, ...]] = {}
 
     def _create_slots(self, var_list: Sequence[Any]) -> None:
         first = min(var_list, key=lambda v: v.name)
         if first.graph not in self._powers:
-            powers = tuple(_power(first, self._values[beta], f"{beta}_power") for beta in ("beta1", "beta2"))
+            powers = tuple(_power(first, self._values[beta], f"{beta}_power") for beta in self.power_names)
             self._powers[first.graph] = powers
         for v in var_list:
-            self._zeros_slot(v, "m", "Adam")
-            self._zeros_slot(v, "v", "Adam")
+            self._zeros_slot(v, "m", self._name)
+            self._zeros_slot(v, "v", self._name)
 
     def _prepare(self) -> None:
         for name, value in self._values.items():
@@ -339,11 +343,13 @@ class AdamOptimizer(Optimizer):
 
     def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
         graph = update_ops[0].graph
-        b1, b2 = self._powers[graph]
-        with graph.control_dependencies(update_ops), graph.colocate_with(b1):
-            new1 = b1.assign(b1.value() * self._cast("beta1", b1), use_locking=self._use_locking)
-            new2 = b2.assign(b2.value() * self._cast("beta2", b2), use_locking=self._use_locking)
-        return group(*update_ops, new1, new2, name=name_scope)
+        updated = []
+        with graph.control_dependencies(update_ops):
+            for beta, power in zip(self.power_names, self._powers[graph], strict=True):
+                with graph.colocate_with(power):
+                    new = power.value() * self._cast(beta, power)
+                    updated.append(power.assign(new, use_locking=self._use_locking))
+        return group(*update_ops, *updated, name=name_scope)
 
 
 def _power(first: Variable, beta: Hyper, name: str) -> Any:
@@ -401,11 +407,8 @@ class FtrlOptimizer(_SlotOptimizer):
             self.dense_op, self.sparse_op = "ApplyFtrlV2", "SparseApplyFtrlV2"
             self.order = ("learning_rate", "l1", "l2", "l2_shrinkage", "learning_rate_power")
             hyper["l2_shrinkage"] = shrinkage
-        slots = {
-            "accum": (accum_name or "Ftrl", initial_accumulator_value),
-            "linear": (linear_name or "Ftrl", None),
-        }
-        super().__init__(use_locking, name, hyper, slots)
+        super().__init__(use_locking, name, hyper, {"accum": initial_accumulator_value, "linear": None})
+        self._slot_names = {"accum": accum_name or name, "linear": linear_name or name}
 
 
 class AdagradDAOptimizer(_SlotOptimizer):
@@ -436,10 +439,7 @@ class AdagradDAOptimizer(_SlotOptimizer):
             "l1": l1_regularization_strength,
             "l2": l2_regularization_strength,
         }
-        slots = {
-            "gradient_accumulator": ("AdagradDA", None),
-            "gradient_squared_accumulator": ("AdagradDA", initial),
-        }
+        slots = {"gradient_accumulator": None, "gradient_squared_accumulator": initial}
         super().__init__(use_locking, name, hyper, slots)
         self._global_step = global_step
 

@@ -211,10 +211,6 @@ API: dict[str, Any] = {
     "train.list_variables": list_variables,
     "train.load_variable": load_variable,
     "train.init_from_checkpoint": init_from_checkpoint,
-    "contrib.framework.load_checkpoint": load_checkpoint,
-    "contrib.framework.list_variables": list_variables,
-    "contrib.framework.load_variable": load_variable,
-    "contrib.framework.init_from_checkpoint": init_from_checkpoint,
     "contrib.framework.assign_from_checkpoint": assign_from_checkpoint,
     "contrib.framework.assign_from_checkpoint_fn": assign_from_checkpoint_fn,
 }

@@ -1,0 +1,144 @@
+"""tf.feature_column: values, hashes and names of variables are those of TensorFlow 1.15."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb import errors
+
+fc = tf.feature_column
+
+
+def counting(shape, dtype=None, partition_info=None):
+    return tf.constant(np.arange(np.prod(shape)).reshape(shape).astype("f") / 10)
+
+
+def features():
+    return {
+        "price": tf.constant([[-1.0], [5.0], [200.0]]),
+        "h": tf.constant([["x"], ["yy"], ["zzz"]]),
+        "i": tf.SparseTensor([[0, 0], [0, 1], [2, 0]], tf.constant([1, 3, 5], tf.int64), [3, 2]),
+        "j": tf.constant([[0, -1], [2, 2], [4, 1]], tf.int64),
+        "wt": tf.SparseTensor([[0, 0], [0, 1], [2, 0]], [1.5, 0.5, 2.0], [3, 2]),
+        "w": tf.constant([["a", "b"], ["zz", ""], ["c", "q"]]),
+    }
+
+
+def run(*fetches):
+    with tf.Session() as session:
+        session.run([tf.global_variables_initializer(), tf.tables_initializer()])
+        return session.run(fetches)
+
+
+def ids(i, n=6):
+    return fc.categorical_column_with_identity(i, n)
+
+
+def test_dense_columns_side_by_side():
+    price = fc.numeric_column("price")
+    words = fc.categorical_column_with_vocabulary_list("w", ["a", "b", "c"])
+    made: dict = {}
+    columns = [
+        fc.embedding_column(fc.categorical_column_with_hash_bucket("h", 10), 2, initializer=counting),
+        fc.embedding_column(fc.weighted_categorical_column(ids("i"), "wt"), 2, initializer=counting),
+        fc.indicator_column(words),
+        fc.bucketized_column(price, [0.0, 10.0]),
+        *fc.shared_embedding_columns([ids("i"), ids("j")], 1, initializer=counting),
+    ]
+    (got,) = run(fc.input_layer(features(), columns, cols_to_vars=made))
+    wanted = [
+        [0.2, 0.3, 0.4, 0, 1, 0, 0, 1, 1, 0],
+        [0, 0, 0, 0.2, 0, 1, 0, 0, 0, 0],
+        [0.5, 1.0, 1.1, 0.25, 0, 0, 1, 0, 0, 1],
+    ]
+    np.testing.assert_allclose(got[:, 2:], wanted, atol=1e-6)
+    assert sorted(v.name for vs in made.values() for v in vs) == [
+        "input_layer/h_embedding/embedding_weights:0",
+        "input_layer/i_j_shared_embedding/embedding_weights:0",
+        "input_layer/i_weighted_by_wt_embedding/embedding_weights:0",
+    ]
+
+
+def test_crosses_hash_as_in_tensorflow():
+    text = {"a": tf.constant([["a"], ["b"]]), "b": tf.constant([[1, 2], [3, 4]], tf.int64)}
+    column = fc.crossed_column(["a", "b"], 1000)
+    (got,) = run(fc.input_layer(text, [fc.indicator_column(column)]))
+    np.testing.assert_array_equal(np.argwhere(got)[:, 1], [485, 987, 690, 964])
+    assert column.name == "a_X_b"
+
+
+def test_a_linear_model():
+    price = fc.numeric_column("price")
+    columns = [
+        price,
+        fc.bucketized_column(price, [0.0, 10.0]),
+        ids("i"),
+        fc.weighted_categorical_column(ids("i"), "wt"),
+    ]
+    model = fc.linear_model(features(), columns, units=2, sparse_combiner="mean")
+    variables = {v.op.name: v for v in tf.global_variables()}
+    assert sorted(variables) == [
+        "linear_model/bias_weights",
+        "linear_model/i/weights",
+        "linear_model/i_weighted_by_wt/weights",
+        "linear_model/price/weights",
+        "linear_model/price_bucketized/weights",
+    ]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for name in ("i", "i_weighted_by_wt"):
+            session.run(tf.assign(variables[f"linear_model/{name}/weights"], np.arange(12.0).reshape(6, 2)))
+        session.run(tf.assign(variables["linear_model/bias_weights"], [0.5, 0.25]))
+        got = session.run(model)
+    np.testing.assert_allclose(got, [[4 + 3 + 0.5, 5 + 4 + 0.25], [0.5, 0.25], [20.5, 22.25]])
+
+
+def test_sequences():
+    steps = [[0, 0], [0, 1], [1, 0]]
+    given = {
+        "s": tf.SparseTensor(steps, ["a", "b", "c"], [2, 2]),
+        "n": tf.SparseTensor(steps, [1.0, 2.0, 3.0], [2, 2]),
+    }
+    words = fc.sequence_categorical_column_with_vocabulary_list("s", ["a", "b", "c"])
+    columns = [fc.embedding_column(words, 2, initializer=counting), fc.sequence_numeric_column("n")]
+    inputs, lengths = run(*tf.contrib.feature_column.sequence_input_layer(given, columns))
+    np.testing.assert_allclose(inputs, [[[1, 0, 0.1], [2, 0.2, 0.3]], [[3, 0.4, 0.5], [0, 0, 0]]], atol=1e-6)
+    assert lengths.tolist() == [2, 1]
+
+
+def test_a_vocabulary_in_a_file_and_specs(tmp_path):
+    path = tmp_path / "words"
+    path.write_text("a\nb\nc\n")
+    column = fc.categorical_column_with_vocabulary_file("w", str(path), num_oov_buckets=1)
+    (got,) = run(fc.input_layer(features(), [fc.indicator_column(column)]))
+    np.testing.assert_array_equal(got, [[1, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 1]])
+    spec = tf.estimator.classifier_parse_example_spec([fc.indicator_column(column)], "y", weight_column="k")
+    assert spec["w"] == tf.VarLenFeature(tf.string) and spec["k"].shape == (1,) and spec["y"].dtype is tf.int64
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: fc.input_layer(features(), [ids("i")]), "dense column"),
+        (lambda: fc.input_layer(features(), []), "must not be empty"),
+        (
+            lambda: fc.crossed_column([fc.categorical_column_with_hash_bucket("h", 3), "a"], 3),
+            "not supported for crossing",
+        ),
+        (lambda: fc.categorical_column_with_vocabulary_list("w", ["a", "a"]), "Duplicate"),
+        (lambda: fc.categorical_column_with_vocabulary_list("w", ["a"], default_value=0, num_oov_buckets=1), "both"),
+        (lambda: fc.embedding_column(ids("i"), 0), "dimension"),
+        (lambda: fc.bucketized_column(fc.numeric_column("a"), [2.0, 1.0]), "sorted"),
+    ],
+)
+def test_what_is_refused(make, message):
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        make()
+
+
+def test_an_id_out_of_range_fails_the_step():
+    layer = fc.input_layer({"i": tf.constant([7], tf.int64)}, [fc.indicator_column(ids("i"))])
+    with pytest.raises(errors.InvalidArgumentError, match="is not in"):
+        run(layer)

@@ -1,0 +1,1 @@
+"""`tf.contrib.distributions.bijectors`: invertible functions whose change of volume is known."""

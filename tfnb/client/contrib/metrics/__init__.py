@@ -1,0 +1,1 @@
+"""`tf.contrib.metrics` beyond `tf.metrics`, and the losses of metric learning."""

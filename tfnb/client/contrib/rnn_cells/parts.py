@@ -1,0 +1,54 @@
+"""What the cells of `tf.contrib.rnn` share: linear maps and normalisations, whose variables the open scope has.
+
+Invariant: a function creates its variables in the first step of a cell, and shares them in all later steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfnb.client.variables.initializers import Constant, Zeros
+from tfnb.client.variables.scope import get_variable, variable_scope
+from tfnb.errors import ShapeError
+from tfnb.ops.array.concat import concat, split
+from tfnb.ops.linalg.matmul import matmul
+from tfnb.ops.nn.bias_dropout_moments import batch_normalization, bias_add, moments
+
+__all__ = ["linear", "normalized", "row_shards", "split_gates"]
+
+
+def linear(inputs: Any, size: int, bias: bool = True, initializer: Any = None) -> Any:
+    """Returns inputs @ kernel (+ bias), of `size` columns; several inputs (batch, n) stand side by side."""
+    parts = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    x: Any = parts[0] if len(parts) == 1 else concat(parts, 1)
+    rows = [p.shape.with_rank(2).as_list()[1] for p in parts]
+    if None in rows:
+        raise ShapeError(f"a cell needs inputs whose last dimension is known, got {[p.shape for p in parts]}")
+    kernel = get_variable("kernel", [sum(rows), size], x.dtype, initializer)
+    y = matmul(x, kernel)
+    return bias_add(y, get_variable("bias", [size], x.dtype, Zeros())) if bias else y
+
+
+def normalized(x: Any, scope: str, gain: float, shift: float) -> Any:
+    """Returns the layer normalisation of (batch, units), with variables "gamma" and "beta" in `scope`."""
+    with variable_scope(scope):
+        n = x.shape.as_list()[-1:]
+        gamma = get_variable("gamma", n, x.dtype, Constant(gain))
+        beta = get_variable("beta", n, x.dtype, Constant(shift))
+        mean, variance = moments(x, [1], keep_dims=True)
+        return batch_normalization(x, mean, variance, beta, gamma, 1e-12)
+
+
+def row_shards(name: str, shape: Sequence[int], dtype: Any, shards: int) -> Any:
+    """Returns a matrix of variables name_0, name_1, ... one below the other, as equal in size as can be."""
+    if shards > shape[0]:
+        raise ShapeError(f"{name}: {shape[0]} rows cannot be cut into {shards} parts")
+    sizes = [shape[0] // shards + (i < shape[0] % shards) for i in range(shards)]
+    parts = [get_variable(f"{name}_{i}", [n, *shape[1:]], dtype) for i, n in enumerate(sizes)]
+    return parts[0] if shards == 1 else concat(parts, 0)
+
+
+def split_gates(x: Any, count: int) -> list[Any]:
+    """Returns `count` equal parts of the columns of (batch, count * units)."""
+    return list(split(x, count, 1))

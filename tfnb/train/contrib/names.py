@@ -1,0 +1,59 @@
+"""The public names of `tf.contrib` whose modules are parts of the training library, and load on first use.
+
+Invariant: the names of a module stand in one line for each set of places; see `lazy_names`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.client.namespace import lazy_names
+
+__all__ = ["API"]
+
+_TABLE = """
+contrib.training : tfnb.train.contrib.train_op : add_gradients_summaries clip_gradient_norms clip_gradient_norms_fn
+contrib.training : tfnb.train.contrib.train_op : create_train_op multiply_gradients train
+contrib.slim.learning : tfnb.train.contrib.slim_train_op : add_gradients_summaries create_train_op
+contrib.slim.learning : tfnb.train.contrib.train_op : clip_gradient_norms multiply_gradients
+contrib.slim.learning : tfnb.train.contrib.slim_learning : train train_step
+contrib.training : tfnb.train.contrib.evaluation : StopAfterNEvalsHook SummaryAtEndHook checkpoints_iterator
+contrib.training : tfnb.train.contrib.evaluation : evaluate_once evaluate_repeatedly get_or_create_eval_step
+contrib.training contrib.slim.evaluation : tfnb.train.contrib.evaluation : wait_for_new_checkpoint
+train : tfnb.train.contrib.evaluation : checkpoints_iterator
+contrib.slim.evaluation : tfnb.train.contrib.evaluation : checkpoints_iterator
+contrib.slim.evaluation : tfnb.train.contrib.slim_evaluation : evaluate_once evaluation_loop
+contrib.slim.queues : tfnb.train.contrib.slim_data : NestedQueueRunnerError QueueRunners
+contrib.slim.prefetch_queue : tfnb.train.contrib.slim_data : prefetch_queue
+contrib.slim.parallel_reader : tfnb.train.contrib.slim_data : ParallelReader get_data_files parallel_read
+contrib.slim.parallel_reader : tfnb.train.contrib.slim_data : single_pass_read
+contrib.slim.dataset : tfnb.train.contrib.slim_data : Dataset
+contrib.slim.data_provider : tfnb.train.contrib.slim_data : DataProvider
+contrib.slim.dataset_data_provider : tfnb.train.contrib.slim_data : DatasetDataProvider
+contrib.framework : tfnb.train.contrib.checkpoints : init_from_checkpoint list_variables load_checkpoint
+contrib.framework : tfnb.train.contrib.checkpoints : load_variable
+contrib.opt : tfnb.train.contrib.adam_variants : AdaMaxOptimizer AdamGSOptimizer AdamWOptimizer
+contrib.opt : tfnb.train.contrib.adam_variants : DecoupledWeightDecayExtension LazyAdamGSOptimizer LazyAdamOptimizer
+contrib.opt : tfnb.train.contrib.adam_variants : MomentumWOptimizer NadamOptimizer extend_with_decoupled_weight_decay
+contrib.opt : tfnb.train.contrib.sign_optimizers : AddSignOptimizer LARSOptimizer PowerSignOptimizer
+contrib.opt : tfnb.train.contrib.sign_optimizers : RegAdagradOptimizer get_cosine_decay_fn get_linear_decay_fn
+contrib.opt : tfnb.train.contrib.sign_optimizers : get_restart_decay_fn
+contrib.opt : tfnb.train.contrib.wrapping_optimizers : DropStaleGradientOptimizer MovingAverageOptimizer
+contrib.opt : tfnb.train.contrib.wrapping_optimizers : MultitaskOptimizerWrapper VariableClippingOptimizer
+contrib.opt : tfnb.train.contrib.wrapping_optimizers : clip_gradients_by_global_norm
+contrib.gan.losses : tfnb.train.contrib.gan : least_squares_discriminator_loss least_squares_generator_loss
+contrib.gan.losses : tfnb.train.contrib.gan : minimax_discriminator_loss minimax_generator_loss
+contrib.gan.losses : tfnb.train.contrib.gan : modified_discriminator_loss modified_generator_loss
+contrib.gan.losses : tfnb.train.contrib.gan : wasserstein_discriminator_loss wasserstein_generator_loss
+contrib.gan.losses : tfnb.train.contrib.gan : wasserstein_gradient_penalty
+contrib.gan.losses.wargs : tfnb.client.contrib.gan_losses : least_squares_discriminator_loss
+contrib.gan.losses.wargs : tfnb.client.contrib.gan_losses : least_squares_generator_loss
+contrib.gan.losses.wargs : tfnb.client.contrib.gan_losses : minimax_discriminator_loss minimax_generator_loss
+contrib.gan.losses.wargs : tfnb.client.contrib.gan_losses : modified_discriminator_loss modified_generator_loss
+contrib.gan.losses.wargs : tfnb.client.contrib.gan_losses : wasserstein_discriminator_loss wasserstein_generator_loss
+contrib.gan.losses.wargs : tfnb.client.contrib.gan_losses : wasserstein_gradient_penalty
+contrib.gan : tfnb.train.contrib.gan : GANLoss GANModel GANTrainOps GANTrainSteps RunTrainOpsHook gan_loss
+contrib.gan : tfnb.train.contrib.gan : gan_model gan_train gan_train_ops get_joint_train_hooks
+contrib.gan : tfnb.train.contrib.gan : get_sequential_train_hooks get_sequential_train_steps
+"""
+API: dict[str, Any] = dict(lazy_names(_TABLE))
