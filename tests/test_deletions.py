@@ -17,6 +17,10 @@ REPLACED = "the new file takes the name that the caller gave it; the old content
 
 # (file, function): (the calls in it, sorted; the reason)
 REASONS: dict[tuple[str, str], tuple[str, str]] = {
+    ("tf_keras/engine/saving.py", "SavedByKeras.save"): (
+        "write_text",
+        "the configuration in the folder that the caller named",
+    ),
     ("system/files.py", "replace_file"): ("os.replace", REPLACED),
     ("system/scratch.py", "Claim.__init__"): ("os.open", f"creates an owner file {OWN_TOKEN}; it must be new"),
     ("system/scratch.py", "Claim.release"): ("os.unlink", f"the owner file, {OWN_TOKEN}"),

@@ -34,19 +34,12 @@ initializers <- tf : variables=variables_initializer
 io <- tf : PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue
 io <- train : match_filenames_once write_graph
 io.gfile <- gfile : GFile=Open
-keras.backend <- tf : name_scope
 random <- tf : get_seed
 random <- nn : all_candidate_sampler fixed_unigram_candidate_sampler learned_unigram_candidate_sampler
 random <- nn : log_uniform_candidate_sampler uniform_candidate_sampler
 saved_model <- saved_model.constants : ASSETS_DIRECTORY SAVED_MODEL_FILENAME_PB SAVED_MODEL_FILENAME_PBTXT
 saved_model <- saved_model.constants : VARIABLES_DIRECTORY VARIABLES_FILENAME
 sparse <- tf : SparseConditionalAccumulator SparseTensor
-keras.initializers <- tf : Constant=constant_initializer Ones=ones_initializer Orthogonal=orthogonal_initializer
-keras.initializers <- tf : VarianceScaling=variance_scaling_initializer Zeros=zeros_initializer
-keras.initializers <- tf : constant=constant_initializer ones=ones_initializer zeros=zeros_initializer
-keras.initializers <- tf : glorot_normal=glorot_normal_initializer glorot_uniform=glorot_uniform_initializer
-keras.initializers <- tf : orthogonal=orthogonal_initializer
-keras.initializers <- initializers : Identity=identity he_normal he_uniform identity lecun_normal lecun_uniform
 contrib.slim <- contrib.framework : assign_from_checkpoint assign_from_checkpoint_fn get_global_step
 """
 
