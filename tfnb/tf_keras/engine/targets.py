@@ -5,7 +5,7 @@ Invariant: `Training.names` and the values of a step are in one order: the loss,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
@@ -160,11 +160,6 @@ class Training:
         accepts = has_arg(metric.update_state, "sample_weight", accept_all=True)
         options = {"sample_weight": weight} if weight is not None and accepts else {}
         self.results.append(metric(target, output, **options))
-
-    @property
-    def all_metrics(self) -> Iterable[Any]:
-        """The metrics with a state."""
-        return self.metrics
 
 
 def _placed_on_inputs(value: Any) -> bool:
