@@ -32,6 +32,19 @@ USED_BY_NAME = {
     "_Finder.create_module": "Python's import",
     "_Raw.readable": "io.BufferedReader",
     "_Raw.readinto": "io.BufferedReader",
+    **dict.fromkeys(
+        (
+            "boston_housing_data",
+            "fashion_mnist_data",
+            "cifar10_data",
+            "cifar100_data",
+            "imdb_data",
+            "reuters_data",
+            "imdb_words",
+            "reuters_words",
+        ),
+        "tf.keras.datasets, by the table of tfnb/tf_keras/names.py",
+    ),
 }
 
 

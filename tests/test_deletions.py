@@ -29,6 +29,10 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
         "shutil.rmtree",
         "folders whose names are numbers, older exports than exports_to_keep, in the strategy's own folder",
     ),
+    ("tf_keras/engine/saving.py", "SavedByKeras.save"): (
+        "write_text",
+        "the configuration in the folder that the caller named",
+    ),
     ("system/files.py", "replace_file"): ("os.replace", REPLACED),
     ("system/scratch.py", "Claim.__init__"): ("os.open", f"creates an owner file {OWN_TOKEN}; it must be new"),
     ("system/scratch.py", "Claim.release"): ("os.unlink", f"the owner file, {OWN_TOKEN}"),

@@ -62,9 +62,7 @@ INTERNAL = {
 _RESULT = "a result that users read"
 # class, or class.field -> why no code of the package reads it
 FIELDS = {
-    **dict.fromkeys(
-        ("Classified", "FileStatistics", "Difference", "Datasets", "UniqueWithCounts", "ListDiff"), _RESULT
-    ),
+    **dict.fromkeys(("FileStatistics", "Difference", "Datasets", "UniqueWithCounts", "ListDiff"), _RESULT),
     **dict.fromkeys(
         (
             "Unique",

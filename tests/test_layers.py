@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "session": {"ir", "ops", "passes", "placement", "codegen", "devices", "runtime"},
     "summary": {"ir"},
     "train": {"ir", "ops", "client", "session", "summary"},
+    "tf_keras": {"ir", "ops", "client", "session", "summary", "train", "datasets"},
     "datasets": set(),
     "old_programs": {"client", "ir", "ops"},
     "__main__": {"old_programs"},

@@ -28,6 +28,7 @@ from tfnb.ir.tensor import install_operators as _install_operators
 from tfnb.session.default import evaluate as _evaluate
 from tfnb.session.default import get_default_session as get_default_session
 from tfnb.session.default import run_operation as _run_operation
+from tfnb.tf_keras import names as _keras_names
 
 __version__ = "0.1.0"
 
@@ -89,11 +90,6 @@ def __dir__() -> list[str]:
 def load_ipython_extension(shell: _Any) -> None:
     """Adds the magics %tfnb, %%tfnb_build, %%tfnb_profile and %%tensorflow to the `shell`, for `%load_ext tfnb`."""
     _import_module("tfnb.notebook.magics").register(shell)
-
-
-def _load_mnist(path: _Any = "mnist.npz") -> _Any:
-    """Returns the package's digits as `tf.keras.datasets.mnist.load_data`; see `tfnb.datasets.mnist.load_data`."""
-    return _import_module("tfnb.datasets.mnist").load_data(path)
 
 
 def _read_mnist(
@@ -166,7 +162,6 @@ _REST = {
     },
     "train.DaskCluster": _of_cluster("DaskCluster"),
     "train.Server": _of_cluster("Server"),
-    "keras.datasets.mnist.load_data": _load_mnist,
     "examples.tutorials.mnist.input_data.read_data_sets": _read_mnist,
     "contrib.learn.datasets.mnist.read_data_sets": _read_mnist,
     "contrib.learn.python.learn.datasets.mnist.read_data_sets": _read_mnist,
@@ -177,7 +172,7 @@ _REST = {
 _install_operators({"eval": _evaluate, "run": _run_operation})
 _lay_out(
     _sys.modules[__name__],
-    _ops.API | _client.API | _train.API | _summary.API | _REST,
+    _ops.API | _client.API | _train.API | _summary.API | _keras_names.API | _REST,
 )
 _show_names(_sys.modules[__name__], _client.ALIASES)
 _show_elsewhere(_sys.modules[__name__], _client.VIEWS)

@@ -38,7 +38,6 @@ initializers <- tf : variables=variables_initializer
 io <- tf : PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue
 io <- train : match_filenames_once write_graph
 io.gfile <- gfile : GFile=Open
-keras.backend <- tf : name_scope
 nn <- raw_ops : quantized_avg_pool=QuantizedAvgPool quantized_conv2d=QuantizedConv2D
 nn <- raw_ops : quantized_max_pool=QuantizedMaxPool quantized_relu_x=QuantizedReluX
 random <- tf : get_seed
@@ -48,12 +47,6 @@ saved_model <- saved_model.constants : ASSETS_KEY LEGACY_INIT_OP_KEY MAIN_OP_KEY
 saved_model <- saved_model.constants : ASSETS_DIRECTORY SAVED_MODEL_FILENAME_PB SAVED_MODEL_FILENAME_PBTXT
 saved_model <- saved_model.constants : VARIABLES_DIRECTORY VARIABLES_FILENAME
 sparse <- tf : SparseConditionalAccumulator SparseTensor
-keras.initializers <- tf : Constant=constant_initializer Ones=ones_initializer Orthogonal=orthogonal_initializer
-keras.initializers <- tf : VarianceScaling=variance_scaling_initializer Zeros=zeros_initializer
-keras.initializers <- tf : constant=constant_initializer ones=ones_initializer zeros=zeros_initializer
-keras.initializers <- tf : glorot_normal=glorot_normal_initializer glorot_uniform=glorot_uniform_initializer
-keras.initializers <- tf : orthogonal=orthogonal_initializer
-keras.initializers <- initializers : Identity=identity he_normal he_uniform identity lecun_normal lecun_uniform
 contrib.slim <- contrib.framework : assign_from_checkpoint assign_from_checkpoint_fn get_global_step
 contrib.slim <- contrib.framework : arg_scoped_arguments assert_or_get_global_step
 contrib.slim <- contrib.layers : bucketize

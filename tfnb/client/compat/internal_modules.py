@@ -19,6 +19,12 @@ _ROOT = ("",)
 _NN = ("nn", "")
 
 
+_KERAS = (
+    "activations backend callbacks constraints datasets initializers layers losses metrics models "
+    "optimizers preprocessing regularizers utils wrappers"
+).split()
+
+
 def _views(package: str, modules: str, places: Sequence[str]) -> dict[str, Sequence[str]]:
     return {f"{package}.{module}": places for module in modules.split()}
 
@@ -33,6 +39,21 @@ VIEWS: Mapping[str, Sequence[str]] = {
     ),
     **_views("python.framework", "errors errors_impl", ("errors",)),
     **_views("python.framework", "graph_util graph_util_impl", ("graph_util",)),
+    "python.keras": ("keras",),
+    **{f"python.keras.{m}": (f"keras.{m}",) for m in _KERAS},
+    **_views("python.keras.engine", "base_layer input_layer input_spec topology network", ("keras.layers", "keras")),
+    **_views("python.keras.engine", "training sequential", ("keras",)),
+    **_views(
+        "python.keras.layers",
+        "core convolutional pooling recurrent wrappers merge embeddings normalization noise advanced_activations local "
+        "cudnn_recurrent convolutional_recurrent",
+        ("keras.layers",),
+    ),
+    **_views(
+        "python.keras.utils",
+        "np_utils generic_utils data_utils io_utils layer_utils vis_utils multi_gpu_utils",
+        ("keras.utils",),
+    ),
     "python.framework.graph_io": ("train",),
     "python.ops.lookup_ops": ("contrib.lookup", ""),
     "contrib.lookup.lookup_ops": ("contrib.lookup",),

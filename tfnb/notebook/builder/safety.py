@@ -28,7 +28,6 @@ _BUILDS = (
     "tfnb.client.compat.contrib_layers",
     "tfnb.client.compat.contrib_seq2seq",
     "tfnb.client.compat.contrib_stacks",
-    "tfnb.client.compat.keras_layers",
     "tfnb.client.compat.late_names",
     "tfnb.client.compat.raw_ops",
     "tfnb.client.compat.arg_scope",

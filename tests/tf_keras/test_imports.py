@@ -1,0 +1,30 @@
+"""The ways in which programs of the time import Keras."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tfnb.old_programs.hook import installation
+
+
+def test_imports():
+    with installation("1.15"):
+        from tensorflow.keras import backend as K
+        from tensorflow.keras.layers import Dense
+        from tensorflow.keras.models import Sequential
+        from tensorflow.keras.preprocessing.sequence import pad_sequences
+        from tensorflow.python.keras.engine.base_layer import Layer
+        from tensorflow.python.keras.layers import LSTM
+        from tensorflow.python.keras.utils.np_utils import to_categorical
+
+        assert issubclass(Dense, Layer) and issubclass(LSTM, Layer)
+        assert K.floatx() == "float32" and Sequential().layers == []
+        assert pad_sequences([[1], [2, 3]]).tolist() == [[0, 1], [2, 3]]
+        assert to_categorical([1, 0]).tolist() == [[0, 1], [1, 0]]
+
+
+def test_it_loads_when_named():
+    code = "import sys, tfnb; print([m for m in sys.modules if m.startswith('tfnb.tf_keras.')])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert found.strip() == "['tfnb.tf_keras.names']"

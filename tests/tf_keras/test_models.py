@@ -1,0 +1,160 @@
+"""Models of tf.keras: names, training, saving, configurations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb import errors
+
+keras = tf.keras
+
+
+@pytest.fixture(autouse=True)
+def _clean():
+    keras.backend.clear_session()
+    yield
+    keras.backend.clear_session()
+
+
+def small():
+    layers = keras.layers
+    return keras.Sequential([layers.Dense(4, activation="tanh", input_shape=(3,)), layers.Dense(1)])
+
+
+def data(n=16):
+    x = np.random.RandomState(0).rand(n, 3).astype("float32")
+    return x, x.sum(1)
+
+
+def test_names_are_those_of_1_15():
+    model = small()
+    model.compile("adam", "mse", metrics=["mae", "acc"])
+    history = model.fit(*data(), epochs=1, verbose=0)
+    assert [v.name for v in model.weights] == ["dense/kernel:0", "dense/bias:0", "dense_1/kernel:0", "dense_1/bias:0"]
+    assert [v.name for v in model.optimizer.weights][:2] == ["training/Adam/iter:0", "training/Adam/dense/kernel/m:0"]
+    assert list(history.history) == ["loss", "mean_absolute_error", "acc"]
+    lstm = keras.layers.LSTM(2)
+    lstm(keras.Input((4, 3)))
+    assert [v.name for v in lstm.weights] == ["lstm/kernel:0", "lstm/recurrent_kernel:0", "lstm/bias:0"]
+
+
+def test_sgd_is_the_formula():
+    x, y = data(8)
+    layer = keras.layers.Dense(1, use_bias=False, input_shape=(3,))
+    model = keras.Sequential([layer])
+    w = model.get_weights()[0].astype("float64")
+    model.compile(keras.optimizers.SGD(0.1), "mse")
+    model.fit(x, y, batch_size=4, epochs=2, shuffle=False, verbose=0)
+    for _ in range(2):
+        for part in (slice(0, 4), slice(4, 8)):
+            error = x[part] @ w[:, 0] - y[part]
+            w -= 0.1 * (2 * x[part].T @ error / 4)[:, None]
+    np.testing.assert_allclose(model.get_weights()[0], w, rtol=1e-4)
+
+
+def test_fit_by_arrays_sequence_generator_and_data_set_agree():
+    x, y = data()
+
+    class Parts(keras.utils.Sequence):
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, i):
+            return x[4 * i : 4 * i + 4], y[4 * i : 4 * i + 4]
+
+    model = small()
+    start = model.get_weights()
+    found = []
+    dataset = tf.data.Dataset.from_tensor_slices((x, y[:, None])).batch(4)
+    generator = (Parts()[i % 4] for i in range(8))
+    for source, options in (
+        (x, {"y": y, "batch_size": 4}),
+        (Parts(), {}),
+        (generator, {"steps_per_epoch": 4}),
+        (dataset, {}),
+    ):
+        model.set_weights(start)
+        model.compile(keras.optimizers.SGD(0.1), "mse")
+        found.append(model.fit(source, shuffle=False, verbose=0, epochs=2, **options).history["loss"])
+    np.testing.assert_allclose(found[1:], [found[0]] * 3, rtol=1e-5)
+
+
+def test_a_saved_model_predicts_and_trains_on(tmp_path):
+    x, y = data()
+    model = small()
+    model.compile("adam", "mse")
+    model.fit(x, y, verbose=0)
+    model.save(str(tmp_path / "model"))
+    model.save_weights(str(tmp_path / "weights"))
+    loaded = keras.models.load_model(str(tmp_path / "model"))
+    np.testing.assert_allclose(loaded.predict(x), model.predict(x), rtol=1e-6)
+    first, second = (m.fit(x, y, verbose=0, shuffle=False, epochs=2).history["loss"] for m in (model, loaded))
+    np.testing.assert_allclose(first, second, rtol=1e-5)
+    fresh = small()
+    fresh.load_weights(str(tmp_path / "weights"))
+    model.load_weights(str(tmp_path / "weights"))
+    np.testing.assert_allclose(fresh.predict(x), model.predict(x), rtol=1e-6)
+    with pytest.raises(errors.NotFoundError, match="no file"):
+        fresh.load_weights(str(tmp_path / "nothing"))
+
+
+def test_operations_between_layers_belong_to_the_model():
+    x, _ = data(4)
+    a = keras.Input((3,))
+    y = keras.layers.Dense(2)(tf.tanh(keras.layers.Dense(4)(a)) * 2.0)
+    model = keras.Model(a, y)
+    w = model.get_weights()
+    expected = np.tanh(x @ w[0] + w[1]) * 2 @ w[2] + w[3]
+    np.testing.assert_allclose(model.predict(x), expected, rtol=1e-4, atol=1e-5)
+    again = keras.Model(b := keras.Input((3,)), model(b))
+    np.testing.assert_allclose(again.predict(x), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_functional_model_of_its_configuration():
+    a, b = keras.Input((3,), name="a"), keras.Input((3,), name="b")
+    shared = keras.layers.Dense(2)
+    model = keras.Model([a, b], keras.layers.concatenate([shared(a), shared(b)]))
+    copy = keras.models.model_from_json(model.to_json())
+    copy.set_weights(model.get_weights())
+    x, _ = data(4)
+    np.testing.assert_allclose(copy.predict([x, x[::-1]]), model.predict([x, x[::-1]]), rtol=1e-6)
+    assert len(copy.weights) == 2
+
+
+def test_a_discriminator_that_is_not_trainable_stays():
+    x, y = data()
+    inner = small()
+    inner.compile("sgd", "mse")
+    inner.trainable = False
+    z = keras.Input((3,))
+    outer = keras.Model(z, inner(keras.layers.Dense(3)(z)))
+    outer.compile("sgd", "mse")
+    before = inner.get_weights()
+    first = outer.get_weights()[0]
+    outer.train_on_batch(x, y)
+    for old, new in zip(before, inner.get_weights(), strict=True):
+        np.testing.assert_array_equal(old, new)
+    assert np.abs(outer.get_weights()[0] - first).max() > 0
+    inner.train_on_batch(x, y)
+    assert np.abs(inner.get_weights()[0] - before[0]).max() > 0
+
+
+def test_dropout_only_in_training():
+    model = keras.Sequential([keras.layers.Dropout(0.5, input_shape=(100,))])
+    ones = np.ones((2, 100))
+    np.testing.assert_array_equal(model.predict(ones), ones)
+    train = keras.backend.function([model.input, keras.backend.learning_phase()], [model.output])
+    assert set(np.unique(train([ones, 1])[0])) == {0.0, 2.0}
+
+
+def test_wrong_data_is_refused():
+    model = small()
+    model.compile("sgd", "mse")
+    with pytest.raises(errors.InvalidArgumentError, match="to have shape"):
+        model.fit(np.ones((4, 2)), np.ones(4), verbose=0)
+    with pytest.raises(errors.InvalidArgumentError, match="same number of samples"):
+        model.fit(np.ones((4, 3)), np.ones(3), verbose=0)
+    with pytest.raises(RuntimeError, match="compile"):
+        small().fit(*data(), verbose=0)

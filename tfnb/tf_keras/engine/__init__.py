@@ -1,0 +1,1 @@
+"""Layers and models of Keras: calls that are remembered, compiling, fitting, saving."""

@@ -1,0 +1,1 @@
+"""`tf.keras.layers`: the layers by family."""

@@ -1,0 +1,29 @@
+"""All layers and models by name: loading this module makes every class known to `deserialize`.
+
+Invariant: a model from a configuration has the very classes that programs use.
+"""
+
+from __future__ import annotations
+
+from tfnb.tf_keras.engine.input_layer import InputLayer
+from tfnb.tf_keras.engine.sequential import Sequential
+from tfnb.tf_keras.engine.training import Model
+from tfnb.tf_keras.layer_registry import deserialize, register, serialize
+from tfnb.tf_keras.layers import (
+    activations,
+    cells,
+    convolution,
+    core,
+    merge,
+    normalization,
+    pooling,
+    recurrent,
+    wrappers,
+)
+
+__all__ = ["FAMILIES_OF_LAYERS", "deserialize", "serialize"]
+
+FAMILIES_OF_LAYERS = (activations, cells, convolution, core, merge, normalization, pooling, recurrent, wrappers)
+register("Functional", "Network")(Model)
+register()(Sequential)
+register()(InputLayer)

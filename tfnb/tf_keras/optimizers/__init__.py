@@ -1,0 +1,1 @@
+"""`tf.keras.optimizers`: update rules, and schedules of learning rates."""

@@ -1,0 +1,1 @@
+"""`tf.keras.preprocessing`: sequences, text and images as arrays."""
