@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from tfnb.client.bijectors.bijector import ConditionalBijector
-from tfnb.client.compat.late_names import Template, make_template
 from tfnb.client.control_flow.while_loop import while_loop
 from tfnb.client.layers.dense_layers import dense
 from tfnb.client.variables.initializers import glorot_normal
+from tfnb.client.variables.template import Template, make_template
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.concat import concat

@@ -27,9 +27,10 @@ from tfnb.ops.array.shape_ops import shape as shape_op
 from tfnb.ops.array.shape_ops import size as size_op
 from tfnb.ops.array.sort_roll_reverse import sort
 from tfnb.ops.array.transpose_pad_tile import INVERT_PERMUTATION
-from tfnb.ops.linalg.band_part import MATRIX_BAND_PART, matrix_set_diag
+from tfnb.ops.linalg.band_part import MATRIX_BAND_PART
 from tfnb.ops.linalg.decompositions import cholesky, matrix_solve, matrix_triangular_solve, slogdet
 from tfnb.ops.linalg.diag import MATRIX_DIAG, MATRIX_DIAG_PART
+from tfnb.ops.linalg.later_linalg import matrix_set_diag
 from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.logging.print_assert import assert_that
 from tfnb.ops.math.cast import cast

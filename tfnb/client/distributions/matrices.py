@@ -17,9 +17,10 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import constant, zeros_like
 from tfnb.ops.array.shape_ops import shape as shape_op
-from tfnb.ops.linalg.band_part import MATRIX_BAND_PART, matrix_set_diag
+from tfnb.ops.linalg.band_part import MATRIX_BAND_PART
 from tfnb.ops.linalg.decompositions import cholesky, matrix_triangular_solve
 from tfnb.ops.linalg.diag import MATRIX_DIAG_PART
+from tfnb.ops.linalg.later_linalg import matrix_set_diag
 from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.math.reduce_functions import reduce_sum
 from tfnb.ops.math.unary import DIGAMMA, LGAMMA, LOG, SQRT, SQUARE, absolute

@@ -21,9 +21,10 @@ from tfnb.ops.array.shape_ops import RESHAPE
 from tfnb.ops.array.shape_ops import shape as shape_op
 from tfnb.ops.array.tile_reverse_mirror import pad, reverse
 from tfnb.ops.array.where_partition import where
-from tfnb.ops.linalg.band_part import MATRIX_BAND_PART, matrix_set_diag
+from tfnb.ops.linalg.band_part import MATRIX_BAND_PART
 from tfnb.ops.linalg.decompositions import matrix_triangular_solve
 from tfnb.ops.linalg.diag import MATRIX_DIAG, MATRIX_DIAG_PART
+from tfnb.ops.linalg.later_linalg import matrix_set_diag
 from tfnb.ops.math.unary import EXPM1, LOG
 
 __all__ = [
