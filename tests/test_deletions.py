@@ -33,6 +33,7 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
         "write_text",
         "the configuration in the folder that the caller named",
     ),
+    ("ops/logging/print_assert.py", "_print_text"): ("open", "appends to the file that tf.print's caller named"),
     ("system/files.py", "replace_file"): ("os.replace", REPLACED),
     ("system/scratch.py", "Claim.__init__"): ("os.open", f"creates an owner file {OWN_TOKEN}; it must be new"),
     ("system/scratch.py", "Claim.release"): ("os.unlink", f"the owner file, {OWN_TOKEN}"),

@@ -32,6 +32,8 @@ PARTS = {"Transformations": "Dataset"}
 # function -> why it does not read a parameter
 INTERNAL = {
     "IndexedSlices.__tensor__(as_ref)": "the protocol of what becomes a tensor; there is no reference",
+    "DenseShape.__tensor__(dtype, as_ref)": "the protocol of what becomes a tensor; the caller checks the dtype",
+    "_WithWeights.__call__(scope)": "the interface of cells; the variables are those of the layer",
     "Chain.__tensor__(dtype, as_ref)": "the protocol of what becomes a tensor; the caller checks the dtype",
     "GraphEdit.to_tensor(ref)": "has the form of GraphBuilder.to_tensor; a step's graph has no references to make",
     "dataclass_transform(_)": "the form of typing.dataclass_transform, for Python 3.10",
@@ -62,7 +64,7 @@ INTERNAL = {
 _RESULT = "a result that users read"
 # class, or class.field -> why no code of the package reads it
 FIELDS = {
-    **dict.fromkeys(("FileStatistics", "Difference", "Datasets", "UniqueWithCounts", "ListDiff"), _RESULT),
+    **dict.fromkeys(("FileStatistics", "Datasets", "UniqueWithCounts", "ListDiff"), _RESULT),
     **dict.fromkeys(
         (
             "Unique",

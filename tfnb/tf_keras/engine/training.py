@@ -290,7 +290,6 @@ class Model(SavedByKeras, Network):
         epochs = kwargs.pop("nb_epoch", epochs)
         if kwargs:
             raise TypeError(f"Unrecognized keyword arguments: {sorted(kwargs)}")
-        del max_queue_size, workers, use_multiprocessing  # batches are made as they are needed
         held_out, samples = None, None
         if _is_arrays(x):
             data = self._batch(x, y, sample_weight, class_weight)
@@ -379,7 +378,6 @@ class Model(SavedByKeras, Network):
         use_multiprocessing: bool = False,
     ) -> Any:
         """Returns the loss, or the list of loss and metrics, over the data."""
-        del max_queue_size, workers, use_multiprocessing
         if _is_arrays(x):
             source = self._array_source(self._batch(x, y, sample_weight), batch_size or 32, False, steps)
         else:
@@ -404,7 +402,6 @@ class Model(SavedByKeras, Network):
         use_multiprocessing: bool = False,
     ) -> Any:
         """Returns the outputs for the data, an array or a list of arrays."""
-        del max_queue_size, workers, use_multiprocessing
         if _is_arrays(x):
             source = self._array_source(Batch(self._input_arrays(x), [], []), batch_size or 32, False, steps)
         else:
@@ -435,7 +432,6 @@ class Model(SavedByKeras, Network):
         initial_epoch: int = 0,
     ) -> History:
         """Trains with the batches of a generator; see `fit`."""
-        del max_queue_size, workers, use_multiprocessing
         return self.fit(
             generator,
             None,
