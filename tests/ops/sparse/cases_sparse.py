@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from cases import Case, arr, ints
 
+import tfnb as tf
+
 _AXIS = np.asarray([1], np.int32)
 _TEXT = np.array([b"b", b"a", b"c", b"d"], object)
 
@@ -92,4 +94,12 @@ _FORMS = [
     Case("SparseFillEmptyRowsGrad", (v(0, 1, 3), arr(5))),
 ]
 
-CASES: tuple[Case, ...] = (*_PRODUCTS, *_CWISE, *_ROWS, *_PAIRS, *_FORMS)
+_HASHED = {"hashed_output": True, "num_buckets": 50, "hash_key": 7, "out_type": tf.int64, "internal_type": tf.int64}
+_JOINED = {**_HASHED, "hashed_output": False, "num_buckets": 0, "out_type": tf.string, "internal_type": tf.string}
+_CROSSES = [
+    Case("SparseCross", ([A, B], [v(5, 6, 7, 8), v(1, 2, 3)], [AS, AS], []), _HASHED),
+    Case("SparseCross", ([A], [_TEXT], [AS], [_TEXT[:3].reshape(3, 1)]), _JOINED),
+    Case("SparseCross", ([A[:0]], [v()], [v(0, 4)], [ints(0, 2).astype(np.int64)]), _HASHED, note="empty"),
+]
+
+CASES: tuple[Case, ...] = (*_PRODUCTS, *_CWISE, *_ROWS, *_PAIRS, *_FORMS, *_CROSSES)

@@ -6,11 +6,12 @@ import importlib.util
 
 import numpy as np
 import pytest
-import tensorflow.compat.v1 as tensorflow
 
 import tfnb
 
+tensorflow = pytest.importorskip("tensorflow.compat.v1")
 pytestmark = [
+    pytest.mark.oracle,
     pytest.mark.filterwarnings("ignore"),
     pytest.mark.skipif(importlib.util.find_spec("tf_keras") is None, reason="TensorFlow's Keras 2 is tf_keras"),
 ]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from builder_gestures import Editor, add, palette, wire
-from random_graphs import random_graph
+from random_sources import random_graph
 
 import tfnb as tf
 from tfnb.errors import DTypeError, ShapeError

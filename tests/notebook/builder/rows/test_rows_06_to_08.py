@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 from builder_gestures import Editor, add, setting
-from random_graphs import random_graph
+from random_sources import random_graph
 
 import tfnb as tf
 from tfnb.notebook.builder.files.imports import opened
