@@ -254,3 +254,28 @@ def test_quiet(tmp_path):
 
 def test_the_sources_are_found():
     assert (kernels_root() / "linalg" / "matmul.cl").is_file()
+
+
+def test_what_one_device_of_a_processor_has_compiled_the_other_does_not_compile_again(make_device, unit, monkeypatch):
+    """A program of few elements runs in the caller's thread, and the same program of many elements does not."""
+    from tfnb.devices.opencl import program as opencl_program
+
+    if not unit.is_pocl or unit.inline is None:
+        pytest.skip("only PoCL has two devices for one processor")
+    device = make_device(shared=True)
+    factor = 1.0 + os.getpid() / 2**22  # a kernel that no process has compiled
+    source = "__kernel void f(__global float *a) {{ for (int i = 0; i < 5; ++i) a[i] = exp(i * {:.8f}f); }}"
+    module = Module(source.format(factor))
+    program = Program("p", (module,), (Launch(0, "f", (Slot("output"),)),), (), (p.vector(5),), (), (), (), 0)
+    inline = device.load(program)
+    (first,) = inline.run([], [])
+    monkeypatch.setattr(opencl_program, "INLINE_BYTES", -1)
+    threaded = device.load(program)
+    assert inline.inline and not threaded.inline
+    folder, library = device.library._folder, device.library
+    one, other = (folder.libraries(library.get(module, k).key) for k in (True, False))
+    assert len(one) == len(other) == 1 and one != other  # before the first launch on the other device
+    assert Path(one[0]).read_bytes() == Path(other[0]).read_bytes()
+    (second,) = threaded.run([], [])
+    np.testing.assert_array_equal(first.numpy(), second.numpy())
+    np.testing.assert_allclose(first.numpy(), np.exp(factor * np.arange(5)), rtol=1e-6)

@@ -97,6 +97,8 @@ class ProgramLibrary:
         self._compiled: set[str] = set()
         self._folder = pocl.used_folder() if unit.is_pocl else None
         self._declares = unit.is_pocl and pocl.has_known_header(unit.device)
+        # The device that runs kernels in the caller's thread needs no compilation of what the main device has compiled.
+        self._shares_code = unit.inline is not None and pocl.have_same_target(unit.device, unit.inline)
 
     def get(self, module: Module, inline: bool = False) -> Built:
         """Returns the program of a module, for the unit's device or its inline companion. Raises `KernelBuildError`."""
@@ -192,6 +194,9 @@ class ProgramLibrary:
             with self._folder.building(key):
                 built = Built(self._from_source(module, options, device, key, declared), key, module.file)
             self._folder.use(key, built)
+            twin = (self._library if module.file else self._generated).get((module, not inline))
+            if twin is not None and self._shares_code:
+                self._folder.share(twin.key, key)
             return built
         binary = self._cache.get(key)
         if binary is not None:

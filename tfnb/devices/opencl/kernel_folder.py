@@ -150,6 +150,20 @@ class KernelFolder:
         """Returns whether kernels of this program, compiled by an earlier process, were unpacked or archived."""
         return key in self._sealed
 
+    def share(self, source: str, target: str) -> None:
+        """Gives the program `target` the compiled kernels of the program `source`, which has the same machine code.
+
+        Where the disk has no room for them, PoCL compiles them again.
+        """
+        with self._lock, contextlib.suppress(OSError):
+            if source not in self._programs or target not in self._programs:
+                return
+            folder = self._folder / self._programs[source]
+            for path in folder.rglob("*.so"):
+                copy = self._folder / self._programs[target] / path.relative_to(folder)
+                if not copy.exists():  # PoCL may have loaded it
+                    write_atomically(copy, path.read_bytes())
+
     def seal(self, key: str) -> None:
         """Archives the kernels of a program if some are new. No kernel of the program may be compiling meanwhile."""
         with self._lock:

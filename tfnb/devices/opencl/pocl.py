@@ -26,6 +26,7 @@ __all__ = [
     "Pins",
     "environment",
     "has_known_header",
+    "have_same_target",
     "is_pocl",
     "is_renamed",
     "kernel_folder",
@@ -55,6 +56,12 @@ def has_known_header(device: cl.Device) -> bool:
     extensions = device.extensions.split()
     is_known = re.match(r"OpenCL \S+ PoCL 3\.", device.platform.version) is not None
     return is_known and "cl_khr_fp64" in extensions and "cl_khr_fp16" not in extensions
+
+
+def have_same_target(one: cl.Device, other: cl.Device) -> bool:
+    """Returns whether PoCL compiles kernels for two devices to the same machine code."""
+    targets = [_TARGET.search(d.version.strip()) for d in (one, other)]
+    return None not in targets and len({t.groups() for t in targets if t is not None}) == 1
 
 
 @contextmanager
