@@ -6,6 +6,7 @@ Each function builds a graph in the default graph and returns the initialiser, t
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ from benchmarks.programs import Loss, lenet_loss, mlp_loss
 __all__ = ["FIRST_PROGRAMS", "GROWING", "FirstProgram", "Parts"]
 
 Parts = tuple[Any, Any, dict[Any, np.ndarray]]
+
+_open = ExitStack()  # default graphs for the rest of the process: without a reference, their contexts would end at once
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def inception(tf: Any) -> Parts:
     from benchmarks.inception_graph import inception_graph  # which imports tfnb, as TensorFlow has no need to
 
     graph = inception_graph(1, batch=1)
-    graph.as_default().__enter__()  # for the rest of the process
+    _open.enter_context(graph.as_default())
     names = ("init", "tower_0/loss/value:0", "GradientDescent", "tower_0/images:0", "tower_0/labels:0")
     init, loss, train, images, labels = (graph.as_graph_element(name) for name in names)
     image = np.random.RandomState(0).rand(1, 299, 299, 3).astype(np.float32)
