@@ -87,6 +87,17 @@ def pack_outputs(opdef: OpDef, op: object, outputs: Sequence[Tensor]) -> Any:
     return list(outputs)
 
 
+def _sizes(value: Any, dtype: DType | None) -> np.ndarray:
+    """Returns the dimensions of a shape, or one, as int32, or int64 where one is too large or the `dtype` says so."""
+    sizes = np.asarray(value, np.int64)
+    large = sizes.size and sizes.max() > np.iinfo(np.int32).max
+    if large and dtype is int32:
+        raise InvalidArgumentError(
+            f"Cannot convert a TensorShape to dtype int32; a dimension is too large ({sizes.max()})"
+        )
+    return sizes if large or dtype is int64 else sizes.astype(np.int32)
+
+
 class GraphBuilder(GraphElements, Collections):
     """A dataflow graph that is being built: `tf.Graph`.
 
@@ -216,7 +227,7 @@ class GraphBuilder(GraphElements, Collections):
         if isinstance(value, (Shape, Dimension)):
             if dtype not in (None, int32, int64):
                 raise DTypeError(f"a {type(value).__name__} becomes a tensor of int32 or int64, not of {dtype}")
-            value = np.asarray(value.known() if isinstance(value, Shape) else int(value), np.int32)
+            value = _sizes(value.known() if isinstance(value, Shape) else int(value), dtype)
         elif isinstance(value, (list, tuple)) and any(hasattr(v, "value") for v in value):
             value = [int(v) for v in value]
         elif hasattr(value, "value") and hasattr(value, "__index__"):
