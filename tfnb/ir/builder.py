@@ -32,6 +32,7 @@ from tfnb.ir.graphdef.encode import as_graph_def, new_versions
 from tfnb.ir.graphdef.message_types import GraphDef, Versions
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.operation import Operation
+from tfnb.ir.operation_keys import CONTEXT
 from tfnb.ir.origin import user_origin
 from tfnb.ir.record import Attrs
 from tfnb.ir.scopes import Names, Scopes, check_name
@@ -169,6 +170,9 @@ class GraphBuilder(GraphElements, Collections):
             op.control_inputs = self._control_inputs(op)
             op.gradient_type = scopes.gradient_override(opdef.name)
             self._place(op)
+            for t in inputs:
+                if CONTEXT in t.op.extra:
+                    t.op.extra[CONTEXT].check_use(t, op, scopes.control_flow)
             if scopes.control_flow is not None:
                 scopes.control_flow.add_op(op)
             if scopes.recompute is not None:

@@ -53,7 +53,7 @@ def test_ranks_that_are_tensors():
     check = tf.debugging.assert_rank_in(tf.constant([1, 2], name="mine"), (one, other))
     with tf.Session() as sess:
         sess.run(check, {one: 0, other: 1})
-        with pytest.raises(tf.errors.InvalidArgumentError, match="mine.*must have rank in"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"mine.*must have rank in"):
             sess.run(check, {one: 0, other: 2})
         with pytest.raises(tf.errors.InvalidArgumentError, match="Rank must be a scalar"):
             sess.run(check, {one: 1, other: [2, 1]})

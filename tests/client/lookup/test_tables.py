@@ -120,7 +120,7 @@ def test_initialisations_that_do_not_fit_are_refused():
     two = lookup.TextFileInitializer(tf.constant(["a", "b"]), tf.string, line, tf.int64, number)
     with pytest.raises(ValueError, match="rank 0 but is rank 1"):
         lookup.HashTable(two, -1)
-    with pytest.raises(ValueError, match="vocab_size must be greater than 0, got 0. vocabulary_file: b'words"):
+    with pytest.raises(ValueError, match=r"vocab_size must be greater than 0, got 0. vocabulary_file: b'words"):
         lookup.index_table_from_file(tf.constant("words.txt"), vocab_size=0)
     empty = lookup.index_table_from_tensor(np.array([], np.str_), num_oov_buckets=1)
     with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError, match="keys and values cannot be empty"):
