@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tfnb.codegen.program import F32, Copy, Launch, Module, Program, Slot, VariableUse
 from tfnb.devices.buffers import Cell
 from tfnb.devices.host import capacity_of
+from tfnb.devices.opencl import build
 from tfnb.devices.opencl import program as opencl_program
 from tfnb.devices.opencl.program import _spread
 from tfnb.errors import ResourceExhaustedError
@@ -486,6 +487,13 @@ class Recorder:
         self.spans.append((kind, label))
 
 
+def load_built(device, program):
+    """Loads a program after its kernels have been built for the device that it prefers."""
+    device.load(program)
+    build._background.wait()
+    return device.load(program)
+
+
 def test_products_too_small_for_two_units_run_in_the_callers_thread(make_device, monkeypatch):
     """By the same kernel, so to the same bits."""
     found = []
@@ -493,7 +501,7 @@ def test_products_too_small_for_two_units_run_in_the_callers_thread(make_device,
         if not inline:
             monkeypatch.setattr(opencl_program, "INLINE_BYTES", -1)
         for n in (7, 64):
-            program = make_device(shared=True).load(p.product(n))
+            program = load_built(make_device(shared=True), p.product(n))
             assert program.inline is inline
             (y,) = program.run([floats(n * n), floats(n * n, 1)], [])
             found.append(y.numpy())
@@ -503,7 +511,42 @@ def test_products_too_small_for_two_units_run_in_the_callers_thread(make_device,
         found[1], (floats(4096).reshape(64, 64) @ floats(4096, 1).reshape(64, 64)).reshape(-1), rtol=1e-4, atol=1e-4
     )
     monkeypatch.undo()
-    assert not make_device(shared=True).load(p.product(512)).inline
+    assert not load_built(make_device(shared=True), p.product(512)).inline
+
+
+def test_a_program_runs_where_its_kernels_are_while_the_better_device_builds_them(make_device, monkeypatch):
+    device = make_device()
+    if device.inline_queue is None:
+        pytest.skip("this driver has one device for each processor")
+    small = p.add_scale(4, by=np.float32(0.37))
+    kernels = replace(small, modules=(Module(p.ADD.source + "// not built before\n"),))
+    a = np.arange(4, dtype=np.float32)
+    inline = device.load(kernels)
+    expected = inline.run([a, a], [])[0].numpy()
+    assert inline.inline
+    monkeypatch.setattr(opencl_program, "INLINE_BYTES", 8)
+    hold = threading.Event()
+    build._background.add(hold.wait)
+    moving = device.load(kernels)
+    assert moving.inline
+    np.testing.assert_array_equal(moving.run([a, a], [])[0].numpy(), expected)
+    assert moving.inline
+    hold.set()
+    build._background.wait()
+    for _ in range(2):
+        np.testing.assert_array_equal(moving.run([a, a], [])[0].numpy(), expected)
+        assert not moving.inline
+    assert not device.load(kernels).inline
+
+
+def test_much_work_waits_for_the_device_with_threads(make_device, monkeypatch):
+    device = make_device()
+    if device.inline_queue is None:
+        pytest.skip("this driver has one device for each processor")
+    kernels = replace(p.add_scale(4), modules=(Module(p.ADD.source + "// nor this one\n"),))
+    assert device.load(kernels).inline
+    monkeypatch.setattr(opencl_program, "INLINE_BYTES", 1)
+    assert not device.load(kernels).inline
 
 
 @pytest.mark.parametrize(("nbytes", "inline"), [(None, False), (1 << 18, True), (1 << 20, False)])
@@ -511,7 +554,7 @@ def test_a_library_kernel_of_little_work_runs_in_the_callers_thread(make_device,
     """As an update of a few rows of a large table, of which the recipe says how many bytes it accesses."""
     program = p.product(128)
     launches = tuple(launch._replace(nbytes=nbytes) for launch in program.steps)
-    assert make_device(shared=True).load(replace(program, steps=launches)).inline is inline
+    assert load_built(make_device(shared=True), replace(program, steps=launches)).inline is inline
 
 
 @pytest.mark.parametrize("n", [7, 100_003])

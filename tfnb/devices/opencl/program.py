@@ -28,6 +28,7 @@ __all__ = ["OpenCLProgram", "error_of"]
 _OWN = capacity_of(1 << 12)  # bytes of the largest input for which an inline program keeps memory
 INLINE_BYTES = 1 << 18  # the number of bytes that a core accesses before other cores have started
 _INLINE_LAUNCHES = 16  # so many times these bytes are the most work of an inline program, for which its caller waits
+_WORK_OF_A_BUILD = 16  # so many times the most work of an inline program takes the caller less time than a build
 _ONE_ITEM = ((1, 1, 1), (1, 1, 1))  # the number of groups, and of work-items in each
 _MEMORY_ERRORS = (
     cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
@@ -48,16 +49,34 @@ class OpenCLProgram:
     def __init__(self, device: ProgramDevice, program: Program) -> None:
         self.program = program
         self._device = device
-        inline_queue = device.inline_queue if _is_small(program, device.facts.units) else None
-        self.inline = inline_queue is not None
+        prefers_inline = device.inline_queue is not None and _is_small(program, device.facts.units)
+        # While the kernels are being built for the better one of the two devices, the other one runs them.
+        self._moves = device.inline_queue is not None and self._has_only(not prefers_inline)
+        if self._moves:
+            device.library.build_soon(program.modules, prefers_inline)
+        self._bind(prefers_inline is not self._moves)
+
+    def _has_only(self, inline: bool) -> bool:
+        """Returns whether the kernels are built for this device only, and the work there is shorter than a build."""
+        library, modules = self._device.library, self.program.modules
+        return (
+            not library.has(modules, not inline)
+            and library.has(modules, inline)
+            and _is_small(self.program, self._device.facts.units, _WORK_OF_A_BUILD)
+        )
+
+    def _bind(self, inline: bool) -> None:
+        device, program = self._device, self.program
+        self.inline = inline
+        inline_queue = device.inline_queue if inline else None
         self._queue = inline_queue or device.queue
-        self._reads = SmallReads.of(program) if self.inline else None
+        self._reads = SmallReads.of(program) if inline else None
         try:
             self._consts = [device.constant(array) for array in program.consts]
-            self._binding = Binding(device, program, self._consts, self._queue, self.inline)
+            self._binding = Binding(device, program, self._consts, self._queue, inline)
         except cl.Error as e:
             raise error_of(e, device.name) from None
-        self._launcher = Launcher(device, self._binding.launches, program.variables, self.inline)
+        self._launcher = Launcher(device, self._binding.launches, program.variables, inline)
         self._inputs = self._binding.inputs
         self._outputs = self._binding.outputs
         self._rows = self._binding.rows
@@ -81,6 +100,9 @@ class OpenCLProgram:
         # The lock is not taken yet, because a download from another device may take the lock of that device.
         values = [v.numpy() if type(v) is DeviceTensor and v.device is not device else v for v in inputs]
         with device.lock:
+            if self._moves and device.library.has(self.program.modules, not self.inline):
+                self._moves = False
+                self._bind(not self.inline)
             try:
                 if self._reads is not None and recorder is None and device.in_flight is None:
                     copies = self._reads.copies(values, cells)
@@ -258,14 +280,16 @@ def _spread(offsets: Iterable[int], align: int) -> tuple[dict[int, int], int]:
     return new_offsets, shift
 
 
-def _is_small(program: Program, units: int) -> bool:
+def _is_small(program: Program, units: int, times: int = 1) -> bool:
     """Returns whether passing the work to the threads of `units` cores costs more than the work itself.
+
+    With `times`, the question is whether that is so for work of which this is `times` as much.
 
     The cores save a launch all but its `units`-th part, and start late, so many small launches are no reason to wake
     them. Library kernels of which nobody says how much work they are run on the main device, except kernels with a
     single work-item, as for small matrix products.
     """
-    most = INLINE_BYTES * units / max(units - 1, 0.5)
+    most = times * INLINE_BYTES * units / max(units - 1, 0.5)
     total = sum(i.nbytes for i in (*program.inputs, *program.outputs))
     for step in program.steps:
         if isinstance(step, Copy):
@@ -279,4 +303,4 @@ def _is_small(program: Program, units: int) -> bool:
         total += nbytes
         if nbytes > most:
             return False
-    return total <= _INLINE_LAUNCHES * INLINE_BYTES
+    return total <= times * _INLINE_LAUNCHES * INLINE_BYTES
