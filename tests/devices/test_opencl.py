@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tfnb.codegen.program import F32, Copy, Launch, Module, Program, Slot, VariableUse
 from tfnb.devices.buffers import Cell
 from tfnb.devices.host import capacity_of
+from tfnb.devices.interface import ProgramTakenError
 from tfnb.devices.opencl import build
 from tfnb.devices.opencl import program as opencl_program
 from tfnb.devices.opencl.program import _spread
@@ -485,6 +486,46 @@ class Recorder:
 
     def span(self, kind, label, *what, **more):
         self.spans.append((kind, label))
+
+
+def test_a_program_takes_the_kernels_of_a_spare_one(device):
+    """The same steps with other sizes and scratch memory; copies as well."""
+
+    def both(n, by=0.5):
+        program = p.add_scale(n, by)
+        copy = Copy(Slot("output", 0, 0, 4 * n), Slot("output", 1, 0, 4 * n), 4 * n)
+        return replace(program, steps=(*program.steps, copy), outputs=(p.vector(n),) * 2, arena_nbytes=4 * n)
+
+    spare = device.load(both(5))
+    for n, by in ((5, 0.5), (70_001, 0.5), (3, -0.0), (3, 0.0)):
+        a, b = floats(n), floats(n, 1)
+        spare.run([floats(k := spare.program.inputs[0].shape[0]), floats(k, 1)], [])
+        kernels = [launch.call[1] for launch in spare._binding.launches]
+        program = device.load(both(n, by), spare)
+        takes = spare.inline is program.inline
+        assert ([launch.call[1] for launch in program._binding.launches] == kernels) is takes
+        for output in program.run([a, b], []):
+            y = output.numpy()
+            np.testing.assert_array_equal(y, (a + b) * np.float32(by))
+            np.testing.assert_array_equal(np.signbit(y), np.signbit((a + b) * np.float32(by)))
+        if takes:
+            with pytest.raises(ProgramTakenError):
+                spare.run([a, a], [])
+        spare = program
+
+
+def test_a_program_of_other_steps_takes_nothing(device):
+    spare = device.load(p.add_scale(4))
+    launch = spare.program.steps[0]
+    swapped = launch._replace(args=(launch.args[1], launch.args[0], launch.args[2]))
+    for other in (
+        replace(spare.program, steps=spare.program.steps[:1]),
+        replace(spare.program, steps=(swapped, spare.program.steps[1])),
+        replace(spare.program, modules=(Module(p.ADD.source + "// another text\n"),)),
+    ):
+        device.load(other, spare)
+        a = floats(4)
+        np.testing.assert_array_equal(spare.run([a, a], [])[0].numpy(), (a + a) * np.float32(2))
 
 
 def load_built(device, program):
