@@ -32,6 +32,10 @@ contrib.losses contrib.slim.losses : tfnb.client.contrib.losses : cosine_distanc
 contrib.losses contrib.slim.losses : tfnb.client.contrib.losses : mean_pairwise_squared_error mean_squared_error
 contrib.losses contrib.slim.losses : tfnb.client.contrib.losses : sigmoid_cross_entropy softmax_cross_entropy
 contrib.losses contrib.slim.losses : tfnb.client.contrib.losses : sparse_softmax_cross_entropy
+linalg : tfnb.client.linear_operators.operator : LinearOperator
+linalg : tfnb.client.linear_operators.kinds : LinearOperatorComposition LinearOperatorDiag LinearOperatorFullMatrix
+linalg : tfnb.client.linear_operators.kinds : LinearOperatorIdentity LinearOperatorLowerTriangular
+linalg : tfnb.client.linear_operators.kinds : LinearOperatorScaledIdentity
 io.gfile : tfnb.client.platform.late_gfile : copy exists glob isdir listdir makedirs mkdir remove
 io.gfile : tfnb.client.platform.late_gfile : rename rmtree stat walk
 contrib.lookup : tfnb.client.lookup.tables : FastHashSpec HashTable HasherSpec IdTableWithHashBuckets

@@ -331,7 +331,7 @@ def sparse_softmax_cross_entropy(
         y = of_rank(y, rank)
         loss = sparse_softmax_cross_entropy_with_logits(labels=y, logits=z)
         if isinstance(weights, Tensor) or hasattr(weights, "__tensor__"):
-            weights = of_rank(graph.to_tensor(weights), rank)
+            weights = of_rank(graph.to_tensor(weights), rank, loss)
         return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
 
 

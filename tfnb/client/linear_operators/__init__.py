@@ -1,0 +1,1 @@
+"""Matrices known by what they do: products, solutions, determinants (`tf.linalg.LinearOperator`)."""
