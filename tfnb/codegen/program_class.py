@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfnb.caches import remembered
 from tfnb.codegen.memory import NO_BLOCK, Block, place_bytes, plan_arena
 from tfnb.codegen.program import Copy, Launch, Module, Program, Slot, Step
 from tfnb.codegen.schedules.chain import joined
@@ -70,6 +71,9 @@ class Chain:
 
 ClassStep = Launch | Copy | Call | Choice | Chain
 
+
+# Programs for many shapes have the same small numbers, and fewer objects mean shorter pauses of Python's collector.
+_i32 = remembered("integers in kernel arguments", 1 << 14)(I32)
 
 Numbers = tuple[int, ...]
 """The values of all sizes of a class for the shapes of a run."""
@@ -331,7 +335,7 @@ class _Tables:
         """Returns all arguments with numbers for sizes, and offsets in the arena for blocks."""
         arguments = self._arguments.copy()
         for place, number, n in self._numbers:
-            arguments[place] = number(numbers[n])
+            arguments[place] = _i32(numbers[n]) if number is I32 else number(numbers[n])
         for place, slot, n in self._slots:
             arguments[place] = Slot(slot.kind, slot.index, slot.offset, numbers[n])
         for place, block, n in self._arena:

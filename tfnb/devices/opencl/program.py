@@ -303,7 +303,8 @@ def _spread(offsets: Set[int], align: int) -> tuple[dict[int, int], int]:
 def _is_small(program: Program, units: int, times: int = 1) -> bool:
     """Returns whether passing the work to the threads of `units` cores costs more than the work itself.
 
-    With `times`, the question is whether that is so for work of which this is `times` as much.
+    With `times`, the question is whether that is so for work of which this is `times` as much; a library kernel of
+    which nobody says how much work it is then counts `times` the bytes of its arguments.
 
     The cores save a launch all but its `units`-th part, and start late, so many small launches are no reason to wake
     them. Library kernels of which nobody says how much work they are run on the main device, except kernels with a
@@ -316,10 +317,12 @@ def _is_small(program: Program, units: int, times: int = 1) -> bool:
             nbytes = 2 * step.nbytes
         elif step.nbytes is not None:
             nbytes = step.nbytes
-        elif program.modules[step.module].file and (step.groups, step.local) != _ONE_ITEM:
-            return False
         else:
             nbytes = sum([a.nbytes for a in step.args if type(a) is Slot])
+            if program.modules[step.module].file and (step.groups, step.local) != _ONE_ITEM:
+                if times == 1:
+                    return False
+                nbytes *= times
         total += nbytes
         if nbytes > most:
             return False
