@@ -22,7 +22,7 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
-from tfnb.ir.shapes import normalize_axis
+from tfnb.ir.shapes import normalize_axis, with_rank
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import CONCAT
 from tfnb.ops.array.constants import FILL, RANGE, ZEROS_LIKE
@@ -221,6 +221,7 @@ GATHER_V2 = OpDef(
 
 def segmented_shape(c: Infer) -> Shape:
     """Returns the static output shape of an unsorted segment reduction."""
+    with_rank(c, 2, 0, "num_segments should be a scalar")
     data, ids, count = c.shapes[0], c.shapes[1], c.value(2)
     n = None if count is None else integer(count.reshape(()))
     if n is not None and n < 0:

@@ -20,6 +20,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import with_rank
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import RANGE, ZEROS_LIKE
 from tfnb.ops.array.gather import UNSORTED_SEGMENT_SUM
@@ -262,10 +263,8 @@ def _dense_shape(c: Infer) -> Shape:
     indices = c.shapes[0]
     if indices.dims is not None and len(indices.dims) > 2:
         raise ShapeError(f"SparseToDense: sparse_indices must have rank 0, 1 or 2, got shape {indices}")
-    shape = c.as_shape(1)
-    if c.shapes[1].ndims not in (None, 1):
-        raise ShapeError(f"SparseToDense: Shape must be rank 1 but is rank {c.shapes[1].ndims}: the output's shape")
-    return shape
+    with_rank(c, 1, 1, "output_shape should be a vector")
+    return c.as_shape(1)
 
 
 def _check_dense(indices: Shape, shape: Shape, values: Shape) -> None:
@@ -304,6 +303,8 @@ def _check_rows(op: Any, validate: bool, rows: np.ndarray, shape: np.ndarray) ->
 def _host_dense(
     call: HostCall, indices: np.ndarray, shape: np.ndarray, values: np.ndarray, default: np.ndarray
 ) -> np.ndarray:
+    if shape.ndim != 1:
+        raise ShapeError(f"SparseToDense: output_shape should be a vector, got shape {shape.shape}", call.op)
     _check_dense(Shape(indices.shape), Shape(tuple(shape.tolist())), Shape(values.shape))
     if default.ndim:
         raise InvalidArgumentError(f"default_value should be a scalar, got shape {default.shape}", call.op)
