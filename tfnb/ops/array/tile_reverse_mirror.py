@@ -201,6 +201,12 @@ def _reversal(name: str, second: str, doc: str, axes: Callable[[np.ndarray, int]
         )
 
     def infer(c: Infer) -> Shape:
+        if "Tidx" not in second and c.shapes[1].ndims == 1 and c.shapes[1].as_list()[0] is not None:
+            rank = c.shapes[1].as_list()[0]  # one bool for each axis
+            if c.shapes[0].ndims not in (None, rank):
+                raise ShapeError(f"{name}: Shape must be rank {rank} but is rank {c.shapes[0].ndims}: {c.shapes[0]}")
+            if c.shapes[0].ndims is None:
+                return Shape((None,) * rank)
         if c.shapes[0].dims is not None and c.value(1) is not None:
             axes(c.value(1), len(c.shapes[0].dims))
         return c.shapes[0]
