@@ -30,6 +30,7 @@ from tfnb.client.dataset import csv_datasets
 from tfnb.client.gradients import backprop, recompute
 from tfnb.client.graph import (
     default_graph,
+    device_spec,
     function_op,
     graph_def,
     graph_util,
@@ -72,6 +73,7 @@ __all__ = ["ALIASES", "API", "REFUSED_NAMES", "REFUSED_PACKAGES", "VIEWS"]
 
 MODULES = (
     default_graph,
+    device_spec,
     graph_def,
     function_op,
     graph_util,
