@@ -46,7 +46,7 @@ class Dimension:
         return hash(self.value)
 
     def is_compatible_with(self, other: object) -> bool:
-        """Returns whether a dimension can have both sizes: they are equal, or one of them is unknown."""
+        """Returns whether a dimension can have both this size and `other`: they are equal, or one is unknown."""
         size = size_of(other)
         return self.value is None or size is None or self.value == size
 
@@ -56,7 +56,9 @@ class Dimension:
             raise ShapeError(f"Dimensions {self} and {other} are not compatible")
 
     def merge_with(self, other: object) -> Dimension:
-        """Returns the size of a dimension that has both sizes. Raises `ShapeError` if they are known and differ."""
+        """Returns the size of a dimension that has this size and `other`. Raises `ShapeError` if they are known and
+        differ.
+        """
         self.assert_is_compatible_with(other)
         return Dimension(size_of(other) if self.value is None else self.value)
 

@@ -420,7 +420,8 @@ def _iterate(dims: object) -> Iterable[Any]:
     if isinstance(dims, Shape):
         return dims.dims or ()
     if hasattr(dims, "unknown_rank"):  # a TensorShapeProto, in which -1 is unknown
-        return tuple(None if d.size == -1 else d.size for d in dims.dim)
+        message: Any = dims
+        return tuple(None if d.size == -1 else d.size for d in message.dim)
     try:
         return tuple(cast("Iterable[Any]", dims))
     except TypeError:

@@ -39,9 +39,11 @@ from tfnb.client.graph import (
 )
 from tfnb.client.io import example_protos, file_names, readers, records
 from tfnb.client.layers import (
+    base,
     chain,
     conv_layers,
     dense_layers,
+    input_spec,
     norm_layers,
     pool_layers,
 )
@@ -100,6 +102,8 @@ MODULES = (
     primitives,
     numeric_checks,
     tensor_array,
+    base,
+    input_spec,
     dense_layers,
     conv_layers,
     pool_layers,
