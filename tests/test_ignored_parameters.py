@@ -48,7 +48,7 @@ INTERNAL = {
     "Initializer.make_part(whole)": "for subclasses that make parts of a whole, as Identity",
     "VariableDeviceChooser.__call__(op)": "the form of device functions; it takes the tasks in turn",
     "Layer.build(shape)": "for subclasses with variables",
-    **dict.fromkeys(("Layer.call(args)", "Layer.call(kwargs)"), "for subclasses"),
+    "Layer.call(args, kwargs)": "for subclasses",
     "SessionRunHook.before_run(run_context)": "for subclasses",
     "no_regularizer(_)": "a regulariser's form",
     "_nothing_yet(_)": "the form of a train_op_fn",
