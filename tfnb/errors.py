@@ -59,7 +59,7 @@ __all__ = [
     "UnavailableError",
     "UnimplementedError",
     "UnknownError",
-    "UnknownTaskError",
+    "UnknownNameError",
     "error_code_from_exception_type",
     "exception_type_from_error_code",
     "refuse_given",
@@ -262,8 +262,8 @@ class NotFoundError(OpError, LookupError):
     code = 5
 
 
-class UnknownTaskError(NotFoundError, ValueError):
-    """A cluster has no such job or task."""
+class UnknownNameError(NotFoundError, ValueError):
+    """There is nothing of a name that the program gives, such as a task or a variable."""
 
 
 class DeviceNotFoundError(NotFoundError):

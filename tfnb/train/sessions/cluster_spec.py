@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from tfnb.errors import DTypeError, InvalidArgumentError, UnknownTaskError
+from tfnb.errors import DTypeError, InvalidArgumentError, UnknownNameError
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
@@ -55,20 +55,20 @@ class ClusterSpec:
         return list(self._jobs)
 
     def num_tasks(self, job_name: str) -> int:
-        """Returns the number of tasks of a job whose address is known. Raises `UnknownTaskError` for an unknown job."""
+        """Returns the number of tasks of a job whose address is known. Raises `UnknownNameError` for an unknown job."""
         return len(self._job(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """Returns the sorted numbers of the known tasks of a job. Raises `UnknownTaskError` for an unknown job."""
+        """Returns the sorted numbers of the known tasks of a job. Raises `UnknownNameError` for an unknown job."""
         return list(self._job(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
-        """Returns the address of the task `task_index` of the job `job_name`. Raises `UnknownTaskError` for an unknown
+        """Returns the address of the task `task_index` of the job `job_name`. Raises `UnknownNameError` for an unknown
         task.
         """
         tasks = self._job(job_name)
         if task_index not in tasks:
-            raise UnknownTaskError(f"the job {job_name!r} has the tasks {list(tasks)}, not {task_index}")
+            raise UnknownNameError(f"the job {job_name!r} has the tasks {list(tasks)}, not {task_index}")
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
@@ -92,7 +92,7 @@ class ClusterSpec:
 
     def _job(self, name: str) -> dict[int, str]:
         if name not in self._jobs:
-            raise UnknownTaskError(f"the cluster has the jobs {self.jobs}, not {name!r}")
+            raise UnknownNameError(f"the cluster has the jobs {self.jobs}, not {name!r}")
         return self._jobs[name]
 
     def __bool__(self) -> bool:
