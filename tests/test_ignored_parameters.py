@@ -48,6 +48,7 @@ INTERNAL = {
     "Initializer.make_part(whole)": "for subclasses that make parts of a whole, as Identity",
     "VariableDeviceChooser.__call__(op)": "the form of device functions; it takes the tasks in turn",
     "Layer.build(shape)": "for subclasses with variables",
+    "Layer.call(args, kwargs)": "for subclasses",
     "SessionRunHook.before_run(run_context)": "for subclasses",
     "no_regularizer(_)": "a regulariser's form",
     "_nothing_yet(_)": "the form of a train_op_fn",
@@ -55,8 +56,6 @@ INTERNAL = {
     "EveryN.every_n_step_begin(step)": "for subclasses",
     "EveryN.every_n_step_end(step, outputs)": "for subclasses",
     "Decoder.finalize(sequence_lengths)": "for subclasses",
-    "BatchNormalization.__init__(option)": "renorm_clipping and renorm_momentum, which go with renorm=True, "
-    "are refused there",
     "VocabularyProcessor.fit(unused_y)": "the form of scikit-learn's transformers, as in TensorFlow",
     "VocabularyProcessor.fit_transform(unused_y)": "the form of scikit-learn's transformers, as in TensorFlow",
     "ByteProcessor.fit(x)": "the form of scikit-learn's transformers, as in TensorFlow",

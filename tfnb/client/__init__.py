@@ -30,6 +30,7 @@ from tfnb.client.dataset import csv_datasets
 from tfnb.client.gradients import backprop, recompute
 from tfnb.client.graph import (
     default_graph,
+    device_spec,
     function_op,
     graph_def,
     graph_util,
@@ -38,9 +39,11 @@ from tfnb.client.graph import (
 )
 from tfnb.client.io import example_protos, file_names, readers, records
 from tfnb.client.layers import (
+    base,
     chain,
     conv_layers,
     dense_layers,
+    input_spec,
     norm_layers,
     pool_layers,
 )
@@ -72,6 +75,7 @@ __all__ = ["ALIASES", "API", "REFUSED_NAMES", "REFUSED_PACKAGES", "VIEWS"]
 
 MODULES = (
     default_graph,
+    device_spec,
     graph_def,
     function_op,
     graph_util,
@@ -98,6 +102,8 @@ MODULES = (
     primitives,
     numeric_checks,
     tensor_array,
+    base,
+    input_spec,
     dense_layers,
     conv_layers,
     pool_layers,

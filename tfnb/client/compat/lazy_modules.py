@@ -62,8 +62,8 @@ contrib.seq2seq : tfnb.client.seq2seq.attention : safe_cumprod
 contrib.seq2seq : tfnb.client.seq2seq.attention_wrapper : AttentionWrapper AttentionWrapperState
 contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoder BeamSearchDecoderOutput
 contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoderState FinalBeamSearchDecoderOutput tile_batch
-tf : tfnb.ir.messages : OptimizerOptions TensorInfo
-train : tfnb.ir.messages : ClusterDef JobDef SaverDef
+tf : tfnb.ir.messages : TensorInfo
+train : tfnb.ir.messages : ClusterDef JobDef SaverDef ServerDef
 tf : tfnb.client.compat.type_specs : IndexedSlicesSpec SparseTensorSpec TensorArraySpec TensorSpec TypeSpec
 tf : tfnb.client.compat.type_specs : RaggedTensorSpec
 data.experimental : tfnb.client.compat.type_specs : RaggedTensorStructure SparseTensorStructure Structure=TypeSpec
