@@ -76,6 +76,8 @@ FIELDS = {
             "FinalBeamSearchDecoderOutput.beam_search_decoder_output",
             "AttentionMechanism.memory_layer",
             "ValidationMonitor.best_metrics",
+            "DirectoryIterator.filenames",
+            "DataFrameIterator.filenames",
         ),
         _RESULT,
     ),
