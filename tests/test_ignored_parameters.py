@@ -78,6 +78,7 @@ FIELDS = {
             "ValidationMonitor.best_metrics",
             "DirectoryIterator.filenames",
             "DataFrameIterator.filenames",
+            "_Local.implementation",
         ),
         _RESULT,
     ),

@@ -86,6 +86,16 @@ keras.callbacks : tfnb.tf_keras.callbacks.base : BaseLogger Callback History Pro
 keras.callbacks : tfnb.tf_keras.callbacks.control : EarlyStopping LambdaCallback LearningRateScheduler
 keras.callbacks : tfnb.tf_keras.callbacks.control : ReduceLROnPlateau TerminateOnNaN
 keras.callbacks : tfnb.tf_keras.callbacks.files : CSVLogger ModelCheckpoint TensorBoard
+keras.callbacks : tfnb.tf_keras.callbacks.remote : RemoteMonitor
+keras.estimator : tfnb.tf_keras.estimator : model_to_estimator
+keras.experimental : tfnb.tf_keras.engine.loading : export_saved_model load_from_saved_model
+keras.experimental : tfnb.tf_keras.premade : LinearModel WideDeepModel
+keras.utils : tfnb.tf_keras.labels : convert_all_kernels_in_model
+keras.utils : tfnb.tf_keras.model_pictures : model_to_dot plot_model
+keras.utils : tfnb.tf_keras.parallel_model : multi_gpu_model
+keras.wrappers.scikit_learn : tfnb.tf_keras.scikit_learn : KerasClassifier KerasRegressor
+contrib.saved_model : tfnb.tf_keras.engine.loading : load_keras_model=load_from_saved_model
+contrib.saved_model : tfnb.tf_keras.engine.loading : save_keras_model=export_saved_model
 keras.constraints : tfnb.tf_keras.constraints : Constraint MaxNorm MinMaxNorm NonNeg RadialConstraint UnitNorm
 keras.constraints : tfnb.tf_keras.constraints : deserialize get max_norm min_max_norm non_neg radial_constraint
 keras.constraints : tfnb.tf_keras.constraints : serialize unit_norm

@@ -55,6 +55,7 @@ PACKAGES: Mapping[str, str] = {
     "contrib.compiler": _XLA,
     "contrib.tensorrt": _HARDWARE,
     "contrib.mixed_precision": _HARDWARE,
+    "keras.mixed_precision": _HARDWARE,
     "contrib.ffmpeg": "it starts the program ffmpeg; decode the file with that, and read it with tf.audio.decode_wav",
     "contrib.labeled_tensor": _LABELS,
 }
@@ -156,6 +157,7 @@ NAMES: Mapping[str, str] = {
     ),
     "nondifferentiable_batch_function": _BATCHING,
     "compat.forward_compatibility_horizon": "operations have one form here, whatever the date",
+    "keras.experimental.terminate_keras_multiprocessing_pools": "batches are fetched in threads, not in processes",
     "load_file_system_library": "it loads compiled code; register an operation of Python with tf.register_op",
 }
 # Places that lack, and that no reason forbids.
