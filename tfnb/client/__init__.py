@@ -57,6 +57,7 @@ from tfnb.client.rnn import cell_wrappers, dynamic_rnn, seq2seq, static_rnn
 from tfnb.client.rnn import cells as rnn_cells
 from tfnb.client.sync import accumulators, barriers, queues
 from tfnb.client.variables import (
+    creators,
     embedding,
     initializers,
     partitioned,
@@ -77,6 +78,7 @@ MODULES = (
     graph_util,
     meta_graph,
     variables,
+    creators,
     replication,
     partitioned,
     variable_scope,
