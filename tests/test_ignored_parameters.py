@@ -77,6 +77,8 @@ FIELDS = {
             "AttentionMechanism.memory_layer",
             "ValidationMonitor.best_metrics",
             "DirectoryIterator.filenames",
+            "InputContext",
+            "_StepContext.is_last_step",
             "DataFrameIterator.filenames",
             "_Local.implementation",
         ),
@@ -84,10 +86,7 @@ FIELDS = {
     ),
     **dict.fromkeys(
         (
-            "RunConfig.train_distribute",
             "RunConfig.protocol",
-            "RunConfig.eval_distribute",
-            "RunConfig.experimental_distribute",
             "RunConfig.experimental_max_worker_delay_secs",
         ),
         "refused there by refuse_given, which reads them by name",

@@ -6,7 +6,6 @@ with the weights that the model had, and layers keep their names, so checkpoints
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,8 +49,7 @@ def model_to_estimator(
             "model_to_estimator: the given keras model has not been compiled yet, or is defined by `call`. Please "
             "compile a model of layers before"
         )
-    folder = model_dir or getattr(config, "model_dir", None) or tempfile.mkdtemp()
-    return Estimator(_model_fn(model), folder, config)
+    return Estimator(_model_fn(model), model_dir, config)
 
 
 def _optimizer(model: Any, config: Mapping[str, Any] | None) -> Any:

@@ -38,7 +38,7 @@ class ReduceOp(enum.Enum):
 
     @staticmethod
     def from_variable_aggregation(aggregation: Any) -> ReduceOp:
-        """Returns the reduction that a `VariableAggregation` of SUM or MEAN means."""
+        """Returns the reduction that the `VariableAggregation` `aggregation` means, which must be SUM or MEAN."""
         return reduction_of(getattr(aggregation, "name", aggregation))
 
 

@@ -8,18 +8,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import InvalidArgumentError, refuse_given
 from tfnb.ir.default import get_default_graph
 
 __all__ = ["DistributeConfig", "Monitor", "StandardInputStep", "StandardSingleLossStep", "Step", "UpdateContext"]
 
 
-class DistributeConfig(NamedTuple):
-    """The strategies of an estimator's training and evaluation. `tf.estimator.RunConfig` refuses a `remote_cluster`."""
+class _Strategies(NamedTuple):
+    train_distribute: Any
+    eval_distribute: Any
+    remote_cluster: Any
 
-    train_distribute: Any = None
-    eval_distribute: Any = None
-    remote_cluster: Any = None
+
+class DistributeConfig(_Strategies):
+    """The strategies of training and evaluation. `remote_cluster` is refused, since estimators run in one process."""
+
+    __slots__ = ()
+
+    def __new__(cls, train_distribute: Any = None, eval_distribute: Any = None, remote_cluster: Any = None) -> Any:
+        refuse_given("DistributeConfig", "estimators run in one process", remote_cluster=remote_cluster)
+        return super().__new__(cls, train_distribute, eval_distribute, remote_cluster)
 
 
 class UpdateContext:

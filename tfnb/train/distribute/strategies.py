@@ -242,13 +242,12 @@ class Strategy:
             )
         return DistributedIterator(dataset.make_initializable_iterator(), self.extended.worker_devices, False)
 
-    def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Dataset:
-        """Returns the data set of the rows of arrays. session: is not needed, since arrays become constants."""
-        del session
+    def experimental_make_numpy_dataset(self, numpy_input: Any) -> Dataset:
+        """Returns the data set of the rows of the arrays `numpy_input`."""
         return Dataset.from_tensor_slices(numpy_input)
 
     def update_config_proto(self, config_proto: Any) -> Any:
-        """Returns the configuration of sessions as it is."""
+        """Returns the configuration of sessions `config_proto` as it is."""
         return config_proto
 
 

@@ -406,7 +406,11 @@ class Estimator:
         return spec, scaffold, hooks
 
     def _strategy(self, mode: str) -> Strategy | None:
-        given = {ModeKeys.TRAIN: self.config.train_distribute, ModeKeys.EVAL: self.config.eval_distribute}.get(mode)
+        config, both = self.config, self.config.experimental_distribute
+        given = {
+            ModeKeys.TRAIN: config.train_distribute or getattr(both, "train_distribute", None),
+            ModeKeys.EVAL: config.eval_distribute or getattr(both, "eval_distribute", None),
+        }.get(mode)
         if given is not None and not isinstance(given, Strategy):
             raise InvalidArgumentError(f"RunConfig: needed a strategy of tf.distribute, got {given!r}")
         return given

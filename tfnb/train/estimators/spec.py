@@ -117,7 +117,7 @@ class RunConfig:
     session_creation_timeout_secs: float = 7200
 
     def __post_init__(self) -> None:
-        distributed = ("protocol", "experimental_distribute")
+        distributed = ("protocol",)
         refuse_given(
             "RunConfig",
             "estimators run in one process",
