@@ -144,7 +144,15 @@ contrib.graph_editor.util : tfnb.client.contrib.graph_editor.elements : make_pla
 contrib.graph_editor.util : tfnb.client.contrib.graph_editor.elements : make_placeholder_from_tensor placeholder_name
 contrib.graph_editor.util : tfnb.client.contrib.graph_editor.elements : scope_basename scope_dirname scope_finalize
 contrib.graph_editor.util : tfnb.client.contrib.graph_editor.elements : transform_tree
-contrib.copy_graph : tfnb.client.contrib.copy_graph : copy_op_to_graph copy_variable_to_graph get_copied_op
+contrib.copy_graph : tfnb.client.contrib.copy_graph : copy_op_to_graph copy_variable_to_graph
+contrib.copy_graph : tfnb.client.contrib.copy_graph : get_copied_op
+contrib.staging : tfnb.client.contrib.staging : StagingArea
+contrib.resampler : tfnb.client.contrib.resampler : resampler
+contrib.solvers.lanczos : tfnb.client.contrib.solvers : bidiag_matmul lanczos_bidiag
+contrib.solvers.least_squares : tfnb.client.contrib.solvers : cgls
+contrib.solvers.linear_equations : tfnb.client.contrib.solvers : conjugate_gradient
+contrib.solvers.util : tfnb.client.contrib.solvers : create_operator dot identity_operator l2norm l2normalize
+contrib.solvers.util : tfnb.client.contrib.solvers : l2norm_squared
 contrib.sparsemax : tfnb.client.contrib.sparsemax : sparsemax sparsemax_loss
 contrib.integrate : tfnb.client.contrib.integrate : odeint odeint_fixed
 contrib.nn : tfnb.client.contrib.nn : alpha_dropout scaled_softplus
