@@ -15,12 +15,6 @@ def run(tensor):
         return session.run(tensor)
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default():
-        yield
-
-
 def test_the_time_is_that_of_the_step():
     before = time.time()
     assert before <= run(tf.timestamp()) <= time.time()
