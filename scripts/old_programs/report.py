@@ -97,10 +97,22 @@ def write_page(results: list[Result], page: Path) -> str:
     """Writes the page and returns its counts."""
     found = lines(results)
     counts = "\n".join(summary(found))
-    rows = ["| repository | program | contrib | there | here | values | time | why |", "|---|---|---|---|---|---|---|---|"]
+    rows = [
+        "| repository | program | contrib | there | here | values | time | why |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for e in found:
         p = e["program"]
-        row = (p.repository, p.path, "yes" if p.contrib else "", e["there"], e["here"], e["values"], e["time"], e["why"])
+        row = (
+            p.repository,
+            p.path,
+            "yes" if p.contrib else "",
+            e["there"],
+            e["here"],
+            e["values"],
+            e["time"],
+            e["why"],
+        )
         rows.append("| " + " | ".join(cell(str(part)) for part in row) + " |")
     page.write_text("\n".join((HEAD, counts, "", *rows)) + "\n", encoding="utf-8")
     return counts

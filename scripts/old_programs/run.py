@@ -93,7 +93,13 @@ class Runner:
         output = (home / f"{side}.log").read_bytes().decode("utf-8", "replace")[-5000:]
         kept = json.loads(record.read_text(encoding="utf-8")) if record.exists() else None
         shutil.rmtree(self.folder / "copies" / program.key / side, ignore_errors=True)
-        return {"code": code, "timed_out": code in (None, -signal.SIGXCPU), "limit": self.limit, "record": kept, "output": output}
+        return {
+            "code": code,
+            "timed_out": code in (None, -signal.SIGXCPU),
+            "limit": self.limit,
+            "record": kept,
+            "output": output,
+        }
 
     def values(self, program: Program) -> Path:
         """Returns the folder of the initial values."""
@@ -156,7 +162,9 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=80, help="seconds of processor time for a program")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="a pattern for the programs' names")
-    parser.add_argument("--first", type=int, default=0, metavar="N", help="run the programs of the table from its Nth on")
+    parser.add_argument(
+        "--first", type=int, default=0, metavar="N", help="run the programs of the table from its Nth on"
+    )
     parser.add_argument("--count", type=int, default=None, help="how many of them")
     parser.add_argument("--sides", default="th", help="t: under TensorFlow, h: under tfnb")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "programs.md")

@@ -15,7 +15,12 @@ import urllib.request
 
 import numpy as np
 
-DIGITS = ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz")
+DIGITS = (
+    "train-images-idx3-ubyte.gz",
+    "train-labels-idx1-ubyte.gz",
+    "t10k-images-idx3-ubyte.gz",
+    "t10k-labels-idx1-ubyte.gz",
+)
 
 
 def made_file(folder, address):
@@ -48,6 +53,11 @@ def with_digits(folder):
         module.read_data_sets = read_data_sets
 
     return wrap
+
+
+def without_checksums(data_utils):
+    """Makes Keras take the made files that lie where it keeps downloads."""
+    data_utils.validate_file = lambda *arguments, **keywords: True
 
 
 def without_screen(gym):
@@ -86,10 +96,23 @@ def old_names():
             setattr(collections, name, getattr(collections.abc, name))
     if not hasattr(time, "clock"):
         time.clock = time.process_time
-    for name, kind in (("float", float), ("int", int), ("bool", bool), ("object", object), ("str", str), ("complex", complex)):
+    for name, kind in (
+        ("float", float),
+        ("int", int),
+        ("bool", bool),
+        ("object", object),
+        ("str", str),
+        ("complex", complex),
+    ):
         if name not in vars(np):
             setattr(np, name, kind)
-    for name, other in (("float_", "float64"), ("product", "prod"), ("NaN", "nan"), ("Inf", "inf"), ("unicode_", "str_")):
+    for name, other in (
+        ("float_", "float64"),
+        ("product", "prod"),
+        ("NaN", "nan"),
+        ("Inf", "inf"),
+        ("unicode_", "str_"),
+    ):
         if name not in vars(np):
             setattr(np, name, getattr(np, other))
 

@@ -144,8 +144,10 @@ class Layer:
     def _open(self) -> Any:
         if self._scope is not None:
             return variable_scope(self._scope, reuse=True if self.built else self._reuse)
-        if self.shares_name or self._reuse:
-            return variable_scope(self._given_name, self.default_name, reuse=self._reuse)
+        if self._reuse:  # also without a name of its own it shares the variables of the first layer of its class
+            return variable_scope(self._given_name or self.default_name, reuse=self._reuse)
+        if self.shares_name:
+            return variable_scope(self._given_name, self.default_name)
         return variable_scope(None, self._given_name or self.default_name)
 
     def add_variable(

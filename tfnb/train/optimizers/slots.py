@@ -1,6 +1,6 @@
 """Slots: additional variables that an optimizer keeps for each variable that it trains.
 
-Invariant: the slot `Adam` of the variable `W` is named `W/Adam`, within the variable scope `s` that creates it `s/W/Adam`;
+Invariant: the slot `Adam` of `W` is named `W/Adam`, or `s/W/Adam` if it is created within the variable scope `s`;
 it has the shape of W and is colocated with it. The slot of a part of a partitioned variable is the same slice of the
 slot of the whole.
 """
