@@ -198,3 +198,53 @@ class Hands:
             self.press("Control+a")
             self.word(text)
             self.press("Enter")
+
+
+def built(notebook, name, source, first="import tfnb as tf"):
+    """The builder of a cell, between two other cells."""
+    notebook.lab.write(name, [first, f"%%tfnb_build\n{source}", "b = 2"])
+    return opened(notebook, name)
+
+
+def opened(notebook, name):
+    """The builder of a notebook that is run."""
+    notebook.open(name)
+    notebook.page.evaluate("jupyterapp.shell.currentWidget.content.activeCellIndex = 0")
+    notebook.run_all()
+    assert notebook.errors() == []
+    hands = Hands(notebook, notebook.show(".tfnb-builder"), name.removesuffix(".ipynb"), photographs=False)
+    hands.settle()
+    return hands
+
+
+def status(hands):
+    """What the view has announced last."""
+    return hands.view.locator("> .foot [role=status]").text_content()
+
+
+def go(hands, name):
+    """Goes to a node by keyboard."""
+    hands.view.locator(".stage").first.focus()
+    hands.press("Control+f")
+    hands.word(name)
+    hands.take(name)
+    hands.settle()
+
+
+def source_of(hands):
+    """The code in the builder's cell."""
+    return hands.page.evaluate(CELLS)[1]["source"].partition("\n")[2]
+
+
+def wait_for_code(hands, text):
+    hands.page.wait_for_function(f"text => {CELLS}[1].source.includes(text)", arg=text, timeout=20_000)
+
+
+def photographs(notebook, view, name):
+    """A photograph in each theme."""
+    for theme in ("Light", "Dark"):
+        notebook.theme(f"JupyterLab {theme}")
+        view.scroll_into_view_if_needed()
+        notebook.wait_until_still(".tfnb-builder")
+        notebook.shot(f"{name}-{theme.lower()}")
+    notebook.theme("JupyterLab Light")

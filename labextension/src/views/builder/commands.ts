@@ -3,7 +3,7 @@
 import type { LayOut } from "./arrange";
 import { layoutOf } from "./arrange";
 import type { Choice, Question } from "./chooser";
-import { withAutomatic } from "./dragging";
+import { movesOf } from "./dragging";
 import { type Point, portY } from "./geometry";
 import { cut } from "./gestures";
 import { type Fits, matches, replacements, search, sources, targets } from "./palette";
@@ -26,7 +26,7 @@ export interface Desk {
   choose(question: Question, at: Point | null): void;
   palette(fits: Fits, at: Point | null, text?: string): void;
   openForm(): void;
-  showSide(side: "node" | "code" | "log"): void;
+  showSide(side: "node" | "code" | "log" | "lesson"): void;
   go(id: string): void;
   copy(isCut: boolean): void;
   paste(): void;
@@ -320,8 +320,9 @@ function arranging(workspace: Workspace, desk: Desk): Command[] {
   const { selected, model, session } = workspace;
   const several = (): boolean => selected.size > 1;
   const move = (corners: ReadonlyMap<string, Point>): void => {
+    const before = workspace.rects(corners.keys());
     for (const [id, at] of corners) model.placed.set(id, at);
-    session.gesture({ edit: "move", positions: withAutomatic(workspace, corners) });
+    session.gesture(...movesOf(workspace, before, corners));
     workspace.changed("moves");
   };
   const align = (side: Side, word: string): Command => ({
@@ -458,6 +459,13 @@ function viewing(workspace: Workspace, desk: Desk): Command[] {
       keys: [],
       can: always,
       run: () => desk.showSide("log"),
+    },
+    {
+      id: "lessons",
+      label: "Lessons",
+      keys: [],
+      can: always,
+      run: () => desk.showSide("lesson"),
     },
     { id: "full", label: "Full screen", keys: ["F11"], can: always, run: desk.fullScreen },
     { id: "help", label: "Keys and gestures", keys: ["?", "F1"], can: always, run: desk.help },

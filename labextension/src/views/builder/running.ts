@@ -11,6 +11,10 @@ const MOST_POINTS = 5000;
 const STEPS = [100, 300, 1000, 3000, 10_000];
 
 export interface Running {
+  /** The Python texts of the values that placeholders were given. */
+  readonly feeds: Readonly<Record<string, string>>;
+  /** Asks for the values of placeholders, then goes on. */
+  askFeed(needs: readonly string[], done: () => void): void;
   run(id: string): void;
   train(id: string): void;
   result(result: RunResult): void;
@@ -26,7 +30,7 @@ export function runner(
 }
 
 class Runner implements Running {
-  private readonly feeds: Record<string, string> = {};
+  readonly feeds: Record<string, string> = {};
   /** Starts the last training again, when its feeds have been given. */
   private again = (): void => {};
 
@@ -61,7 +65,7 @@ class Runner implements Running {
   }
 
   /** Asks for one value after the other, then goes on. */
-  private askFeed(needs: readonly string[], done: () => void): void {
+  askFeed(needs: readonly string[], done: () => void): void {
     const [name, ...rest] = needs;
     if (name === undefined) {
       done();

@@ -100,8 +100,12 @@ export function histogram(value: RunValue): SVGElement {
 
 const MOST_POINTS = 150;
 
-function lossPanel(losses: readonly LossPoint[], last: LossPoint): HTMLElement {
-  const values = losses.filter(({ value }) => Number.isFinite(value));
+/** A curve of numbers over steps. */
+export function sparkline(
+  numbers: readonly { readonly step: number; readonly value: number }[],
+  label: string,
+): SVGElement {
+  const values = numbers.filter(({ value }) => Number.isFinite(value));
   const every = Math.ceil(values.length / MOST_POINTS);
   const points = values.filter((_, k) => k % every === 0 || k === values.length - 1);
   const [first, end] = [points[0]?.step ?? 0, points[points.length - 1]?.step ?? 1];
@@ -114,13 +118,17 @@ function lossPanel(losses: readonly LossPoint[], last: LossPoint): HTMLElement {
       return `${k ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`;
     })
     .join("");
+  return picture(label, path, false);
+}
+
+function lossPanel(losses: readonly LossPoint[], last: LossPoint): HTMLElement {
   const text = `step ${last.step}: ${short(last.value)}${last.state === "running" ? "" : `, ${last.state}`}`;
   const label = `loss at ${text}`;
   const isFailed = last.state === "failed";
   return h(
     "div",
     { className: `value chart ${isFailed ? "fault" : ""}`, title: last.message },
-    picture(label, path, false),
+    sparkline(losses, label),
     h("span", { textContent: isFailed && last.message ? last.message : text }),
   );
 }
