@@ -21,8 +21,8 @@ export interface Host {
   menu(at: Point): void;
   openForm(): void;
   editFrame(id: string): void;
-  /** Lights the place beside the canvas on which nodes would fall. */
-  over(event: PointerEvent): void;
+  /** Lights the place beside the canvas on which nodes would fall; whether there is one. */
+  over(event: PointerEvent): boolean;
   /** Drops the selected nodes there, if there is one. */
   dropOn(event: PointerEvent): boolean;
   /** Draws what lies above the nodes. */

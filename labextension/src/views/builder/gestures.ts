@@ -308,8 +308,7 @@ export class Pointer {
         if (wasSelected && node !== null && !workspace.selected.has(node)) workspace.toggle(node);
         move ??= new Move(workspace, this.host);
         move.to([at[0] - from[0], at[1] - from[1]], now.altKey, at);
-        this.host.over(now);
-        this.scroll();
+        if (!this.host.over(now)) this.scroll();
       },
       end: (_, now) => {
         if (move && this.host.dropOn(now)) move.undo();

@@ -230,7 +230,7 @@ export class BuilderView {
       menu: (at) => this.choose(menuOf(this.commands), at),
       openForm: () => this.side.focusForm(),
       editFrame: (id) => this.marginalia.editFrame(id),
-      over: (event) => void this.details.lanes.at(event),
+      over: (event) => this.details.lanes.at(event) !== null,
       dropOn: (event) => this.details.lanes.drop(event),
       drawOverlay: () => paintAbove(this.workspace, this.above, this.overlay),
     };

@@ -24,17 +24,15 @@ export function showCompared(answer: Compared, dock: Dock, marks: Marks, bench: 
   const [first] = differences;
   const link = (id: string): HTMLElement =>
     button(id, `go to ${id}`, () => bench.go(id), { className: "link" });
-  const row = ({ a, b, problem, absolute, relative }: NodeDifference): HTMLElement =>
+  const row = ({ a, b, problem }: NodeDifference): HTMLElement =>
     h(
       "tr",
       {},
       h("th", { scope: "row" }, link(a)),
       h("td", {}, link(b)),
-      ...[problem || "values", number(absolute), number(relative)].map((textContent) =>
-        h("td", { textContent }),
-      ),
+      h("td", { textContent: problem }),
     );
-  const titles = ["A", "B", "what differs", "by at most", "relative"];
+  const titles = ["A", "B", "what differs"];
   const table = h(
     "table",
     { className: "differences" },

@@ -103,7 +103,7 @@ export class Dock {
   private key(event: KeyboardEvent): void {
     if (event.key !== "Escape" || this.shown?.keepsEscape?.()) return;
     const { target } = event;
-    const isField = target instanceof Element && target.matches("input, select, textarea");
+    const isField = target instanceof Element && target.matches("input, textarea");
     if (isField && (target as HTMLInputElement).value) return;
     event.preventDefault();
     event.stopPropagation();

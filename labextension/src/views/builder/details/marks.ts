@@ -50,7 +50,7 @@ export class Marks {
       if (!element) continue;
       element.hidden = !rect;
       if (rect) {
-        element.style.transform = `translate(${rect.x}px, ${rect.y - 25}px)`;
+        element.style.transform = `translate(${rect.x}px, ${rect.y - 22}px)`;
         element.style.width = `${rect.width}px`;
       }
     }

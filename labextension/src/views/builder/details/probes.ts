@@ -112,7 +112,7 @@ export class Probes {
     element.dataset.mean = mean === null ? "" : String(mean);
   }
 
-  /** Each at the middle of its first wire, or right of its output. */
+  /** Each below the middle of its first wire, or below its node; clear of the nodes at both ends. */
   draw(): void {
     const { workspace } = this;
     for (const { wire, element } of this.probes.values()) {
@@ -122,8 +122,11 @@ export class Probes {
       const curve = first ? workspace.curves(first)[0] : undefined;
       const end = workspace.portPoint({ node: wire.node, side: "out", row: wire.output });
       const at = curve ? pointOn(curve, 0.5) : end;
+      const ends = [wire.node, ...(first ? [first.to] : [])].map((id) => workspace.rect(id));
+      const bottom = Math.max(...ends.map((rect) => (rect ? rect.y + rect.height : 0)));
       element.hidden = !at;
-      if (at) element.style.transform = `translate(${at[0]}px, ${at[1] + 12}px) translateX(-50%)`;
+      if (at)
+        element.style.transform = `translate(${at[0]}px, ${Math.max(at[1], bottom) + 12}px) translateX(-50%)`;
     }
   }
 }

@@ -17,7 +17,10 @@ export function showProfile(answer: Profile, dock: Dock, marks: Marks, bench: Be
       ]),
     ),
   );
-  const rows = times.map((time) => row(time, microseconds, bench));
+  const first = Math.min(...times.map((time) => time.start));
+  const end = Math.max(...times.map((time) => time.start + time.microseconds));
+  const sum = times.reduce((all, time) => all + time.microseconds, other);
+  const rows = times.map((time) => row(time, sum, [first, end], bench));
   const rest = other > 0 ? `, ${timeText(other)} in kernels of no node` : "";
   dock.open({
     kind: "profile",
@@ -41,17 +44,24 @@ export function showProfile(answer: Profile, dock: Dock, marks: Marks, bench: Be
 
 const head = (textContent: string): HTMLElement => h("th", { scope: "col", textContent });
 
-function row(time: NodeTime, whole: number, bench: Bench): HTMLElement {
+/** A row of the timeline: `sum` is the time of all kernels; the bar lies between the first begin and the last end. */
+function row(
+  time: NodeTime,
+  sum: number,
+  [first, end]: readonly [number, number],
+  bench: Bench,
+): HTMLElement {
   const { node, microseconds, start, kernels, device } = time;
-  const share = whole > 0 ? microseconds / whole : 0;
+  const share = sum > 0 ? microseconds / sum : 0;
+  const part = (length: number): number => (100 * length) / Math.max(end - first, 1e-9);
   const bar = h("i");
-  const left = whole > 0 ? Math.min(99, (100 * start) / whole) : 0;
-  bar.style.insetInlineStart = `${left.toFixed(2)}%`;
-  bar.style.width = `${Math.max(0.6, Math.min(100 - left, 100 * share)).toFixed(2)}%`;
+  bar.style.insetInlineStart = `${Math.min(99.4, part(start - first)).toFixed(2)}%`;
+  bar.style.width = `${Math.max(0.6, part(microseconds)).toFixed(2)}%`;
   const name = button(node, `go to ${node}`, () => bench.go(node), { className: "link" });
   const lane = h("td", { className: "lane-cell" }, h("span", { className: "track" }, bar));
   lane.title = `from ${timeText(start)} on`;
-  const cells = [timeText(microseconds), `${(100 * share).toFixed(1)} %`, String(kernels), device];
+  const where = device.replace(/^.*\/device:/, "");
+  const cells = [timeText(microseconds), `${(100 * share).toFixed(0)} %`, String(kernels), where];
   return h(
     "tr",
     {},
