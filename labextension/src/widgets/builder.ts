@@ -22,6 +22,7 @@ class Live {
   private readonly handlers = new Set<(message: FromBuilder) => void>();
   private answered = (): void => {};
   private hasAnswer = false;
+  private hadPlaces = false;
   private link: CellLink | null = null;
   /** The source with which the kernel began; until it changes, no cell is inserted. */
   private first: string | null = null;
@@ -41,9 +42,15 @@ class Live {
     this.answered();
     for (const handle of this.handlers) handle(message);
     if (message.type === "source") this.keepSource(message.source);
-    else if (message.type === "drawing" && Object.keys(message.positions).length)
-      this.link?.keep(JSON.stringify(message.positions));
+    else if (message.type === "drawing") this.keepPlaces(message.positions);
   };
+
+  /** A kernel that has no places yet leaves those that the cell keeps; one that has had some may have none again. */
+  private keepPlaces(places: Readonly<Record<string, readonly number[]>>): void {
+    const hasPlaces = Object.keys(places).length > 0;
+    if (hasPlaces || this.hadPlaces) this.link?.keep(JSON.stringify(places));
+    this.hadPlaces ||= hasPlaces;
+  }
 
   private keepSource(source: string): void {
     const { link } = this;

@@ -8,6 +8,8 @@ import { type Point, portY } from "./geometry";
 import { cut } from "./gestures";
 import { type Fits, matches, replacements, search, sources, targets } from "./palette";
 import { aligned, distributed, type Side, straightened } from "./placing";
+import type { AnyEdit } from "./session";
+import { setRoute, unbent } from "./wires/bends";
 import type { Workspace } from "./workspace";
 
 export interface Command {
@@ -319,10 +321,10 @@ function running(workspace: Workspace, desk: Desk): Command[] {
 function arranging(workspace: Workspace, desk: Desk): Command[] {
   const { selected, model, session } = workspace;
   const several = (): boolean => selected.size > 1;
-  const move = (corners: ReadonlyMap<string, Point>): void => {
+  const move = (corners: ReadonlyMap<string, Point>, ...others: readonly AnyEdit[]): void => {
     const before = workspace.rects(corners.keys());
     for (const [id, at] of corners) model.placed.set(id, at);
-    session.gesture(...movesOf(workspace, before, corners));
+    session.gesture(...movesOf(workspace, before, corners), ...others);
     workspace.changed("moves");
   };
   const align = (side: Side, word: string): Command => ({
@@ -353,7 +355,7 @@ function arranging(workspace: Workspace, desk: Desk): Command[] {
       label: "Tidy the selection, or everything",
       keys: ["mod+l"],
       can: () => model.order.length > 0,
-      run: () => void tidy(workspace, desk).then(move),
+      run: () => void tidy(workspace, desk).then((corners) => move(corners)),
     },
     align("left", "left sides"),
     align("centre", "centres"),
@@ -365,8 +367,11 @@ function arranging(workspace: Workspace, desk: Desk): Command[] {
       id: "straighten",
       label: "Straighten the wires",
       keys: ["q"],
-      can: several,
-      run: () => move(straight(workspace)),
+      can: () => several() || workspace.selectedWire !== null,
+      run: () => {
+        if (workspace.selectedWire) setRoute(workspace, workspace.selectedWire, []);
+        else move(straight(workspace), ...unbent(workspace));
+      },
     },
     distribute("x", "across"),
     distribute("y", "down"),

@@ -21,7 +21,7 @@ export interface Host {
   menu(at: Point): void;
   openForm(): void;
   editFrame(id: string): void;
-  /** Lights the place beside the canvas on which nodes would fall; whether there is one. */
+  /** Lights the place beside the canvas on which nodes would fall; whether the canvas should rest meanwhile. */
   over(event: PointerEvent): boolean;
   /** Drops the selected nodes there, if there is one. */
   dropOn(event: PointerEvent): boolean;

@@ -232,7 +232,7 @@ export class Pointer {
     const step = (): void => {
       const { gesture, last, workspace } = this;
       this.scrolling = 0;
-      if (!gesture || !last) return;
+      if (!gesture || !last || this.host.over(last)) return;
       const [x, y] = this.screen(last);
       const pull = (at: number, size: number): number =>
         at < EDGE

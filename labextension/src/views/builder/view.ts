@@ -230,7 +230,7 @@ export class BuilderView {
       menu: (at) => this.choose(menuOf(this.commands), at),
       openForm: () => this.side.focusForm(),
       editFrame: (id) => this.marginalia.editFrame(id),
-      over: (event) => this.details.lanes.at(event) !== null,
+      over: (event) => this.details.lanes.over(event),
       dropOn: (event) => this.details.lanes.drop(event),
       drawOverlay: () => paintAbove(this.workspace, this.above, this.overlay),
     };
@@ -311,7 +311,14 @@ export class BuilderView {
     workspace.forgetBoxes();
     if (isFirst) workspace.fit(undefined, READABLE, true);
     const kept = [...workspace.selected].filter((id) => model.nodes.has(id));
+    const wire = drawing.selected.length ? null : workspace.selectedWire;
     workspace.select(drawing.selected.length ? drawing.selected : kept);
+    if (wire)
+      workspace.selectWire(
+        model
+          .incoming(wire.to)
+          .find(({ from, port }) => from === wire.from && port === wire.port) ?? null,
+      );
     for (const id of drawing.selected.slice(0, 1)) workspace.reveal(id);
     this.side.setWaiting(drawing.waits_for_line);
     if (drawing.echo) this.side.addLog(drawing.echo);

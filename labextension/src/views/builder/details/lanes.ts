@@ -8,6 +8,7 @@ import type { Bench } from "./bench";
 import type { Dock } from "./dock";
 
 const ANY = "";
+const APPROACH = 80; // pixels above the lanes
 
 export class Lanes {
   private lanes: HTMLElement[] = [];
@@ -100,6 +101,12 @@ export class Lanes {
       if (isHere) found = lane.dataset.device ?? null;
     }
     return found;
+  }
+
+  /** Lights the lane at a point; whether nodes are on their way to one, so that the canvas should not move. */
+  over(event: MouseEvent): boolean {
+    const top = this.lanes[0]?.getBoundingClientRect().top;
+    return this.at(event) !== null || (top !== undefined && event.clientY > top - APPROACH);
   }
 
   /** Drops the selected nodes on the lane at a point, if there is one. */

@@ -168,6 +168,18 @@ export function routesMoved(
   });
 }
 
+/** Takes the bends out of the wires between selected nodes. */
+export function unbent({ model, selected }: Workspace): RouteWire[] {
+  const wires = model.connections.filter(
+    (wire) => selected.has(wire.from) && selected.has(wire.to) && model.route(wire)?.length,
+  );
+  return wires.map((wire) => {
+    model.routes.delete(routeKey(wire));
+    model.keptRoutes.delete(routeKey(wire));
+    return routed(wire, []);
+  });
+}
+
 /** Lists what can be done with the wire that is selected, or with those into the selected node. */
 export function routeQuestion(workspace: Workspace): Question | null {
   const { model, only, selectedWire } = workspace;
