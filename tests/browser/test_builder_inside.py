@@ -1,6 +1,6 @@
 """What is inside of nodes, in a real JupyterLab: blocks, functions, gradients, and graphs of files."""
 
-from builder_hands import built, go, opened, photographs, source_of, status, wait_for_code
+from builder_hands import CELLS, built, go, opened, photographs, source_of, status, wait_for_code
 
 import tfnb as tf
 
@@ -154,6 +154,48 @@ def test_row_16_gradients_are_drawn_beside_the_forward_graph(notebook):
     page.keyboard.press("Escape")
     hands.press("Shift+M")
     assert source_of(hands) == NET
+
+
+def test_row_14_nodes_are_copied_as_protobuf_s_text(notebook):
+    page = notebook.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    hands = built(notebook, "pbtxt.ipynb", NET)
+    go(hands, "x")
+    hands.press("?")
+    hands.word("protobuf")
+    hands.take("Copy as protobuf's text")
+    page.wait_for_function("() => document.querySelector('.tfnb-builder > .foot').textContent.includes('copied as')")
+    text = page.evaluate("navigator.clipboard.readText()")
+    assert 'op: "Placeholder"' in text and text.lstrip().startswith("node {")
+    # Pasted, it is Python again.
+    hands.view.locator(".stage").focus()
+    hands.press("Control+v")
+    wait_for_code(hands, "placeholder = tf.placeholder(")
+
+
+def test_row_10_no_key_leaks_from_what_is_opened(notebook):
+    hands = built(notebook, "inside-keys.ipynb", NET)
+    view, page = hands.view, hands.page
+    before = [(c["cell_type"], c["source"]) for c in page.evaluate(CELLS)]
+    keys = ["d", "d", "x", "z", "1", "6", "a", "b", "m", "y", "0", "0"]
+
+    def check():
+        assert [(c["cell_type"], c["source"]) for c in page.evaluate(CELLS)] == before
+
+    for name, place in (("h", ".dock canvas.drawing"), ("y", ".inner-host .stage"), ("dx", ".dock .dock-head button")):
+        go(hands, name)
+        hands.press("o")
+        view.locator(place).first.wait_for(timeout=20_000)
+        for key in keys:
+            view.locator(place).first.focus()
+            page.keyboard.press(key)
+            if place == ".inner-host .stage":
+                page.keyboard.press("Escape")  # the list that a letter opens
+                if not view.locator(".inner-host").count():
+                    hands.press("o")
+                    view.locator(place).first.wait_for(timeout=20_000)
+        check()
+        view.locator(".dock-head button", has_text="✕").first.click()
 
 
 def test_row_19_a_graph_of_a_file_opens_by_its_scopes_and_is_read_only(notebook):

@@ -8,6 +8,12 @@ training, are not counted.
 
 from __future__ import annotations
 
+from pathlib import Path
+
+AXE = Path(__file__).resolve().parents[2] / "labextension" / "node_modules" / "axe-core" / "axe.min.js"
+# What axe finds in the builder: rules, and the elements that break them.
+FAULTS = """async () => (await axe.run('.tfnb-builder', {resultTypes: ['violations']})).violations
+    .map(v => `${v.id}: ${v.nodes.map(n => n.html.slice(0, 160)).join(' | ')}`)"""
 POINT, PRESS, KEY, THINK = 1.1, 0.2, 0.28, 1.35
 CELLS = "jupyterapp.shell.currentWidget.content.model.toJSON().cells"
 # Every gesture is answered, and the answer is drawn.
@@ -241,10 +247,12 @@ def wait_for_code(hands, text):
 
 
 def photographs(notebook, view, name):
-    """A photograph in each theme."""
+    """A photograph in each theme, in which axe finds nothing."""
+    notebook.page.add_script_tag(path=AXE)
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
         view.scroll_into_view_if_needed()
         notebook.wait_until_still(".tfnb-builder")
         notebook.shot(f"{name}-{theme.lower()}")
+        assert notebook.page.evaluate(FAULTS) == [], theme
     notebook.theme("JupyterLab Light")

@@ -4,7 +4,7 @@ import type { LossPoint, OutputPort, RunResult } from "../../protocol/builder";
 import type { Choice, Question } from "./chooser";
 import type { Point } from "./geometry";
 import type { NearLayer } from "./near";
-import { kindOf, range } from "./values";
+import { kindOf, oddText, range } from "./values";
 import type { Panel, Workspace } from "./workspace";
 
 const MOST_POINTS = 5000;
@@ -59,9 +59,11 @@ class Runner implements Running {
     const [value] = values;
     if (needs.length) this.askFeed(needs, () => this.start(node));
     else if (error) this.workspace.say(`${node}: ${error}`, true);
-    else if (value)
-      this.workspace.say(`${value.name} is ${value.shape.length ? range(value) : value.text}`);
-    else this.workspace.say(`${node} has run`);
+    else if (value) {
+      const odd = oddText(value);
+      const text = value.shape.length ? range(value) : value.text;
+      this.workspace.say([`${value.name} is ${text}`, odd].filter(Boolean).join(", "));
+    } else this.workspace.say(`${node} has run`);
   }
 
   /** Asks for one value after the other, then goes on. */

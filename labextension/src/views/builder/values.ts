@@ -50,12 +50,14 @@ function pictureOf(value: RunValue, kind: PanelKind): (Node | null)[] {
 /** Only pictures that are in the message itself: a view never loads anything from a network. */
 export const safeImage = (address: string): boolean => /^data:image\/png;base64,/.test(address);
 
-function oddities({ nan_count, inf_count }: RunValue): HTMLElement | null {
-  const parts = [nan_count && `${nan_count} NaN`, inf_count && `${inf_count} Inf`].filter(Boolean);
-  return parts.length
-    ? h("span", { className: "odd", textContent: `⚠ ${parts.join(", ")}` })
-    : null;
+function oddities(value: RunValue): HTMLElement | null {
+  const text = oddText(value);
+  return text ? h("span", { className: "odd", textContent: `⚠ ${text}` }) : null;
 }
+
+/** How many numbers are none, such as "1 NaN, 2 Inf", or "". */
+export const oddText = ({ nan_count, inf_count }: RunValue): string =>
+  [nan_count && `${nan_count} NaN`, inf_count && `${inf_count} Inf`].filter(Boolean).join(", ");
 
 const short = (n: number): string => String(Number(n.toPrecision(4)));
 

@@ -4,7 +4,7 @@ import type { RunValue, Wire } from "../../../protocol/builder";
 import type { Probed } from "../../../protocol/builder_details";
 import { h } from "../../dom";
 import { pointOn } from "../geometry";
-import { histogram, range, safeImage, sparkline } from "../values";
+import { histogram, oddText, range, safeImage, sparkline } from "../values";
 import type { Workspace } from "../workspace";
 
 const MOST_POINTS = 2000;
@@ -89,11 +89,7 @@ export class Probes {
     if (mean !== null && Number.isFinite(mean)) means.push({ step, value: mean });
     if (means.length > MOST_POINTS) means.splice(0, means.length - MOST_POINTS);
     const text = shown.shape.length ? range(shown) : shown.text;
-    const odd = [
-      shown.nan_count && `${shown.nan_count} NaN`,
-      shown.inf_count && `${shown.inf_count} Inf`,
-    ];
-    const oddText = odd.filter(Boolean).join(", ");
+    const odd = oddText(shown);
     const image = safeImage(shown.image)
       ? h("img", { src: shown.image, alt: `image of ${name}`, draggable: false })
       : shown.histogram.length > 1
@@ -105,9 +101,9 @@ export class Probes {
       ...(image && !isScalar ? [image] : []),
       ...(means.length > 1 ? [sparkline(means, `mean of ${name}`) as unknown as HTMLElement] : []),
       h("span", { textContent: `step ${step}: ${text}` }),
-      ...(oddText ? [h("span", { className: "odd", textContent: `⚠ ${oddText}` })] : []),
+      ...(odd ? [h("span", { className: "odd", textContent: `⚠ ${odd}` })] : []),
     );
-    element.ariaLabel = `probe of ${name}, step ${step}: ${text}${oddText ? `, ${oddText}` : ""}`;
+    element.ariaLabel = `probe of ${name}, step ${step}: ${text}${odd ? `, ${odd}` : ""}`;
     element.dataset.step = String(step);
     element.dataset.mean = mean === null ? "" : String(mean);
   }
