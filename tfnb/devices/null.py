@@ -29,7 +29,7 @@ class NullDevice:
         self.facts = facts or DeviceFacts()
         self.lock = threading.RLock()
 
-    def load(self, program: Program) -> NullProgram:
+    def load(self, program: Program, spare: NullProgram | None = None) -> NullProgram:
         return NullProgram(self, program)
 
     def allocate(self, info: TensorInfo) -> DeviceTensor:

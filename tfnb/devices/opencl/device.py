@@ -106,9 +106,9 @@ class OpenCLDevice:
 
     # ---- the Device interface --------------------------------------------------------------
 
-    def load(self, program: Program) -> OpenCLProgram:
+    def load(self, program: Program, spare: OpenCLProgram | None = None) -> OpenCLProgram:
         with self.lock:
-            return OpenCLProgram(self, program)
+            return OpenCLProgram(self, program, spare)
 
     def allocate(self, info: TensorInfo) -> DeviceTensor:
         with self.lock:
