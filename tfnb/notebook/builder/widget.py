@@ -292,7 +292,7 @@ class BuilderView(LiveView):
         if kind == "inside":
             self._is_inside_shown = True
             self._wake.set()
-        if any(reply["type"] == "drawing" for reply in replies):
+        if kind != "open" and any(reply["type"] == "drawing" for reply in replies):
             self._picture_is_old = self._picture_is_old or not _is_move(message)
             self._wake.set()
         return replies
@@ -399,8 +399,8 @@ class BuilderView(LiveView):
 
 
 def _is_move(message: Mapping[str, Any]) -> bool:
-    """Whether a gesture only moves nodes: that changes one line of the notebook's file, the places, and the picture
-    follows with the next other edit.
+    """Whether a gesture only moves nodes or bends wires: that changes one line of the notebook's file, the places, and
+    the picture follows with the next other edit.
     """
     edits = message.get("edits") or []
-    return message.get("type") == "gesture" and all(edit.get("edit") == "move" for edit in edits)
+    return message.get("type") == "gesture" and all(edit.get("edit") in ("move", "route") for edit in edits)
