@@ -293,7 +293,7 @@ class Document:
         return {"type": "source", "revision": self.revision, "source": self.source}
 
     def _drawing(self, answer: _Answer) -> Drawing:
-        changed = [node for name, node in self._nodes.items() if self._sent.get(name) != node]
+        changed = [node for name, node in self._nodes.items() if not _is_same(self._sent.get(name), node)]
         self._sent = dict(self._nodes)
         return {
             "type": "drawing",
@@ -301,6 +301,7 @@ class Document:
             "gesture": answer.gesture,
             "changed": changed,
             "order": list(self._nodes),
+            "lines": [node["line"] for node in self._nodes.values()],
             "frames": self._frames,
             "notes": self._notes,
             "positions": {k: v for k, v in self.positions.items() if is_shown(k, self._nodes)},
@@ -322,6 +323,11 @@ class Document:
             "nodes": len(self._nodes),
             "problems": sum(n["problem"] is not None for n in nodes),
         }
+
+
+def _is_same(former: BuilderNode | None, node: BuilderNode) -> bool:
+    """Is it the node that was sent, except for its line?"""
+    return former is node or former is not None and (former == node or {**former, "line": node["line"]} == node)
 
 
 def _placed(positions: dict[str, list[float]], change: Change) -> dict[str, list[float]]:
