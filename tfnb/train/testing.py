@@ -212,7 +212,7 @@ class TestCase(unittest.TestCase):
         a, b = (_wide(self._array(x)) for x in (a, expected))
         self.assertEqual(a.shape, b.shape, msg)
         if np.ndim(rtol) == np.ndim(atol) == 0:
-            np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=msg or "")
+            np.testing.assert_allclose(a, b, rtol=float(rtol), atol=float(atol), err_msg=msg or "")
         elif not np.isclose(a, b, rtol, atol).all():  # NumPy's assertion does not write tolerances of each element
             self.fail(msg or f"{a} and {b} differ by more than atol {atol} and rtol {rtol}")
 

@@ -66,7 +66,7 @@ class StandardInputStep(Step):
 
     def initialize(self) -> list[Any]:
         """Returns the operations that begin the data."""
-        return self._iterator.initialize()  # type: ignore[no-any-return]
+        return self._iterator.initialize()
 
 
 class StandardSingleLossStep(StandardInputStep):

@@ -34,8 +34,9 @@ def joined_specs(strategy: Any, specs: Sequence[EstimatorSpec], reduction: Reduc
     operations = [spec.train_op for spec in specs]
     metrics = None
     if first.eval_metric_ops is not None:
+        each = [spec.eval_metric_ops or {} for spec in specs]
         metrics = {
-            name: (value, group(*(getattr(spec.eval_metric_ops[name][1], "op", None) for spec in specs)))
+            name: (value, group(*(getattr(of_spec[name][1], "op", None) for of_spec in each)))
             for name, (value, _) in first.eval_metric_ops.items()
         }
     return first._replace(

@@ -152,7 +152,7 @@ class Optimizer:
         replica = replica_of_several()
         if replica is not None:
             given = [(g, v) for g, v in grads_and_vars]
-            return replica.merge_call(self._apply_of_replicas, (given, global_step, name))  # type: ignore[no-any-return]
+            return replica.merge_call(self._apply_of_replicas, (given, global_step, name))
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not pairs:
             raise InvalidArgumentError("No gradients provided for any variable: apply_gradients got none")

@@ -73,7 +73,7 @@ def flatten_tree(tree: Any, leaves: list[Any] | None = None) -> list[Any]:
 def transform_tree(tree: Any, fn: Callable[[Any], Any], iterable_type: type = tuple) -> Any:
     """Returns a tree like nested lists and dictionaries with fn(leaf) for each leaf; lists become `iterable_type`s."""
     if isinstance(tree, Mapping):
-        return type(tree)((key, transform_tree(value, fn, iterable_type)) for key, value in tree.items())
+        return {key: transform_tree(value, fn, iterable_type) for key, value in tree.items()}
     if is_iterable(tree):
         parts = [transform_tree(value, fn, iterable_type) for value in tree]
         if hasattr(tree, "_fields"):
@@ -103,7 +103,7 @@ def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = F
             raise DTypeError(f"Expected an operation or a tensor, got: {element!r}")
     check_graphs(*elements)
     if elements:
-        return elements[0].graph  # type: ignore[no-any-return]
+        return elements[0].graph
     if none_if_empty:
         return None
     raise InvalidArgumentError("Can't find the unique graph of an empty list")
