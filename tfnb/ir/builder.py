@@ -180,7 +180,9 @@ class GraphBuilder(GraphElements, Collections):
             self._add(op)
         return op
 
-    def _full_name(self, name: str) -> str:
+    def _full_name(self, name: str | bytes) -> str:
+        if isinstance(name, bytes):
+            name = name.decode()
         if name.endswith("/"):  # a name that ends in "/" is complete: no scope is put in front of it
             full = name[:-1]
             return full if full not in self._by_name else self._names.unique(full)

@@ -47,7 +47,7 @@ __all__ = [
 class Normal(Distribution):
     """Normal distributions of mean `loc` and standard deviation `scale`."""
 
-    _ALIKE = ("loc", "scale")
+    _ALIKE: tuple[str, ...] = ("loc", "scale")
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Normal(Distribution):
 class Uniform(Distribution):
     """Uniform distributions over the interval from `low` to `high`, without `high` itself."""
 
-    _ALIKE = ("low", "high")
+    _ALIKE: tuple[str, ...] = ("low", "high")
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class Uniform(Distribution):
 class Gamma(Distribution):
     """Gamma distributions of shape `concentration` and inverse scale `rate`."""
 
-    _ALIKE = ("concentration", "rate")
+    _ALIKE: tuple[str, ...] = ("concentration", "rate")
 
     def __init__(
         self,
@@ -213,7 +213,7 @@ class Gamma(Distribution):
 class Exponential(Gamma):
     """Exponential distributions of inverse scale `rate`."""
 
-    _ALIKE = ("rate",)
+    _ALIKE: tuple[str, ...] = ("rate",)
 
     def __init__(
         self,
@@ -245,7 +245,7 @@ class Exponential(Gamma):
 class Beta(Distribution):
     """Beta distributions, with a density proportional to x^(concentration1 - 1) (1 - x)^(concentration0 - 1)."""
 
-    _ALIKE = ("concentration1", "concentration0")
+    _ALIKE: tuple[str, ...] = ("concentration1", "concentration0")
 
     def __init__(
         self,
@@ -316,7 +316,7 @@ def _log_cdf_laplace(z: Tensor) -> Any:
 class Laplace(Distribution):
     """Laplace distributions of mean `loc`; at the distance `scale` from it the density is 1/e of that at `loc`."""
 
-    _ALIKE = ("loc", "scale")
+    _ALIKE: tuple[str, ...] = ("loc", "scale")
 
     def __init__(
         self,
@@ -377,7 +377,7 @@ class Laplace(Distribution):
 class StudentT(Distribution):
     """Student's t distributions of `df` degrees of freedom, moved by `loc` and stretched by `scale`."""
 
-    _ALIKE = ("df", "loc", "scale")
+    _ALIKE: tuple[str, ...] = ("df", "loc", "scale")
 
     def __init__(
         self,

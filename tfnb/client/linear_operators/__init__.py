@@ -1,1 +1,1 @@
-"""Matrices known by what they do: products, solutions, determinants (`tf.linalg.LinearOperator`)."""
+"""`tf.linalg.LinearOperator*`: matrices known by their structure, computed with without being written out."""
