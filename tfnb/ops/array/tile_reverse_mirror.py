@@ -141,7 +141,8 @@ def _tiled(c: Infer) -> Shape:
         multiples = c.as_shape(1).dims
         return unknown_shape if multiples is None else Shape((None,) * len(multiples))
     if value is None:
-        return Shape((None,) * len(x.dims))
+        counts = c.as_shape(1).with_rank(len(x.dims)).as_list()
+        return Shape(tuple(None if None in (d, m) else d * m for d, m in zip(x.dims, counts, strict=True)))
     if value.shape != (len(x.dims),) or (value < 0).any():
         raise ShapeError(f"Tile: needs a number >= 0 for each axis of shape {x}, got {value.tolist()}")
     return Shape(tuple(None if d is None else d * integer(m) for d, m in zip(x.dims, value, strict=True)))
