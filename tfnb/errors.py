@@ -326,7 +326,7 @@ class OutOfRangeError(OpError):
     code = 11
 
 
-class UnimplementedError(OpError):
+class UnimplementedError(OpError, NotImplementedError):
     """There is no kernel for this operation on this device with these types."""
 
     code = 12

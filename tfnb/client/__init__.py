@@ -60,6 +60,7 @@ from tfnb.client.rnn import cell_wrappers, dynamic_rnn, seq2seq, static_rnn
 from tfnb.client.rnn import cells as rnn_cells
 from tfnb.client.sync import accumulators, barriers, queues
 from tfnb.client.variables import (
+    creators,
     embedding,
     initializers,
     partitioned,
@@ -81,6 +82,7 @@ MODULES = (
     graph_util,
     meta_graph,
     variables,
+    creators,
     replication,
     partitioned,
     variable_scope,

@@ -43,6 +43,7 @@ from tfnb.session.fetch import FetchPlan, plan_fetches
 from tfnb.session.local import DeviceDescription, LocalWorker
 from tfnb.session.partial import PartialRun
 from tfnb.session.recording import Recording
+from tfnb.session.tensor_handle import HandleSource
 from tfnb.system.interrupts import HeldInterrupts
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ class Session:
             self._worker: LocalWorker | Master = (
                 LocalWorker(self._config) if is_local else dask.connect(address, self._config)
             )
+        self._handles = HandleSource(self._worker)
         self._steps: Cache[Any, CompiledStep] = Cache("compiled steps", _MAX_KEPT)
         self._plans: Cache[Any, tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]] = Cache("requests", _MAX_KEPT)
         self._lock = threading.Lock()
@@ -176,7 +178,7 @@ class Session:
         `InvalidArgumentError` for another number of values."""
         keys = tuple(feed_list or ())
         tensors = tuple(feed_key(self._graph, k) for k in flat_keys(keys))
-        plan = plan_fetches(self._graph, fetches)
+        plan = plan_fetches(self._graph, fetches, self._handles)
         step = self._step(plan, tensors, None)
 
         def call(*values: object, options: RunOptions | None = None, run_metadata: RunMetadata | None = None) -> Any:
@@ -204,7 +206,7 @@ class Session:
         """
         if self._closed:
             raise self._refusal()
-        plan = plan_fetches(self._graph, fetches)
+        plan = plan_fetches(self._graph, fetches, self._handles)
         tensors = tuple(feed_key(self._graph, k) for k in flat_keys(tuple(feeds or ())))
         exchange, needs = Exchange(), []
 
@@ -233,7 +235,7 @@ class Session:
         run = self._partial.get(handle)
         if run is None:
             raise InvalidArgumentError(f"the partial run {handle!r} is not known, or everything was fetched")
-        plan = plan_fetches(self._graph, fetches)
+        plan = plan_fetches(self._graph, fetches, self._handles)
         feeds = flat_feeds(feed_dict) if feed_dict else {}
         results = plan.rebuild(run.part(plan, {feed_key(self._graph, k): v for k, v in feeds.items()}))
         if run.finished:
@@ -316,7 +318,7 @@ class Session:
         `fetches` is as in `run`; `feeds` are the tensors that would be fed. The step is compiled and not run. Raises
         the errors of compilation, as `run` does.
         """
-        plan = plan_fetches(self._graph, fetches)
+        plan = plan_fetches(self._graph, fetches, self._handles)
         placement = self._step(plan, tuple(feed_key(self._graph, f) for f in feeds), None).placement
         return self._worker.context.placing.explain(placement)
 
@@ -388,7 +390,7 @@ class Session:
             self._plans.hits += 1
             return request
         tensors = tuple(feed_key(self._graph, k) for k in feeds)
-        plan = plan_fetches(self._graph, fetches)
+        plan = plan_fetches(self._graph, fetches, self._handles)
         if not self._graph.version:
             raise EmptyGraphError("The Session graph is empty. Add operations to the graph before calling run().")
         request = (plan, tensors, within(lambda: self._step(plan, tensors, metadata), "the step to be compiled"))

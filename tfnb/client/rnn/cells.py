@@ -142,7 +142,7 @@ class RNNCell(Layer):
         if self._scope is not None:
             return variable_scope(self._scope, reuse=True if self.built else self._reuse)
         if self._reuse:
-            return variable_scope(self._given_name, self.default_name, reuse=self._reuse)
+            return variable_scope(self._given_name or self.default_name, reuse=self._reuse)
         return variable_scope(None, self._given_name or self.default_name)
 
     def _columns(self, shape: Shape) -> int:

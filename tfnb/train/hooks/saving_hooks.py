@@ -245,7 +245,7 @@ class ProfilerHook(SessionRunHook):
     ) -> None:
         self._dir = os.fsdecode(output_dir)
         self._timer = SecondOrStepTimer(save_secs, save_steps)
-        self._show = {"show_dataflow": show_dataflow, "show_memory": show_memory}
+        self._show_dataflow, self._show_memory = show_dataflow, show_memory
 
     def begin(self) -> None:
         """Looks up the global step."""
@@ -265,7 +265,9 @@ class ProfilerHook(SessionRunHook):
         if self._wanted:
             step = int(run_context.session.run(self._step))
             self._timer.update_last_triggered_step(step)
-            trace = Timeline(run_values.run_metadata.step_stats).generate_chrome_trace_format(**self._show)
+            trace = Timeline(run_values.run_metadata.step_stats).generate_chrome_trace_format(
+                show_dataflow=self._show_dataflow, show_memory=self._show_memory
+            )
             with open(os.path.join(self._dir, f"timeline-{step}.json"), "w", encoding="utf-8") as file:
                 file.write(trace)
         self._next = step + 1
