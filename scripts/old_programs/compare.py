@@ -20,7 +20,7 @@ FEWEST_TIMES = 6
 
 @dataclass(frozen=True)
 class Values:
-    """How many steps were compared, the greatest difference relative to the size of an array, and why none or no more were."""
+    """How many steps were compared, the greatest difference relative to an array's size, and why none or no more."""
 
     steps: int
     worst: float
