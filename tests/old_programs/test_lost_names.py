@@ -28,9 +28,10 @@ def test_names_of_python_and_numpy(tmp_path):
 import collections, inspect, time
 import numpy as np
 print(np.zeros(2, np.float).dtype, np.int is int, np.bool(1), np.product([2, 3]), np.NaN)
+print(np.reshape(np.ones(6), newshape=[2, 3]).shape, np.reshape([1, 2], -1).shape)
 print(issubclass(dict, collections.Mapping), time.clock() >= 0, inspect.getargspec(lambda a, b=1: a).args)
 """
-    assert run(tmp_path, text) == ["float64 True True 6 nan", "True True ['a', 'b']"]
+    assert run(tmp_path, text) == ["float64 True True 6 nan", "(2, 3) (2,)", "True True ['a', 'b']"]
 
 
 def test_lists_of_unequal_length(tmp_path):
@@ -48,7 +49,7 @@ for arguments in ({"dtype": np.float32}, {}):
 
 
 def test_twice_is_as_once(monkeypatch):
-    for name in ("array", "asarray"):
+    for name in ("array", "asarray", "reshape"):
         monkeypatch.setattr(np, name, getattr(np, name))
     give_back()
     once = np.array

@@ -55,6 +55,7 @@ def give_back() -> None:
             _add(np, old, getattr(np, new))
     for name in ("array", "asarray"):
         setattr(np, name, _ragged(getattr(np, name)))
+    np.reshape = _with_newshape(np.reshape)  # type: ignore[assignment]
 
 
 def _add(module: Any, name: str, value: object) -> None:
@@ -69,9 +70,24 @@ def _arguments(function: Callable[..., Any]) -> tuple[Any, ...]:
     return ArgSpec(*inspect.getfullargspec(function)[:4])
 
 
+def _with_newshape(reshape: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns `reshape`, whose second argument may be called `newshape`."""
+    if hasattr(reshape, "given_back"):
+        return reshape
+
+    @functools.wraps(reshape)
+    def reshaped(*args: Any, **kwargs: Any) -> Any:
+        if "newshape" in kwargs:
+            kwargs["shape"] = kwargs.pop("newshape")
+        return reshape(*args, **kwargs)
+
+    vars(reshaped)["given_back"] = True
+    return reshaped
+
+
 def _ragged(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """Returns `make`, which for a program's own calls makes an array of objects of lists of unequal length."""
-    if hasattr(make, "__wrapped__"):
+    if hasattr(make, "given_back"):
         return make
 
     @functools.wraps(make)
@@ -88,6 +104,7 @@ def _ragged(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
                 raise
             return make(*args, **kwargs | {"dtype": object})
 
+    vars(made)["given_back"] = True
     return made
 
 
