@@ -39,6 +39,7 @@ _LAZY = {
     "ConfigProto": "tfnb.session.api",
     "GPUOptions": "tfnb.session.api",
     "GraphOptions": "tfnb.session.api",
+    "OptimizerOptions": "tfnb.session.api",
     "RunOptions": "tfnb.session.api",
     "RunMetadata": "tfnb.session.api",
     "list_devices": "tfnb.session.api",

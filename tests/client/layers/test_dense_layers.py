@@ -110,7 +110,7 @@ def test_flatten_of_unknown_sizes():
         (lambda: tf.layers.dropout(tf.zeros([2]), 1.5), errors.InvalidArgumentError),
         (lambda: tf.layers.batch_normalization(tf.zeros([2, 3]), axis=4), errors.ShapeError),
         (
-            lambda: tf.layers.batch_normalization(tf.zeros([2, 3]), renorm=True),
+            lambda: tf.layers.batch_normalization(tf.zeros([2, 3]), renorm=True, renorm_clipping={"r": 1}),
             errors.InvalidArgumentError,
         ),
         (lambda: tf.layers.Dense(3, unknown=1), TypeError),
