@@ -118,7 +118,8 @@ def make_home(home: Path, downloads: Path) -> None:
                                ("x_test", "t10k-images-idx3", 16), ("y_test", "t10k-labels-idx1", 8)):  # fmt: skip
         raw = np.frombuffer(gzip.decompress((downloads / f"{name}-ubyte.gz").read_bytes()), np.uint8, offset=skipped)
         arrays[key] = raw.reshape(-1, 28, 28) if key.startswith("x") else raw
-    np.savez(datasets / "mnist.npz", **arrays)
+    for folder in (datasets, downloads):
+        np.savez(folder / "mnist.npz", **arrays)
     with tarfile.open(downloads / "cifar-10-python.tar.gz") as archive:
         archive.extractall(datasets, filter="data")
 

@@ -86,7 +86,7 @@ class Runner:
                 preexec_fn=lambda: limit_time(self.limit),
             )  # fmt: skip
             try:
-                code: int | None = process.wait(3 * self.limit)
+                code: int | None = process.wait(8 * self.limit)
             except subprocess.TimeoutExpired:
                 code = None
                 os.killpg(process.pid, signal.SIGKILL)

@@ -168,6 +168,8 @@ def called_by_program() -> bool:
     frame, names = sys._getframe(2), []
     while frame is not None:
         path = frame.f_code.co_filename
+        if path.endswith("threading.py"):  # a thread of the library, such as a queue runner's
+            return False
         if not path.startswith(HERE) and not LIBRARY.search(path):
             break
         if LIBRARY.search(path):
