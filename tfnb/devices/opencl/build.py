@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,9 +28,10 @@ from tfnb.codegen.program import Module
 from tfnb.devices.opencl import builtins, pocl
 from tfnb.devices.opencl.platforms import Unit
 from tfnb.disk_cache import DiskCache, write_atomically
-from tfnb.errors import InternalError, KernelBuildError
+from tfnb.errors import InternalError, KernelBuildError, OpError
 from tfnb.settings import Settings
 from tfnb.system import progress
+from tfnb.system.background import Background
 from tfnb.system.interrupts import raise_if_held
 
 __all__ = ["Built", "ProgramLibrary", "kernels_root"]
@@ -48,8 +50,10 @@ _MAX_LIBRARY = 4096
 _MAX_GENERATED = 256  # a program takes several megabytes in the compiler
 _MAX_NOTED = 1024  # launches of one program that are noted as compiled
 _pins = pocl.Pins()
+_background = Background("tfnb-build")
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pins.after_fork)
+    os.register_at_fork(after_in_child=_background.after_fork)
 
 
 def kernels_root() -> Path:
@@ -99,6 +103,7 @@ class ProgramLibrary:
         self._declares = unit.is_pocl and pocl.has_known_header(unit.device)
         # The device that runs kernels in the caller's thread needs no compilation of what the main device has compiled.
         self._shares_code = unit.inline is not None and pocl.have_same_target(unit.device, unit.inline)
+        self._coming: set[tuple[Module, bool]] = set()  # what is to be built in the background
 
     def get(self, module: Module, inline: bool = False) -> Built:
         """Returns the program of a module, for the unit's device or its inline companion. Raises `KernelBuildError`."""
@@ -112,6 +117,27 @@ class ProgramLibrary:
                     with cache.timed(), progress.compiling(module.file or "generated kernels"):
                         built = cache.put((module, inline), self._build(module, inline))
         return built
+
+    def has(self, modules: Iterable[Module], inline: bool) -> bool:
+        """Returns whether all these modules are built for the unit's device, or for its inline companion."""
+        return all((m, inline) in (self._library if m.file else self._generated) for m in modules)
+
+    def build_soon(self, modules: Iterable[Module], inline: bool) -> None:
+        """Builds modules in the background. What fails is not built; `get` then raises the error."""
+        for module in modules:
+            key = module, inline
+            if key not in self._coming and not self.has((module,), inline):
+                self._coming.add(key)
+                _background.add(partial(self._build_late, key))
+
+    def _build_late(self, key: tuple[Module, bool]) -> None:
+        module, inline = key
+        cache = self._library if module.file else self._generated
+        with self._lock:
+            if key not in cache:
+                with suppress(OpError, cl.Error), cache.timed():
+                    cache.put(key, self._build(module, inline))
+        self._coming.discard(key)
 
     def caches(self) -> tuple[Cache[Any, Any], ...]:
         """The caches of built programs. Their `seconds` include what PoCL compiles at first launches."""

@@ -20,6 +20,7 @@ from tfnb.notebook.builder.drawing import is_drawn, node_of
 from tfnb.notebook.builder.files.graph_text import copied_graph
 from tfnb.notebook.builder.files.imports import saved
 from tfnb.notebook.builder.fixes import problem_of
+from tfnb.notebook.builder.inside.function_bodies import body_state
 from tfnb.notebook.builder.inside.operations import inside
 from tfnb.notebook.builder.questions import copied, palette, targets
 from tfnb.notebook.builder.routes import is_shown, renamed_places
@@ -171,9 +172,9 @@ class Document:
         if message["type"] == "open":
             return [self.drawing(), self._source_message()]
         if message["type"] == "palette":
-            return [palette(self._state(), message)]
+            return [palette(self._state_in(message), message)]
         if message["type"] == "targets":
-            return [targets(self._state(), message)]
+            return [targets(self._state_in(message), message)]
         if message["type"] == "copy":
             return [copied(self._state(), message)]
         if message["type"] == "copy graph":
@@ -253,6 +254,11 @@ class Document:
 
     def _state(self) -> State:
         return State(self._program, self._builder, self.built)
+
+    def _state_in(self, message: PaletteRequest | TargetsRequest) -> State:
+        """The state that a request is about: of the document, or of the body of a function."""
+        state, call = self._state(), message.get("inside", "")
+        return body_state(state, state.statement(call)) if call else state
 
     def _step(self, back: list[_Snapshot], forth: list[_Snapshot], word: str, answer: _Answer) -> None:
         if not back:
