@@ -78,7 +78,7 @@ data.experimental : tfnb.client.dataset.late_functions : rejection_resample to_v
 tf : tfnb.client.compat.late_core : extract_volume_patches get_logger sparse_reset_shape=reset_shape
 tf quantization : tfnb.client.compat.late_core : quantized_concat
 quantization : tfnb.client.compat.late_core : quantize_and_dequantize
-tf io : tfnb.client.compat.late_core : decode_compressed decode_json_example
+tf io : tfnb.client.compat.late_core : decode_compressed
 audio : tfnb.client.compat.late_core : decode_wav encode_wav
 nn : tfnb.client.compat.late_core : avg_pool_v2 compute_average_loss ctc_loss_v2 max_pool_v2
 nn : tfnb.client.compat.late_core : scale_regularization_loss
