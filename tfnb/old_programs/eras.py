@@ -227,7 +227,7 @@ class LSTMCell(_EarlyCell, rnn_cells.LSTMCell):
             input_size=input_size,
         )
 
-    def add_variable(self, name: str, shape: ShapeLike, **kwargs: Any) -> Any:
+    def add_variable(self, name: str, shape: ShapeLike, **kwargs: Any) -> Any:  # type: ignore[override]
         """Makes weights of several parts, which 0.x cuts by rows: the first ones have a row more than the last."""
         parts, first = self._parts_of.get(name, 1), self.early[name].removesuffix("0")
         if parts == 1:
