@@ -30,6 +30,7 @@ __all__ = [
     "install_shape_message",
     "scalar",
     "unknown_shape",
+    "sizes_array",
 ]
 
 
@@ -443,6 +444,12 @@ scalar = Shape(())
 
 # A specification of a static shape: a `Shape`, its dimensions, one dimension, or None if the rank is unknown.
 ShapeLike: TypeAlias = Shape | Sequence[Any] | np.ndarray | int | None
+
+
+def sizes_array(sizes: Any) -> np.ndarray:
+    """Returns sizes as an array of int32, or of int64 where one is too large."""
+    array = np.asarray(sizes, np.int64)
+    return array if array.size and array.max() > np.iinfo(np.int32).max else array.astype(np.int32)
 
 
 def as_shape(value: object) -> Shape:

@@ -123,6 +123,7 @@ def test_more_words(case):
 def test_a_shape_with_a_large_dimension_is_int64():
     assert tf.convert_to_tensor(tf.TensorShape([2**31 - 1])).dtype == tf.int32
     assert tf.convert_to_tensor(tf.TensorShape([2**31])).dtype == tf.int64
+    assert tf.zeros([2**33, 1]).shape == tf.ones([2**33, 1]).shape == [2**33, 1]
     assert tf.truncated_normal(tf.TensorShape([2**33, 1])).shape == [2**33, 1]
 
 

@@ -37,7 +37,7 @@ from tfnb.ir.origin import user_origin
 from tfnb.ir.record import Attrs
 from tfnb.ir.scopes import Names, Scopes, check_name
 from tfnb.ir.tensor import Tensor, TensorLike, call_operator, is_tensor_like
-from tfnb.types import Dimension, DType, Shape, TensorSpec, as_dtype, as_shape, int32, int64
+from tfnb.types import Dimension, DType, Shape, TensorSpec, as_dtype, as_shape, int32, int64, sizes_array
 
 __all__ = [
     "GraphBuilder",
@@ -90,13 +90,12 @@ def pack_outputs(opdef: OpDef, op: object, outputs: Sequence[Tensor]) -> Any:
 
 def _sizes(value: Any, dtype: DType | None) -> np.ndarray:
     """Returns the dimensions of a shape, or one, as int32, or int64 where one is too large or the `dtype` says so."""
-    sizes = np.asarray(value, np.int64)
-    large = sizes.size and sizes.max() > np.iinfo(np.int32).max
-    if large and dtype is int32:
+    sizes = sizes_array(value)
+    if sizes.dtype == np.int64 and dtype is int32:
         raise InvalidArgumentError(
             f"Cannot convert a TensorShape to dtype int32; a dimension is too large ({sizes.max()})"
         )
-    return sizes if large or dtype is int64 else sizes.astype(np.int32)
+    return sizes.astype(np.int64) if dtype is int64 else sizes
 
 
 class GraphBuilder(GraphElements, Collections):

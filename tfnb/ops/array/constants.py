@@ -38,6 +38,7 @@ from tfnb.types import (
     float64,
     int32,
     int64,
+    sizes_array,
 )
 
 __all__ = [
@@ -289,7 +290,7 @@ def _full(shape: TensorLike, fill: Any, dtype: DTypeLike, name: str) -> Any:
         graph = graph_of((shape,))
         return graph.constant(np.full(static_dims, fill, target_dtype.np), name)
     if static_dims is not None:
-        return FILL(np.asarray(static_dims, np.int32), fill, name=name)
+        return FILL(sizes_array(static_dims), fill, name=name)
     dims = graph_of((shape,)).to_tensor(shape)
     if dims.shape.ndims == 0:
         dims = RESHAPE(dims, np.asarray([1], np.int32))

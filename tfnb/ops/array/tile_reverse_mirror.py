@@ -202,9 +202,8 @@ def _reversal(name: str, second: str, doc: str, axes: Callable[[np.ndarray, int]
         )
 
     def infer(c: Infer) -> Shape:
-        flags = c.shapes[1].dims
-        if "Tidx" not in second and flags is not None and len(flags) == 1 and flags[0] is not None:
-            rank = flags[0]  # one bool for each axis
+        rank = c.shapes[1].as_list()[0] if "Tidx" not in second and c.shapes[1].ndims == 1 else None
+        if rank is not None:  # there is one bool for each axis
             if c.shapes[0].ndims not in (None, rank):
                 raise ShapeError(f"{name}: Shape must be rank {rank} but is rank {c.shapes[0].ndims}: {c.shapes[0]}")
             if c.shapes[0].ndims is None:

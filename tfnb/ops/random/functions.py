@@ -38,6 +38,7 @@ from tfnb.types import (
     float32,
     int32,
     int64,
+    sizes_array,
 )
 
 __all__ = ["API", "MULTINOMIAL", "OPS", "RANDOM_SHUFFLE", "get_seed", "random_uniform", "seeds_for"]
@@ -75,8 +76,7 @@ def _dims(graph: GraphBuilder, shape: TensorLike) -> Any:
         return shape
     if isinstance(shape, (list, tuple)) and any(is_tensor_like(d) for d in shape):
         return graph.to_tensor(shape, int32)
-    known = as_shape(shape).known()
-    return np.asarray(known, np.int64 if max(known, default=0) > np.iinfo(np.int32).max else np.int32)
+    return sizes_array(as_shape(shape).known())
 
 
 def _scaled(value: Tensor, scale: TensorLike, shift: TensorLike) -> Any:
