@@ -39,6 +39,7 @@ __all__ = [
     "DataLossError",
     "DeadlineExceededError",
     "DeviceNotFoundError",
+    "EmptyGraphError",
     "FailedPreconditionError",
     "FinalizedGraphError",
     "GraphError",
@@ -46,6 +47,7 @@ __all__ = [
     "InvalidArgumentError",
     "InvalidFetchError",
     "KernelBuildError",
+    "NestingError",
     "NotFoundError",
     "OpError",
     "Origin",
@@ -57,6 +59,7 @@ __all__ = [
     "UnavailableError",
     "UnimplementedError",
     "UnknownError",
+    "UnknownNameError",
     "error_code_from_exception_type",
     "exception_type_from_error_code",
     "refuse_given",
@@ -235,6 +238,10 @@ class DTypeError(InvalidArgumentError, TypeError):
     """A dtype is not what the operation needs, or it cannot represent a value."""
 
 
+class SlicedAssignmentError(InvalidArgumentError, AttributeError):
+    """A tensor that is no slice of a variable has no `assign`."""
+
+
 class GraphError(InvalidArgumentError):
     """The graph itself is malformed: a cycle, a foreign tensor, a duplicate name, a finalized graph."""
 
@@ -257,6 +264,10 @@ class NotFoundError(OpError, LookupError):
     """Something that was requested by name was not found."""
 
     code = 5
+
+
+class UnknownNameError(NotFoundError, ValueError):
+    """There is nothing of a name that the program gives, such as a task or a variable."""
 
 
 class DeviceNotFoundError(NotFoundError):
@@ -291,12 +302,20 @@ class NoSessionError(FailedPreconditionError, ValueError):
     """A tensor or operation was to be run, and there is no session that can run it."""
 
 
+class NestingError(FailedPreconditionError, AssertionError):
+    """A block of a default session ended before a block inside it."""
+
+
 class NotReadyError(FailedPreconditionError, RuntimeError):
     """A session or a service was to be started, and its model or this process is not ready for it."""
 
 
 class ClosedSessionError(FailedPreconditionError, RuntimeError):
     """The session was closed."""
+
+
+class EmptyGraphError(FailedPreconditionError, RuntimeError):
+    """A session is asked to run something, and its graph has no operations."""
 
 
 class AbortedError(OpError):
@@ -311,7 +330,7 @@ class OutOfRangeError(OpError):
     code = 11
 
 
-class UnimplementedError(OpError):
+class UnimplementedError(OpError, NotImplementedError):
     """There is no kernel for this operation on this device with these types."""
 
     code = 12

@@ -94,11 +94,18 @@ class Device(Protocol):
     @property
     def lock(self) -> Lock: ...
 
-    def load(self, program: Program, spare: Any = None) -> LoadedProgram:
+    def load(self, program: Program, spare: LoadedProgram | None = None) -> LoadedProgram:
         """Builds a program and binds it to the device. Raises `KernelBuildError` or `ResourceExhaustedError`.
 
         `spare` is a program of this device that is not needed any more, or None. If the steps of the two differ in
         nothing but sizes, the new one takes its kernels, which is faster than making others.
+        """
+        ...
+
+    def expect_builds(self, what: str) -> None:
+        """Says that programs will soon be loaded that are compiled from `what`, so that the device can prepare for it.
+
+        `what` is a text that is the same whenever a process compiles the same cluster.
         """
         ...
 

@@ -57,15 +57,15 @@ class GraphElements:
         Raises `NotFoundError` for an unknown name, `GraphError` for an element of another graph, `DTypeError`
         for anything else.
         """
-        if isinstance(obj, str):
-            element = self._named(obj, allow_operation)
+        if isinstance(obj, (str, bytes)):
+            element = self._named(obj if isinstance(obj, str) else obj.decode(), allow_operation)
         elif hasattr(obj, "__tensor__"):
             element = obj.__tensor__(as_ref=True)
         else:
             element = obj
         if (isinstance(element, Tensor) and allow_tensor) or (isinstance(element, Operation) and allow_operation):
             if element.graph is not self:
-                raise GraphError(f"{element.name} is an element of another graph")
+                raise GraphError(f"{element.name} is not an element of this graph; it is an element of another graph")
             return element
         expected = " or ".join([w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok])
         raise DTypeError(f"cannot take {type(obj).__name__} {str(obj)[:80]!r} for a {expected}")

@@ -20,6 +20,7 @@ from tfnb.caches import Cache, Caches, summary_of
 from tfnb.errors import (
     ClosedSessionError,
     DTypeError,
+    EmptyGraphError,
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
@@ -84,15 +85,20 @@ class Session:
 
     `target` is "" for this machine, or the target of a `tf.train.Server` or `DaskCluster`; `config` is a `ConfigProto`.
     Use the session as a context manager, or call `close`. Raises `DeviceNotFoundError` if there is no OpenCL device,
-    `UnavailableError` if no task answers at the target, and `DTypeError` for another `config`.
+    `UnavailableError` if no task answers at the target, `NotFoundError` for a target that is no address, and
+    `DTypeError` for another `graph` or `config`.
     """
 
     def __init__(self, target: str = "", graph: GraphBuilder | None = None, config: ConfigProto | None = None) -> None:
         if config is not None and not isinstance(config, ConfigProto):
             raise DTypeError(f"config must be a tf.ConfigProto, got {type(config).__name__}")
+        if graph is not None and not isinstance(graph, GraphBuilder):
+            raise DTypeError(f"graph must be a tf.Graph, got {type(graph).__name__}")
         self._graph = graph if graph is not None else get_default_graph()
         self._config = config if config is not None else ConfigProto()
         address = target.decode() if isinstance(target, bytes) else getattr(target, "target", target)
+        if not isinstance(address, str):
+            raise DTypeError(f"target must be a string, got {type(target).__name__} {target!r}")
         is_local = address in ("", "local")
         with self._bounded():
             self._worker: LocalWorker | Master = (
@@ -112,6 +118,11 @@ class Session:
     def graph(self) -> Any:
         """The graph whose operations the session runs."""
         return self._graph
+
+    @property
+    def graph_def(self) -> Any:
+        """The GraphDef of the session's graph."""
+        return self._graph.as_graph_def(add_shapes=self._config.graph_options.infer_shapes)
 
     def run(
         self,
@@ -286,7 +297,7 @@ class Session:
     def _refusal(self) -> FailedPreconditionError:
         """The error of a call on a closed session."""
         if self._pid == os.getpid():
-            return ClosedSessionError("the session is closed")
+            return ClosedSessionError("Attempted to use a closed Session.")
         return FailedPreconditionError(
             f"the session was made in process {self._pid}, before a fork: its devices need threads that do not exist "
             "in this process. Make a new session here, or start the process with multiprocessing's 'spawn' method"
@@ -380,6 +391,8 @@ class Session:
             return request
         tensors = tuple(feed_key(self._graph, k) for k in feeds)
         plan = plan_fetches(self._graph, fetches, self._handles)
+        if not self._graph.version:
+            raise EmptyGraphError("The Session graph is empty. Add operations to the graph before calling run().")
         request = (plan, tensors, within(lambda: self._step(plan, tensors, metadata), "the step to be compiled"))
         if key is not None:
             with self._lock:
@@ -417,7 +430,7 @@ class _AsDefault:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        default.pop(self._session)
+        default.leave(self._session)
         self._graph.__exit__(kind, error, trace)
 
 

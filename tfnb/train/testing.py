@@ -212,7 +212,7 @@ class TestCase(unittest.TestCase):
         a, b = (_wide(self._array(x)) for x in (a, expected))
         self.assertEqual(a.shape, b.shape, msg)
         if np.ndim(rtol) == np.ndim(atol) == 0:
-            np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=msg or "")
+            np.testing.assert_allclose(a, b, rtol=float(rtol), atol=float(atol), err_msg=msg or "")
         elif not np.isclose(a, b, rtol, atol).all():  # NumPy's assertion does not write tolerances of each element
             self.fail(msg or f"{a} and {b} differ by more than atol {atol} and rtol {rtol}")
 
@@ -222,17 +222,22 @@ class TestCase(unittest.TestCase):
         b: TensorLike,
         rtol: float = 1e-6,
         atol: float = 1e-6,
+        float_rtol: float = 1e-6,
+        float_atol: float = 1e-6,
         half_rtol: float = 1e-3,
         half_atol: float = 1e-3,
     ) -> None:
-        """Fails like `assertAllClose`, with the tolerances `half_rtol` and `half_atol` if `a` or `b` has a 16-bit
-        dtype.
+        """Fails like `assertAllClose`. Tolerances are at least `float_rtol` and `float_atol` if `a` or `b` has a 32-bit
+        dtype, and at least `half_rtol` and `half_atol` if one has a 16-bit dtype.
         """
         a, b = self._array(a), self._array(b)
-        is_half = 2 in (a.dtype.itemsize, b.dtype.itemsize)
-        self.assertAllClose(
-            a.astype(np.float64), b.astype(np.float64), half_rtol if is_half else rtol, half_atol if is_half else atol
-        )
+        kinds = {a.dtype.name, b.dtype.name}
+        if kinds & {"float32", "complex64"}:
+            rtol, atol = max(rtol, float_rtol), max(atol, float_atol)
+        if kinds & {"float16", "bfloat16"}:
+            rtol, atol = max(rtol, half_rtol), max(atol, half_atol)
+        wide = [x.astype(np.float64) if x.dtype.kind in "fV" else x for x in (a, b)]
+        self.assertAllClose(wide[0], wide[1], rtol, atol)
 
     def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
         """Fails unless the numbers `f1` and `f2` differ by at most `err`; `msg` is the message."""

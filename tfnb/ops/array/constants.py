@@ -245,10 +245,7 @@ def _laid_out(array: np.ndarray, dims: tuple[int, ...], verify: bool) -> np.ndar
     count = int(np.prod(dims, dtype=np.int64))
     if verify or array.size > count or (array.size == 0 and count):
         if array.size > count:
-            raise ShapeError(
-                f"constant: Too many elements provided. Needed at most {count}, but received {array.size}: a value of "
-                f"shape {array.shape} for the shape {dims}"
-            )
+            raise ShapeError(f"Too many elements provided. Needed at most {count}, but received {array.size}")
         raise ShapeError(f"constant: a value of shape {array.shape} was given for the shape {dims}")
     elements = np.empty(count, array.dtype)
     elements[: array.size] = array.reshape(-1)

@@ -15,6 +15,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.bounds import Bound
 from tfnb.ir.const import constant_shape, constant_value
+from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
@@ -97,6 +98,14 @@ def nd_bounds(c: Infer) -> list[Bound]:
     return [Bound(1, c.shapes[0].known()[:depth])] if depth else []
 
 
+def _grad_gather_nd(op: Operation, dy: Tensor) -> Any:
+    params, indices = op.inputs
+    shape = SHAPE(params, out_type=indices.dtype)
+    if indices.shape.ndims == 2 and indices.shape.as_list()[-1] == 1:  # whole rows, as of Gather
+        return IndexedSlices(dy, RESHAPE(indices, np.asarray([-1], np.int32)), shape), None
+    return SCATTER_ND(indices, dy, shape), None
+
+
 GATHER_ND = OpDef(
     "GatherNd",
     inputs="params: Tparams, indices: Tindices",
@@ -111,10 +120,7 @@ GATHER_ND = OpDef(
     host=_host_gather_nd,
     lower=_lower_gather_nd,
     bounds=nd_bounds,
-    grad=lambda op, dy: (
-        SCATTER_ND(op.inputs[1], dy, SHAPE(op.inputs[0], out_type=op.inputs[1].dtype)),
-        None,
-    ),
+    grad=_grad_gather_nd,
 )
 
 
