@@ -71,3 +71,22 @@ def test_an_assertion_of_initialised_variables_is_a_tensor():
             sess.run(checked.op)
         sess.run(v.initializer)
         assert sess.run(checked).tolist() == [1]
+
+
+def test_a_prevented_gradient_is_a_failed_lookup():
+    with tf.Graph().as_default():
+        x = tf.constant(1.0)
+        with pytest.raises(LookupError, match="no gradient may be taken"):
+            tf.gradients(tf.raw_ops.PreventGradient(input=x, message="m"), x)
+
+
+def test_results_of_quantised_functions_have_names():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        image = tf.quantize(np.ones((1, 1, 1, 1), np.float32), 0.0, 2.0, tf.quint8)
+        assert sess.run(image).output_max == 2.0
+        product = tf.nn.quantized_conv2d(
+            image.output, image.output, 0.0, 2.0, 0.0, 2.0, strides=[1, 1, 1, 1], padding="VALID"
+        )
+        values = sess.run(product)
+        scale = (values.max_output - values.min_output) / 2.0**32
+        np.testing.assert_allclose(values.output.astype(np.float64) * scale, 1.0, rtol=0.05)

@@ -11,7 +11,7 @@ from building import CATALOG, backprop, build_in
 from cases import Case
 from evaluate import evaluate
 
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import NotFoundError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE
 
@@ -84,7 +84,7 @@ def _ours(case):
         return values, weights, []
     try:
         grads = backprop(built.outputs, dys, [built.inputs[i] for i in floats])
-    except InvalidArgumentError:  # PreventGradient
+    except NotFoundError:  # PreventGradient
         return values, weights, None
     found = evaluate(grads, built.feeds())
     return (

@@ -38,7 +38,7 @@ initializers <- tf : variables=variables_initializer
 io <- tf : PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue
 io <- train : match_filenames_once write_graph
 io.gfile <- gfile : GFile=Open
-nn <- raw_ops : quantized_avg_pool=QuantizedAvgPool quantized_conv2d=QuantizedConv2D
+nn <- raw_ops : quantized_avg_pool=QuantizedAvgPool
 nn <- raw_ops : quantized_max_pool=QuantizedMaxPool quantized_relu_x=QuantizedReluX
 random <- tf : get_seed
 random <- nn : all_candidate_sampler fixed_unigram_candidate_sampler learned_unigram_candidate_sampler

@@ -71,7 +71,7 @@ class DefinedFunction:
         noinline: bool = False,
     ) -> None:
         if grad_func is not None and python_grad_func is not None:
-            raise InvalidArgumentError("Defun: give grad_func or python_grad_func, not both")
+            raise InvalidArgumentError("Gradient defined twice: Defun takes grad_func or python_grad_func, not both")
         self.function = function
         self.types = None if input_types is None else tuple(as_dtype(t) for t in input_types)
         self.func_name = func_name

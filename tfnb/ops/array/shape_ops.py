@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.errors import InvalidArgumentError, NotFoundError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
@@ -330,7 +330,7 @@ class PreventGradientAttrs:
 
 
 def _no_gradient_allowed(op: Operation, dy: Tensor) -> Any:
-    raise InvalidArgumentError(f"no gradient may be taken through {op.name}: {op.attrs.message}", op)
+    raise NotFoundError(f"no gradient may be taken through {op.name}: {op.attrs.message}", op)
 
 
 PREVENT_GRADIENT = OpDef(

@@ -6,7 +6,7 @@ Invariant: as in TensorFlow, sums of products are exact in 32-bit integers and w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.conv_pool.conv_reference import conv2d_host, max_pool_host
 from tfnb.ops.linalg.matmul import MatMulAttrs
 from tfnb.ops.nn.quantize import (
@@ -27,9 +28,9 @@ from tfnb.ops.nn.quantize import (
     unclamped,
     with_range,
 )
-from tfnb.types import INDEX, QUANTIZED, DType, Shape, qint32, quint8, scalar
+from tfnb.types import INDEX, QUANTIZED, DType, DTypeLike, Shape, qint32, quint8, scalar
 
-__all__ = ["OPS", "QUANTIZED_MAX_POOL", "clipped", "product_range", "wrapped"]
+__all__ = ["API", "OPS", "QUANTIZED_MAX_POOL", "clipped", "product_range", "wrapped"]
 
 
 @record
@@ -255,6 +256,39 @@ QUANTIZED_RESHAPE = quantized_op(
     shape_inputs=(1,),
 )
 
+
+class QuantizedValues(NamedTuple):
+    """Quantised values and the floats that their lowest and highest integers represent."""
+
+    output: Any
+    min_output: Any
+    max_output: Any
+
+
+def quantized_conv2d(
+    input: TensorLike,
+    filter: TensorLike,
+    min_input: TensorLike,
+    max_input: TensorLike,
+    min_filter: TensorLike,
+    max_filter: TensorLike,
+    strides: Sequence[int],
+    padding: str,
+    out_type: DTypeLike = qint32,
+    dilations: Sequence[int] = (1, 1, 1, 1),
+    name: str | None = None,
+) -> QuantizedValues:
+    """The convolution of quantised images, in 32-bit integers, with its range; see the op QuantizedConv2D.
+
+    input: (n, height, width, in). filter: (rows, columns, in, out). The ranges are floats, each below its end. strides,
+    dilations: (1, rows, columns, 1). padding: "SAME" or "VALID". Raises `InvalidArgumentError` for other arguments.
+    """
+    ranges = (min_input, max_input, min_filter, max_filter)
+    options = {"strides": strides, "padding": padding, "dilations": dilations}
+    return QuantizedValues(*QUANTIZED_CONV2D(input, filter, *ranges, out_type=out_type, name=name, **options))
+
+
+API: dict[str, Any] = {"nn.quantized_conv2d": quantized_conv2d}
 OPS: tuple[OpDef, ...] = (
     QUANTIZED_MAT_MUL,
     QUANTIZED_CONV2D,
