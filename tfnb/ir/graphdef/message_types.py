@@ -159,6 +159,7 @@ class FunctionDef(Message, Protocol):
     signature: OpSignature
     node_def: Repeated[NodeDef]
     ret: MutableMapping[str, str]
+    attr: MutableMapping[str, Any]
 
 
 class GradientDef(Protocol):
