@@ -40,6 +40,8 @@ __all__ = [
     "DeadlineExceededError",
     "DeviceNotFoundError",
     "EmptyGraphError",
+    "ExportExistsError",
+    "ExportOrderError",
     "FailedPreconditionError",
     "FinalizedGraphError",
     "GraphError",
@@ -55,11 +57,13 @@ __all__ = [
     "PermissionDeniedError",
     "ResourceExhaustedError",
     "ShapeError",
+    "SignatureError",
     "UnauthenticatedError",
     "UnavailableError",
     "UnimplementedError",
     "UnknownError",
     "UnknownNameError",
+    "UnknownTagsError",
     "error_code_from_exception_type",
     "exception_type_from_error_code",
     "refuse_given",
@@ -260,10 +264,14 @@ class DeadlineExceededError(OpError):
     code = 4
 
 
-class NotFoundError(OpError, LookupError):
+class NotFoundError(OpError, KeyError):
     """Something that was requested by name was not found."""
 
     code = 5
+
+
+class UnknownTagsError(NotFoundError, RuntimeError):
+    """A SavedModel has no graph with the tags that the program gives."""
 
 
 class UnknownNameError(NotFoundError, ValueError):
@@ -312,6 +320,18 @@ class NotReadyError(FailedPreconditionError, RuntimeError):
 
 class ClosedSessionError(FailedPreconditionError, RuntimeError):
     """The session was closed."""
+
+
+class ExportExistsError(AlreadyExistsError, AssertionError):
+    """A SavedModel is to be written to a folder that exists."""
+
+
+class ExportOrderError(FailedPreconditionError, AssertionError):
+    """The parts of a SavedModel are added in another order than its first graph with variables, then others."""
+
+
+class SignatureError(InvalidArgumentError, AssertionError):
+    """A tensor of a signature of a SavedModel has no name or no dtype."""
 
 
 class EmptyGraphError(FailedPreconditionError, RuntimeError):

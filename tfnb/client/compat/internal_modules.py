@@ -127,6 +127,7 @@ VIEWS: Mapping[str, Sequence[str]] = {
     "python.saved_model.signature_def_utils": ("saved_model.signature_def_utils",),
     "python.saved_model.tag_constants": ("saved_model.tag_constants",),
     "python.saved_model.utils": ("saved_model.utils",),
+    "python.saved_model.main_op": ("saved_model.main_op",),
     "python.util.compat": ("compat",),
     **_views("python.util", "nest", ("nest", "contrib.framework.nest")),
     "python.data.util.nest": ("nest", "contrib.framework.nest"),

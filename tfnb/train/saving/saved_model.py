@@ -21,12 +21,15 @@ from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.meta_graph import export_meta_graph, import_scoped_meta_graph
 from tfnb.client.variables.variable import global_variables_initializer, group, local_variables_initializer
 from tfnb.errors import (
-    AlreadyExistsError,
     DataLossError,
+    ExportExistsError,
+    ExportOrderError,
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
     ResourceExhaustedError,
+    SignatureError,
+    UnknownTagsError,
 )
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
@@ -82,13 +85,13 @@ def _saved_model_message() -> Any:
 class SavedModelBuilder:
     """Writes a SavedModel to the folder `export_dir`, which must not exist and is created by `save`.
 
-    Raises `AlreadyExistsError` when it exists.
+    Raises `ExportExistsError` when it exists.
     """
 
     def __init__(self, export_dir: FilePath) -> None:
         self._dir = os.fsdecode(export_dir).rstrip(os.sep)
         if os.path.exists(self._dir):
-            raise AlreadyExistsError(f"the export directory {self._dir} exists already")
+            raise ExportExistsError(f"the export directory {self._dir} exists already")
         self._scratch: Scratch | None = None
         self._message = _saved_model_message()(saved_model_schema_version=1)
         self._has_variables = False
@@ -114,7 +117,7 @@ class SavedModelBuilder:
         one.
         """
         if self._has_variables:
-            raise FailedPreconditionError("the variables of the SavedModel have been added already")
+            raise ExportOrderError("the variables of the SavedModel have been added already")
         graph = sess.graph
         with graph.as_default():
             saver = saver or Saver(allow_empty=True)
@@ -148,7 +151,7 @@ class SavedModelBuilder:
     ) -> None:
         """Adds the default graph for the variables that were added before; the arguments are the same."""
         if not self._has_variables:
-            raise FailedPreconditionError("add_meta_graph_and_variables must be called first")
+            raise ExportOrderError("add_meta_graph_and_variables must be called first")
         graph = get_default_graph()
         saver = saver or Saver(allow_empty=True)
         self._add(
@@ -183,6 +186,13 @@ class SavedModelBuilder:
         saver: Saver,
         strip_default_attrs: bool,
     ) -> None:
+        for signature in (signatures or {}).values():
+            for tensor_info in (*signature.inputs.values(), *signature.outputs.values()):
+                if not tensor_info.dtype or not tensor_info.WhichOneof("encoding"):
+                    raise SignatureError(
+                        "All TensorInfo protos used in the SignatureDefs must have the name and dtype fields "
+                        f"populated, got {tensor_info}"
+                    )
         for key, op in ((_MAIN_OP, main_op), (_LEGACY_INIT_OP, legacy_init_op)):
             if op is not None and op not in graph.get_collection(key):
                 graph.add_to_collection(key, op)
@@ -241,7 +251,7 @@ class SavedModelBuilder:
             sync_file(path)
             sync_folder(temporary_folder)
             if os.path.lexists(self._dir):  # because renaming would replace an empty folder
-                raise AlreadyExistsError(f"the export directory {self._dir} exists already")
+                raise ExportExistsError(f"the export directory {self._dir} exists already")
             os.rename(temporary_folder, self._dir)
             sync_folder(os.path.dirname(self._dir))
         if self._scratch is not None:
@@ -298,7 +308,7 @@ def load(
     matches = [m for m in saved.meta_graphs if set(m.meta_info_def.tags) == tag_set]
     if not matches:
         stored_tags = [sorted(m.meta_info_def.tags) for m in saved.meta_graphs]
-        raise NotFoundError(f"no graph in {folder} has the tags {sorted(tag_set)}; there are {stored_tags}")
+        raise UnknownTagsError(f"no graph in {folder} has the tags {sorted(tag_set)}; there are {stored_tags}")
     graph = sess.graph
     with graph.as_default():
         message, scope = import_scoped_meta_graph(matches[0], graph=graph, import_scope=import_scope, **saver_kwargs)

@@ -12,6 +12,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.protos import proto
+from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import as_dtype, float32, string
 
@@ -44,8 +45,14 @@ SIGNATURE_CONSTANTS = {
 TAG_CONSTANTS = {"SERVING": "serve", "TRAINING": "train", "EVAL": "eval", "GPU": "gpu", "TPU": "tpu"}
 
 
-def build_tensor_info(tensor: TensorLike) -> Any:
-    """Returns the TensorInfo message of a tensor or variable: its name, dtype and shape."""
+def build_tensor_info(tensor: TensorLike | SparseTensor) -> Any:
+    """Returns the TensorInfo message of a tensor, sparse tensor or variable: its name or names, dtype and shape."""
+    if isinstance(tensor, SparseTensor):
+        info = proto("meta_graph").TensorInfo(dtype=tensor.dtype.enum, tensor_shape=tensor.get_shape().as_proto())
+        info.coo_sparse.values_tensor_name = tensor.values.name
+        info.coo_sparse.indices_tensor_name = tensor.indices.name
+        info.coo_sparse.dense_shape_tensor_name = tensor.dense_shape.name
+        return info
     converted: Tensor = tensor if isinstance(tensor, Tensor) else get_default_graph().to_tensor(tensor)
     shape = proto("tensor_shape").TensorShapeProto(unknown_rank=converted.shape.ndims is None)
     for d in () if converted.shape.ndims is None else converted.shape.as_list():
@@ -56,9 +63,23 @@ def build_tensor_info(tensor: TensorLike) -> Any:
 def get_tensor_from_tensor_info(
     tensor_info: Any, graph: GraphBuilder | None = None, import_scope: str | None = None
 ) -> Any:
-    """Returns the tensor that a TensorInfo names, in `graph` (by default the default graph) below `import_scope`."""
-    name = f"{import_scope}/{tensor_info.name}" if import_scope else tensor_info.name
-    return (graph or get_default_graph()).get_tensor_by_name(name)
+    """Returns the tensor that a TensorInfo names, in `graph` (by default the default graph) below `import_scope`.
+
+    Raises `InvalidArgumentError` for a TensorInfo without a name, and `NotFoundError` for an unknown name.
+    """
+    encoding = tensor_info.WhichOneof("encoding")
+    if encoding not in ("name", "coo_sparse"):
+        raise InvalidArgumentError(f"Invalid TensorInfo.encoding: {encoding}; needed a name, or names of coo_sparse")
+
+    def named(name: str) -> Any:
+        full = f"{import_scope}/{name}" if import_scope else name
+        return (graph or get_default_graph()).get_tensor_by_name(full)
+
+    if encoding == "name":
+        return named(tensor_info.name)
+    parts = tensor_info.coo_sparse
+    names = (parts.indices_tensor_name, parts.values_tensor_name, parts.dense_shape_tensor_name)
+    return SparseTensor(*map(named, names))
 
 
 def build_signature_def(
