@@ -1,8 +1,8 @@
 """Chooses the programs of the collection from the texts of the repositories alone; nothing is run.
 
-Invariant: the same repositories at the same commits give the same list. A program imports tensorflow, opens a session or
-trains an estimator, does something when it is run, and imports nothing that the programs' environments lack. Programs are
-ordered by a hash, at most `EACH` of a repository; one without contrib is taken only if it has a partner with contrib.
+Invariant: the same repositories at the same commits give the same list. A program imports tensorflow, opens a session
+or trains an estimator, does something when it is run, and imports nothing that the programs' environments lack.
+Programs are ordered by a hash, at most `EACH` of a repository; each without contrib has a partner with contrib.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def candidates(repository: str, folder: Path, mirrors: Path | None) -> list[Prog
 
 
 def choose(programs: Iterable[Program], count: int) -> list[Program]:
-    """Returns `count` programs in the order of their hashes, at most `EACH` of a repository, half or more with contrib."""
+    """Returns `count` programs in the order of their hashes, at most `EACH` of a repository, half with contrib."""
     chosen: list[Program] = []
     each: Counter[str] = Counter()
     waiting: list[Program] = []

@@ -20,7 +20,7 @@ FEWEST_TIMES = 6
 
 @dataclass(frozen=True)
 class Values:
-    """How many steps were compared, the greatest difference relative to the size of an array, and why none or no more were."""
+    """How many steps were compared, the greatest difference relative to an array's size, and why none or no more."""
 
     steps: int
     worst: float
@@ -84,10 +84,15 @@ def steady(times: list[float]) -> float:
 
 
 def time_ratio(there: dict[str, Any], here: dict[str, Any]) -> float | None:
-    """Returns how many times longer the steady steps take here, by processor time, or None where there are too few."""
+    """Returns how many times longer the steady steps take here, by processor time, or None where there are too few.
+
+    Runs are of one kind if they have as many fetches and the same shapes of feeds; kinds that one side has more of are
+    not compared.
+    """
     ours, spent, reference = dict(here["times"]), 0.0, 0.0
     for kind, times in there["times"]:
-        if len(times) >= FEWEST_TIMES and len(ours.get(kind, ())) >= FEWEST_TIMES:
+        count = len(ours.get(kind, ()))
+        if min(len(times), count) >= FEWEST_TIMES and 0.9 * len(times) <= count <= 1.1 * len(times):
             reference += steady(times) * len(times)
             spent += steady(ours[kind]) * len(times)
     return spent / reference if reference else None

@@ -18,7 +18,7 @@ import numpy as np
 __all__ = ["make_data"]
 
 ROOT = Path(__file__).resolve().parents[2]
-WORDS = "the a of to and in that it was he for on with as his her is at by had not but from they she this movie good bad".split()
+WORDS = "the a of to and in that it was he for on with as his her is at by had not but from this movie good bad".split()
 MNIST = ROOT / "tfnb" / "datasets" / "mnist"
 
 
@@ -45,13 +45,18 @@ def pictures(count: int, seed: int) -> dict[bytes, object]:
     return {b"data": random.randint(0, 256, (count, 3072)).astype(np.uint8), b"labels": labels, b"batch_label": b"made"}
 
 
+def pickled(content: object) -> bytes:
+    """Returns a pickle that also NumPy 1 reads."""
+    return pickle.dumps(content, protocol=2).replace(b"cnumpy._core.", b"cnumpy.core.")
+
+
 def make_cifar(folder: Path) -> None:
     """Makes the archive of CIFAR-10 with 500 pictures in each file."""
     with tarfile.open(folder / "cifar-10-python.tar.gz", "w:gz", compresslevel=1) as archive:
         for i, name in enumerate([f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]):
-            add(archive, f"cifar-10-batches-py/{name}", pickle.dumps(pictures(500, i), protocol=2))
+            add(archive, f"cifar-10-batches-py/{name}", pickled(pictures(500, i)))
         names = {"label_names": "airplane automobile bird cat deer dog frog horse ship truck".split()}
-        add(archive, "cifar-10-batches-py/batches.meta", pickle.dumps(names, protocol=2))
+        add(archive, "cifar-10-batches-py/batches.meta", pickled(names))
     with tarfile.open(folder / "cifar-10-binary.tar.gz", "w:gz", compresslevel=1) as archive:
         for i, name in enumerate([f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]):
             made = pictures(500, i)
@@ -79,7 +84,7 @@ def make_tables(folder: Path) -> None:
         lines = "\n".join(irises[i] for i in part)
         (folder / name).write_text(f"{len(part)},4,setosa,versicolor,virginica\n{lines}\n")
     (folder / "iris.data").write_text("\n".join(irises) + "\n")
-    people = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, United-States, <=50K"
+    people = "39, Private, 77516, Bachelors, 13, Divorced, Adm-clerical, Wife, White, Male, 2174, 0, 40, Cuba, <=50K"
     richer = "50, Private, 83311, HS-grad, 9, Divorced, Sales, Husband, Black, Female, 0, 0, 13, Cuba, >50K"
     for name, end in (("adult.data", ""), ("adult.test", ".")):
         first = "|1x3 Cross validator\n" if end else ""
@@ -113,7 +118,8 @@ def make_home(home: Path, downloads: Path) -> None:
                                ("x_test", "t10k-images-idx3", 16), ("y_test", "t10k-labels-idx1", 8)):  # fmt: skip
         raw = np.frombuffer(gzip.decompress((downloads / f"{name}-ubyte.gz").read_bytes()), np.uint8, offset=skipped)
         arrays[key] = raw.reshape(-1, 28, 28) if key.startswith("x") else raw
-    np.savez(datasets / "mnist.npz", **arrays)
+    for folder in (datasets, downloads):
+        np.savez(folder / "mnist.npz", **arrays)
     with tarfile.open(downloads / "cifar-10-python.tar.gz") as archive:
         archive.extractall(datasets, filter="data")
 

@@ -18,15 +18,15 @@ REASONS = Path(__file__).resolve().parent / "reasons.json"
 SLOW = 3.0
 HEAD = """# A collection of public programs
 
-Programs of TensorFlow 0.x and 1.x, chosen by `scripts/old_programs/choose.py` from the texts of public repositories before
-any was run, and run as they are: `make programs` fetches, runs and compares them and writes this page. Numbers of epochs
-are made small, data is made up, and a program that is not at its end after 12 seconds of processor time of TensorFlow is ended after as
-many session runs in both.
+Programs of TensorFlow 0.x and 1.x, chosen by `scripts/old_programs/choose.py` from the texts of public repositories
+before any was run, and run as they are: `make programs` fetches, runs and compares them and writes this page. Numbers
+of epochs are made small, data is made up, and a program that is not at its end after 12 seconds of TensorFlow's
+processor time is ended after as many session runs in both.
 
-- **there**: the TensorFlow that runs it. A program that none runs (its data, its arguments or a library is missing) counts
-  for nothing.
-- **values**: greatest difference in the first ten comparable steps, relative to the largest element of an array. A step is
-  comparable if no random numbers reach it; both start with the same values of variables.
+- **there**: the TensorFlow that runs it. A program that none runs (its data, its arguments or a library is missing)
+  counts for nothing.
+- **values**: greatest difference in the first ten comparable steps, relative to the largest element of an array. A step
+  is comparable if no random numbers reach it; both start with the same values of variables.
 - **time**: processor time of a steady step here, divided by that there.
 """
 
@@ -78,6 +78,7 @@ def summary(found: list[dict[str, Any]]) -> list[str]:
     tried = [e for e in there if e["here"]]
     here = [e for e in tried if e["here"] == "yes"]
     compared = [e for e in here if e.get("steps")]
+    slow = f"take more than {SLOW:.0f} times as long"
     timed = [e for e in here if e.get("ratio") is not None]
     contrib = [e for e in tried if e["program"].contrib]
     share = 100 * len(here) / max(len(tried), 1)
@@ -89,7 +90,7 @@ def summary(found: list[dict[str, Any]]) -> list[str]:
         f"- {len(here)} of {len(tried)} run here, {share:.1f} %; with contrib "
         f"{sum(e['here'] == 'yes' for e in contrib)} of {len(contrib)}",
         f"- {sum(e['agree'] for e in compared)} of {len(compared)} comparable ones agree within {100 * TOLERANCE} %",
-        f"- {sum(e['ratio'] > SLOW for e in timed)} of {len(timed)} with steady steps take more than {SLOW:.0f} times as long",
+        f"- {sum(e['ratio'] > SLOW for e in timed)} of {len(timed)} with steady steps {slow}",
     ]
 
 

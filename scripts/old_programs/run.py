@@ -82,10 +82,11 @@ class Runner:
         with open(home / f"{side}.log", "wb") as log:
             process = subprocess.Popen(
                 [*command, file.name, *program.arguments], cwd=file.parent, env=environment, stdin=subprocess.DEVNULL,
-                stdout=log, stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=lambda: limit_time(self.limit),
+                stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+                preexec_fn=lambda: limit_time(self.limit),
             )  # fmt: skip
             try:
-                code: int | None = process.wait(3 * self.limit)
+                code: int | None = process.wait(8 * self.limit)
             except subprocess.TimeoutExpired:
                 code = None
                 os.killpg(process.pid, signal.SIGKILL)

@@ -18,8 +18,10 @@ __all__ = ["cells", "checkout", "few_epochs", "git_directory", "python3", "read_
 
 # A name that says how often all data is seen, or how long training is, with its number.
 EPOCHS = re.compile(
-    r"((?:[A-Za-z_]*(?:epoch|EPOCH|Epoch)[A-Za-z_]*|(?:n_|num_|max_|total_|train_|training_)?(?:iters?|iterations|ITERATIONS)"
-    r"|(?:max|train|training|total)_steps?|(?:n|num|max|total)_(?:episodes|games)|MAX_EPISODES)['\"]?\s*[=,:]\s*)(\d[\d_]*(?:e\d+)?)\b"
+    r"((?:[A-Za-z_]*(?:epoch|EPOCH|Epoch)[A-Za-z_]*"
+    r"|(?:n_|num_|max_|total_|train_|training_)?(?:iters?|iterations|ITERATIONS)"
+    r"|(?:max|train|training|total)_steps?|(?:n|num|max|total)_(?:episodes|games)|MAX_EPISODES)"
+    r"['\"]?\s*[=,:]\s*)(\d[\d_]*(?:e\d+)?)\b"
 )
 FEW = {"epoch": 2, "other": 60}
 
@@ -30,7 +32,7 @@ def git(*arguments: str | Path) -> bytes:
 
 
 def git_directory(repository: str, folder: Path, mirrors: Path | None = None) -> Path:
-    """Returns the git directory of a repository `owner/name`: that of the folder of mirrors, else a clone in `folder`."""
+    """Returns the git directory of a repository `owner/name`: a mirror's, else a clone's in `folder`."""
     if mirrors is not None:
         base = mirrors / repository.replace("/", "+") / "repo"
         for candidate in (base / ".git", base):
@@ -43,7 +45,7 @@ def git_directory(repository: str, folder: Path, mirrors: Path | None = None) ->
 
 
 def checkout(directory: Path, commit: str, target: Path) -> None:
-    """Puts the files of a commit into the folder `target`, unless it is there. Links, and files that a mirror lacks, are left out."""
+    """Puts the files of a commit into the folder `target`, unless it is there, without links and missing files."""
     if target.is_dir():
         return
     listed = git("--git-dir", directory, "ls-tree", "-r", "-z", commit).decode("utf-8", "replace").split("\0")
@@ -116,7 +118,7 @@ def python3(text: str) -> str | None:
 
 
 def few_epochs(text: str) -> str:
-    """Returns a text whose numbers of epochs are at most 2, and of iterations, training steps and episodes at most 60."""
+    """Returns a text with at most 2 epochs, and at most 60 iterations, training steps or episodes."""
 
     def smaller(match: re.Match[str]) -> str:
         most = FEW["epoch" if "epoch" in match[1].lower() else "other"]

@@ -19,7 +19,7 @@ COLUMNS = ("repository", "commit", "path", "contrib", "arguments")
 
 @dataclass(frozen=True)
 class Program:
-    """A program: `path` in the `repository` at `commit`; `contrib` says whether it or its own modules use tf.contrib."""
+    """A program: `path` in the `repository` at `commit`; `contrib`: it or its own modules use tf.contrib."""
 
     repository: str
     commit: str

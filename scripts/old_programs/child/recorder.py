@@ -1,7 +1,8 @@
 """Runs inside a program's process, with a real TensorFlow or with tfnb, and records what its session runs give.
 
-It is imported by `sitecustomize` before the program, under Python 3.6 and later. Invariant: it changes nothing of what is
-recorded, but for initial values: those of the reference are kept in files, which the other run loads by name and shape.
+It is imported by `sitecustomize` before the program, under Python 3.6 and later. Invariant: it changes nothing of what
+is recorded, but for initial values: those of the reference are kept in files, which the other run loads by name and
+shape.
 """
 
 import atexit
@@ -11,9 +12,11 @@ import json
 import os
 import random
 import re
+import resource
 import sys
 import time
 import traceback
+from typing import Any, Callable  # noqa: UP035  # Python 3.6
 
 import numpy as np
 import stand_ins
@@ -33,13 +36,13 @@ LIBRARY = re.compile(r"[/\\](tensorflow|tensorflow_core|tensorflow_estimator|tfn
 class Recorder:
     """The record of one program's session runs."""
 
-    def __init__(self, settings):
+    def __init__(self, settings: Any) -> None:
         self.settings = settings
         self.runs, self.times, self.own, self.outer, self.depth = [], {}, 0, 0, 0
         self.fresh, self.initial, self.synced = set(), 0, {}
         self.ended, self.error = "whole", ""
 
-    def finish(self):
+    def finish(self) -> None:
         """Writes the record."""
         record = {
             "runs": self.runs,
@@ -54,7 +57,7 @@ class Recorder:
         with open(self.settings["record"], "w") as file:
             json.dump(record, file)
 
-    def cut(self):
+    def cut(self) -> None:
         """Ends the program here, when the reference was ended after as many runs or its time is over."""
         own, outer, seconds = (self.settings.get(name) for name in ("own", "outer", "seconds"))
         over = seconds and time.process_time() > seconds
@@ -65,7 +68,7 @@ class Recorder:
             sys.stderr.flush()
             os._exit(0)
 
-    def run(self, original, session, arguments, keywords):
+    def run(self, original: Any, session: Any, arguments: Any, keywords: Any) -> Any:
         """Calls the session's own `run` and records the outermost call of the program itself."""
         if self.depth:
             return original(session, *arguments, **keywords)
@@ -80,9 +83,9 @@ class Recorder:
                 self.share_values(session)
             if initial or not self.outer:
                 self.fresh.add(id(session))
-            begun = time.process_time()
+            begun = processor_time()
             result = original(session, *arguments, **keywords)
-            spent = time.process_time() - begun
+            spent = processor_time() - begun
         finally:
             self.depth -= 1
         self.outer += 1
@@ -94,7 +97,7 @@ class Recorder:
         self.cut()
         return result
 
-    def described(self, fetches, feeds, result):
+    def described(self, fetches: Any, feeds: Any, result: Any) -> Any:
         """Returns what is kept of a run."""
         values = []
         collect(result, values)
@@ -110,10 +113,10 @@ class Recorder:
             entry["random"], entry["changes"] = nature(fetches)
         return entry
 
-    def share_values(self, session):
+    def share_values(self, session: Any) -> None:
         """Keeps the values of the variables, or gives them those that the reference kept."""
         number, self.initial = self.initial, self.initial + 1
-        file = os.path.join(self.settings["values"], "%d.npz" % number)
+        file = os.path.join(self.settings["values"], f"{number}.npz")
         if number > 7:
             return
         try:
@@ -124,7 +127,7 @@ class Recorder:
         except Exception:
             self.synced[number] = traceback.format_exc()[-300:]
 
-    def values_of(self, session):
+    def values_of(self, session: Any) -> Any:
         """Returns the variables of a session's graph that have a value."""
         tensorflow = sys.modules["tensorflow"]
         found = []
@@ -138,27 +141,35 @@ class Recorder:
                     continue
         return found
 
-    def load(self, session, file):
+    def load(self, session: Any, file: Any) -> str:
         """Gives variables the values of the same name and shape, or, where names differ, those of the same order."""
         mine, given = self.values_of(session), np.load(file)
         pairs = [(v, given[v.name]) for v, value in mine if v.name in given and given[v.name].shape == value.shape]
         if len(pairs) < len(mine) and [v.shape for _, v in mine] == [given[n].shape for n in given.files]:
-            pairs = [(v, given[n]) for (v, _), n in zip(mine, given.files)]
+            pairs = [(v, given[n]) for (v, _), n in zip(mine, given.files)]  # noqa: B905
         for variable, value in pairs:
             variable.load(value, session)
-        return "%d of %d" % (len(pairs), len(mine))
+        return f"{len(pairs)} of {len(mine)}"
 
 
-def named(values):
+def processor_time() -> float:
+    """Returns the seconds of all threads; `time.process_time` counts in ticks where processor time is limited."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def named(values: Any) -> Any:
     """Returns values by the names of their variables."""
     return {variable.name: value for variable, value in values}
 
 
-def called_by_program():
+def called_by_program() -> bool:
     """Says whether a session's run was asked for by the program itself and not by a part of the library for it."""
     frame, names = sys._getframe(2), []
     while frame is not None:
         path = frame.f_code.co_filename
+        if path.endswith("threading.py"):  # a thread of the library, such as a queue runner's
+            return False
         if not path.startswith(HERE) and not LIBRARY.search(path):
             break
         if LIBRARY.search(path):
@@ -167,7 +178,7 @@ def called_by_program():
     return all(re.search(r"run|eval|wrapped|__call__|_call|inner|execute", name) for name in names)
 
 
-def flat(fetches):
+def flat(fetches: Any) -> Any:
     """Returns the graph elements among fetches."""
     if isinstance(fetches, dict):
         fetches = list(fetches.values())
@@ -176,13 +187,13 @@ def flat(fetches):
     return [fetches]
 
 
-def operation(element):
+def operation(element: Any) -> Any:
     """Returns the operation of a fetch, or None."""
     found = getattr(element, "op", element)
     return found if hasattr(found, "control_inputs") else None
 
 
-def is_initial(fetches):
+def is_initial(fetches: Any) -> bool:
     """Says whether fetches give variables their first values."""
     elements = [operation(element) for element in flat(fetches)]
     return bool(elements) and all(
@@ -191,7 +202,7 @@ def is_initial(fetches):
     )
 
 
-def made_of_initialisers(op):
+def made_of_initialisers(op: Any) -> bool:
     """Says whether an operation only waits for assignments."""
     return (
         op.type == "NoOp"
@@ -203,7 +214,7 @@ def made_of_initialisers(op):
     )
 
 
-def nature(fetches):
+def nature(fetches: Any) -> Any:
     """Returns whether fetches depend on random numbers, and whether they change variables."""
     waiting = [op for op in map(operation, flat(fetches)) if op is not None]
     seen, is_random, changes = set(), False, False
@@ -220,8 +231,8 @@ def nature(fetches):
     return is_random, changes
 
 
-def collect(value, found):
-    """Appends the numbers of a result to `found`: of each array of floats its shape, its mean size and its first elements."""
+def collect(value: Any, found: Any) -> None:
+    """Appends what is kept of a result to `found`: of each array of floats its shape, mean size and first elements."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (list, tuple)):
@@ -232,14 +243,14 @@ def collect(value, found):
         found.append([list(array.shape), float(np.abs(array).mean()), array.ravel()[:KEPT_NUMBERS].tolist()])
 
 
-def signature(fetches, feeds):
+def signature(fetches: Any, feeds: Any) -> str:
     """Returns a text that is equal for equal work: number and names of the fetches and shapes of the feeds."""
     ops = [op.type if op is not None else "?" for op in map(operation, flat(fetches))]
     shapes = sorted(str(np.shape(v)) for v in feeds.values() if not is_ragged(v)) if isinstance(feeds, dict) else []
-    return "%s|%s" % (len(ops), ",".join(shapes))
+    return f"{len(ops)}|{','.join(shapes)}"
 
 
-def is_ragged(value):
+def is_ragged(value: Any) -> bool:
     """Says whether a list has no shape."""
     try:
         np.shape(value)
@@ -251,10 +262,10 @@ def is_ragged(value):
 class Hook(importlib.abc.MetaPathFinder):
     """Calls a function with a module when it has been imported."""
 
-    def __init__(self, after):
+    def __init__(self, after: Any) -> None:
         self.after = after
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: Any, path: Any = None, target: Any = None) -> Any:
         """Finds one of the modules with the other finders and adds the function to its loader."""
         if name not in self.after:
             return None
@@ -264,7 +275,7 @@ class Hook(importlib.abc.MetaPathFinder):
             return spec
         execute = spec.loader.exec_module
 
-        def exec_module(module):
+        def exec_module(module: Any) -> None:
             execute(module)
             after(module)
 
@@ -272,14 +283,14 @@ class Hook(importlib.abc.MetaPathFinder):
         return spec
 
 
-def wrap_sessions(recorder, name):
+def wrap_sessions(recorder: Any, name: Any) -> Callable[[Any], None]:
     """Returns a function that makes the class `name` of a module record its runs."""
 
-    def wrap(module):
+    def wrap(module: Any) -> None:
         kind = getattr(module, name)
         original = kind.run
 
-        def run(self, *arguments, **keywords):
+        def run(self: Any, *arguments: Any, **keywords: Any) -> Any:
             return recorder.run(original, self, arguments, keywords)
 
         kind.run = run
@@ -287,7 +298,7 @@ def wrap_sessions(recorder, name):
     return wrap
 
 
-def start():
+def start() -> None:
     """Prepares the process for a program."""
     with open(os.environ["OLD_PROGRAM_SETTINGS"]) as file:
         settings = json.load(file)
@@ -312,7 +323,7 @@ def start():
     sys.meta_path.insert(0, Hook(after))
     previous = sys.excepthook
 
-    def failed(kind, value, trace):
+    def failed(kind: Any, value: Any, trace: Any) -> None:
         recorder.error = "".join(traceback.format_exception(kind, value, trace))[-4000:]
         previous(kind, value, trace)
 

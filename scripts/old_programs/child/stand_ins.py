@@ -1,17 +1,15 @@
 """What a program meets instead of the network, a screen and a keyboard, alike under every implementation.
 
-Runs under Python 3.6 and later. Invariant: a file that a program downloads is one of the folder of made data, found by the
-last part of its address; an address without one fails as without a network.
+Runs under Python 3.6 and later. Invariant: a file that a program downloads is one of the folder of made data, found by
+the last part of its address; an address without one fails as without a network.
 """
 
-import collections
-import collections.abc
+import io
 import os
 import shutil
-import sys
-import time
 import urllib.error
 import urllib.request
+from typing import Any, Callable  # noqa: UP035  # Python 3.6
 
 import numpy as np
 
@@ -23,23 +21,29 @@ DIGITS = (
 )
 
 
-def made_file(folder, address):
+def made_file(folder: Any, address: Any) -> str:
     """Returns the made file for an address, or raises what a missing network raises."""
     address = address if isinstance(address, str) else address.full_url
     name = address.rstrip("/").split("/")[-1].split("?")[0]
     path = os.path.join(folder, "downloads", name)
     if not os.path.exists(path):
-        raise urllib.error.URLError("there is no network, and no made data for %s" % address)
+        raise urllib.error.URLError(f"there is no network, and no made data for {address}")
     return path
 
 
-def with_digits(folder):
+def content(path: str) -> bytes:
+    """Returns what a file contains."""
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def with_digits(folder: Any) -> Callable[[Any], None]:
     """Returns a function that makes a module's `read_data_sets` find the made digits in any folder."""
 
-    def wrap(module):
+    def wrap(module: Any) -> None:
         original = module.read_data_sets
 
-        def read_data_sets(train_dir=None, *arguments, **keywords):
+        def read_data_sets(train_dir: Any = None, *arguments: Any, **keywords: Any) -> Any:
             place = str(train_dir or "mnist_digits")
             os.makedirs(place, exist_ok=True)
             for name in DIGITS:
@@ -55,12 +59,12 @@ def with_digits(folder):
     return wrap
 
 
-def without_checksums(data_utils):
+def without_checksums(data_utils: Any) -> None:
     """Makes Keras take the made files that lie where it keeps downloads."""
     data_utils.validate_file = lambda *arguments, **keywords: True
 
 
-def without_screen(gym):
+def without_screen(gym: Any) -> None:
     """Makes the environments of gym draw nothing."""
     gym.Wrapper.render = lambda self, *arguments, **keywords: None
 
@@ -72,63 +76,33 @@ class Response:
     ok = True
     encoding = "utf-8"
 
-    def __init__(self, path):
-        with open(path, "rb") as file:
-            self.content = file.read()
+    def __init__(self, path: Any) -> None:
+        self.content = content(path)
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The content as text."""
         return self.content.decode("utf-8", "replace")
 
-    def iter_content(self, size=1024):
+    def iter_content(self, size: Any = 1024) -> Any:
         """Yields the content in pieces."""
         return (self.content[i : i + size] for i in range(0, len(self.content), size))
 
-    def raise_for_status(self):
+    def raise_for_status(self) -> None:
         """The made files are always there."""
 
 
-def old_names():
-    """Gives Python and NumPy the names that they lost since, so that programs stop only for TensorFlow's sake."""
-    for name in ("Callable", "Iterable", "Mapping", "MutableMapping", "Sequence", "Hashable", "Container", "Iterator"):
-        if not hasattr(collections, name):
-            setattr(collections, name, getattr(collections.abc, name))
-    if not hasattr(time, "clock"):
-        time.clock = time.process_time
-    for name, kind in (
-        ("float", float),
-        ("int", int),
-        ("bool", bool),
-        ("object", object),
-        ("str", str),
-        ("complex", complex),
-    ):
-        if name not in vars(np):
-            setattr(np, name, kind)
-    for name, other in (
-        ("float_", "float64"),
-        ("product", "prod"),
-        ("NaN", "nan"),
-        ("Inf", "inf"),
-        ("unicode_", "str_"),
-    ):
-        if name not in vars(np):
-            setattr(np, name, getattr(np, other))
-
-
-def install(folder):
+def install(folder: Any) -> None:
     """Puts everything in place."""
-    old_names()
 
-    def urlretrieve(url, filename=None, reporthook=None, data=None):
+    def urlretrieve(url: Any, filename: Any = None, reporthook: Any = None, data: Any = None) -> Any:
         path = made_file(folder, url)
         filename = filename or os.path.join("/tmp", os.path.basename(path))
         shutil.copy(path, filename)
         return filename, {}
 
     urllib.request.urlretrieve = urlretrieve
-    urllib.request.urlopen = lambda address, *a, **k: open(made_file(folder, address), "rb")
+    urllib.request.urlopen = lambda address, *a, **k: io.BytesIO(content(made_file(folder, address)))
     os.environ.setdefault("MPLBACKEND", "Agg")
     try:
         import requests
@@ -136,4 +110,3 @@ def install(folder):
         return
     requests.get = lambda address, *a, **k: Response(made_file(folder, address))
     requests.Session.get = lambda self, address, *a, **k: Response(made_file(folder, address))
-    sys.stdin = open(os.devnull)

@@ -48,6 +48,7 @@ _MESSAGE = re.compile(
 _NARROW = 1 << 16
 _MAX_LIBRARY = 4096
 _MAX_GENERATED = 256  # a program takes several megabytes in the compiler
+_NOTHING = Module("__kernel void nothing(void) {}")
 _MAX_NOTED = 1024  # launches of one program that are noted as compiled
 _pins = pocl.Pins()
 _background = Background("tfnb-build")
@@ -93,6 +94,7 @@ class ProgramLibrary:
         self._settings = settings
         self._own_cache = not unit.is_pocl if own_cache is None else own_cache
         self._cache = DiskCache(settings.cache_path / "programs")
+        self._clusters = DiskCache(settings.cache_path / "clusters")  # marks of those that were compiled
         self._lock = threading.RLock()
         # The programs of kernels_cl, and the generated programs, of which every new shape needs some.
         self._library: Cache[tuple[Module, bool], Built] = Cache("library programs", _MAX_LIBRARY)
@@ -104,6 +106,7 @@ class ProgramLibrary:
         # The device that runs kernels in the caller's thread needs no compilation of what the main device has compiled.
         self._shares_code = unit.inline is not None and pocl.have_same_target(unit.device, unit.inline)
         self._coming: set[tuple[Module, bool]] = set()  # what is to be built in the background
+        self._is_started = False  # whether PoCL's compiler was started before there was anything to compile
 
     def get(self, module: Module, inline: bool = False) -> Built:
         """Returns the program of a module, for the unit's device or its inline companion. Raises `KernelBuildError`."""
@@ -138,6 +141,19 @@ class ProgramLibrary:
                 with suppress(OpError, cl.Error), cache.timed():
                     cache.put(key, self._build(module, inline))
         self._coming.discard(key)
+
+    def expect_builds(self, what: str) -> None:
+        """Starts PoCL's compiler in the background, unless `what` has been compiled on this machine before.
+
+        PoCL reads its library of built-in functions before its first build, which takes a third of a second.
+        """
+        if self._is_started or self._folder is None or self._generated:
+            return
+        mark = hashlib.sha256(f"{self._unit.fingerprint()}\0{what}".encode()).hexdigest()
+        if not self._clusters.has_mark(mark):
+            self._is_started = True
+            self._clusters.mark(mark)
+            _background.add(partial(self._build_late, (_NOTHING, False)))
 
     def caches(self) -> tuple[Cache[Any, Any], ...]:
         """The caches of built programs. Their `seconds` include what PoCL compiles at first launches."""

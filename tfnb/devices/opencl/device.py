@@ -111,6 +111,9 @@ class OpenCLDevice:
         with self.lock:
             return OpenCLProgram(self, program, spare if isinstance(spare, OpenCLProgram) else None)
 
+    def expect_builds(self, what: str) -> None:
+        self.library.expect_builds(what)
+
     def allocate(self, info: TensorInfo) -> DeviceTensor:
         with self.lock:
             return self.memory.allocate(info, capacity_of(info.nbytes))

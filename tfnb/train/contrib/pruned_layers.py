@@ -163,7 +163,10 @@ def graph_def_from_checkpoint(checkpoint_dir: str, output_node_names: Sequence[s
     if path is None:
         raise NotFoundError(f"Could not find a checkpoint at: {checkpoint_dir}.")
     with GraphBuilder().as_default() as graph, Session(graph=graph) as session:
-        import_meta_graph(f"{path}.meta", clear_devices=True).restore(session, path)
+        saver = import_meta_graph(f"{path}.meta", clear_devices=True)
+        if saver is None:
+            raise NotFoundError(f"{path}.meta has no variables that a Saver could restore")
+        saver.restore(session, path)
         return convert_variables_to_constants(session, graph.as_graph_def(), list(output_node_names))
 
 

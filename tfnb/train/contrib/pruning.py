@@ -107,7 +107,7 @@ class Pruning:
     """
 
     def __init__(self, spec: Any = None, global_step: Any = None, sparsity: Any = None) -> None:
-        self._spec = get_pruning_hparams() if spec is None else spec
+        self._spec: Any = get_pruning_hparams() if spec is None else spec
         step = get_global_step() if global_step is None else global_step
         if step is None:
             raise InvalidArgumentError("Pruning: the graph has no global step; give global_step")

@@ -41,7 +41,7 @@ def create_net_fun(spec: str, environment: Mapping[str, Any] | None = None) -> C
     net = eval_spec(spec, environment).get("net")
     if net is None:
         raise InvalidArgumentError(f"spec failed to create 'net': {spec}")
-    return net.funcall  # type: ignore[no-any-return]
+    return net.funcall
 
 
 def create_net(spec: str, inputs: Any, environment: Mapping[str, Any] | None = None) -> Any:
