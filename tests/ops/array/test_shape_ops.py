@@ -107,7 +107,7 @@ BAD = {
     "unstack": (lambda x: tf.unstack(x), InvalidArgumentError, "Cannot infer num from shape"),
     "empty argmax": (lambda x: tf.argmax(tf.zeros([0, 2]), 0), InvalidArgumentError, "no elements"),
     "top k": (lambda x: tf.nn.top_k(x, 29), ShapeError, "last dimension >= k = 29"),
-    "constant": (lambda x: tf.constant([1, 2, 3], shape=[2]), ShapeError, "for the shape"),
+    "constant": (lambda x: tf.constant([1, 2, 3], shape=[2]), ShapeError, "Too many elements provided"),
 }
 
 

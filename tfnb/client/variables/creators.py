@@ -34,6 +34,12 @@ def open_creators() -> list[Creator]:
 class CreatedThroughScopes(type):
     """The class of a class whose objects are made through the creators of `variable_creator_scope`."""
 
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """The parameters of a call, for notebooks, the builder and `help`."""
+        signature = inspect.signature(cls.__init__)  # type: ignore[misc]
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         make: Callable[..., Any] = super().__call__
         if not _OPEN.creators or kwargs.get("variable_def") is not None:

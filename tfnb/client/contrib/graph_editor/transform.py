@@ -115,7 +115,7 @@ def copy_op_handler(
     graph = info.graph_
     attrs = op.attrs
     scopes = graph.scopes
-    with graph.as_default(), graph.control_dependencies(None), scopes.named(""):
+    with graph.as_default(), graph.control_dependencies(None), scopes.named(""), scopes.written_by_node():
         made = graph.create_op(op.opdef, list(new_inputs), attrs, op.types, info.new_name(op.name) + "/")
     made.device, made.gradient_type, made.origin = op.device, op.gradient_type, op.origin
     if copy_shape:
