@@ -21,7 +21,7 @@ def _summary(value: Any) -> Any:
 
 
 def to_summary_proto(summary_str: bytes) -> Any:
-    """Returns the Summary message that a serialized summary is."""
+    """Returns the Summary message that the bytes `summary_str` are."""
     return proto("summary").Summary.FromString(summary_str)
 
 
@@ -36,7 +36,7 @@ def assert_summary(expected_tags: Iterable[str], expected_simple_values: Iterabl
 
 
 def latest_event_file(base_dir: str) -> str:
-    """Returns the event file of a folder that was changed last. Raises `AssertionError` when there is none."""
+    """Returns the event file of the folder `base_dir` that was changed last. Raises `AssertionError` when there is none."""
     files = [p for p in Path(base_dir).glob("*events*") if p.is_file()]
     if not files:
         raise AssertionError(f"there is no event file in {base_dir}")
@@ -82,23 +82,23 @@ class FakeSummaryWriter:
         return self._summaries
 
     def add_summary(self, summ: Any, current_global_step: int) -> None:
-        """Keeps a summary, a message or its bytes."""
+        """Keeps the summary `summ`, a message or its bytes, of the step `current_global_step`."""
         self._summaries.setdefault(current_global_step, []).append(_summary(summ))
 
     def add_graph(self, graph: Any, global_step: int | None = None, graph_def: Any = None) -> None:
-        """Keeps a graph. Raises `InvalidArgumentError` for a global step or a GraphDef, which are not kept."""
+        """Keeps `graph`. Raises `InvalidArgumentError` for `global_step` or `graph_def`, which are not kept."""
         if global_step is not None or graph_def is not None:
             raise InvalidArgumentError("FakeSummaryWriter: add_graph takes a graph and nothing else")
         self._added["graphs"].append(graph)
 
     def add_meta_graph(self, meta_graph_def: Any, global_step: int | None = None) -> None:
-        """Keeps a MetaGraphDef. Raises `InvalidArgumentError` for a global step, which is not kept."""
+        """Keeps `meta_graph_def`. Raises `InvalidArgumentError` for `global_step`, which is not kept."""
         if global_step is not None:
             raise InvalidArgumentError("FakeSummaryWriter: add_meta_graph takes no global step")
         self._added["meta_graphs"].append(meta_graph_def)
 
     def add_session_log(self, session_log: Any, global_step: int | None = None) -> None:
-        """Keeps a SessionLog. Raises `InvalidArgumentError` for a global step, which is not kept."""
+        """Keeps `session_log`. Raises `InvalidArgumentError` for `global_step`, which is not kept."""
         if global_step is not None:
             raise InvalidArgumentError("FakeSummaryWriter: add_session_log takes no global step")
         self._added["session_logs"].append(session_log)
