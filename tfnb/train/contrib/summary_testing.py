@@ -36,7 +36,7 @@ def assert_summary(expected_tags: Iterable[str], expected_simple_values: Iterabl
 
 
 def latest_event_file(base_dir: str) -> str:
-    """Returns the event file of the folder `base_dir` that was changed last. Raises `AssertionError` when there is none."""
+    """Returns the event file of the folder `base_dir` that changed last. Raises `AssertionError` when there is none."""
     files = [p for p in Path(base_dir).glob("*events*") if p.is_file()]
     if not files:
         raise AssertionError(f"there is no event file in {base_dir}")
