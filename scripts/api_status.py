@@ -45,6 +45,8 @@ class Status:
 
 def lacking(value: object, arguments: str) -> list[str]:
     """The names of `arguments`, separated by commas, that the callable does not accept by name."""
+    if inspect.isbuiltin(value):  # a function of Python itself, as those of tf.contrib.specs are in TensorFlow, too
+        return []
     try:
         parameters = inspect.signature(value).parameters  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -12,6 +12,8 @@ from tfnb.client.namespace import lazy_names
 __all__ = ["API"]
 
 _TABLE = """
+contrib.testing : tfnb.train.contrib.summary_testing : FakeSummaryWriter assert_summary latest_event_file latest_events
+contrib.testing : tfnb.train.contrib.summary_testing : latest_summaries simple_values_from_events to_summary_proto
 contrib.model_pruning : tfnb.train.contrib.pruning : Pruning apply_mask get_masked_weights get_masks get_pruning_hparams
 contrib.model_pruning : tfnb.train.contrib.pruning : get_thresholds get_weight_sparsity get_weights
 contrib.model_pruning : tfnb.train.contrib.pruned_layers : MaskedBasicLSTMCell MaskedLSTMCell graph_def_from_checkpoint

@@ -50,7 +50,16 @@ def masked_fully_connected(
 
     Raises `ShapeError` unless the inputs are a matrix of known width.
     """
-    options = dict(locals())
+    options = {
+        "activation_fn": activation_fn,
+        "normalizer_fn": normalizer_fn,
+        "normalizer_params": normalizer_params,
+        "biases_initializer": biases_initializer,
+        "biases_regularizer": biases_regularizer,
+        "trainable": trainable,
+        "variables_collections": variables_collections,
+        "outputs_collections": outputs_collections,
+    }
     x = graph_of([inputs]).to_tensor(inputs)
     if x.shape.ndims != 2 or x.shape.as_list()[1] is None:
         raise ShapeError(f"masked_fully_connected: needed a matrix of known width, got shape {x.shape}")
@@ -92,7 +101,16 @@ def masked_convolution(
 
     Raises `ShapeError` for inputs that are no images with a known number of channels.
     """
-    options = dict(locals())
+    options = {
+        "activation_fn": activation_fn,
+        "normalizer_fn": normalizer_fn,
+        "normalizer_params": normalizer_params,
+        "biases_initializer": biases_initializer,
+        "biases_regularizer": biases_regularizer,
+        "trainable": trainable,
+        "variables_collections": variables_collections,
+        "outputs_collections": outputs_collections,
+    }
     x = graph_of([inputs]).to_tensor(inputs)
     layout = data_format or "NHWC"
     channels = x.shape.as_list()[1 if layout.startswith("NC") else 3] if x.shape.ndims == 4 else None

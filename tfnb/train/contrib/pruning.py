@@ -113,8 +113,11 @@ class Pruning:
             raise InvalidArgumentError("Pruning: the graph has no global step; give global_step")
         self._step = cast(step, int32)
         self._sparsity = self._scheduled() if sparsity is None else sparsity
+        self._last = self._last_step()
+
+    def _last_step(self) -> Any:
         with variable_scope(self._spec.name, reuse=AUTO_REUSE):
-            self._last = get_variable("last_mask_update_step", [], int32, Zeros(), trainable=False)
+            return get_variable("last_mask_update_step", [], int32, Zeros(), trainable=False)
 
     def _scheduled(self) -> Any:
         spec = self._spec
