@@ -19,6 +19,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
+from benchmarks.builder_document import ROW, grid
 from tests.browser import conftest as browser
 from tfnb.notebook.assets import widget_module
 
@@ -26,20 +27,16 @@ FIGURES = Path(__file__).parent / "builder_figures.js"
 VIEW = ".tfnb-builder"
 WINDOW = {"width": 1720, "height": 1080}
 STYLE = ".tfnb-builder { height: 900px !important; }"
-ROW = 17
 
 
 def grid_source(nodes: int) -> str:
     """A cell that shows a builder of so many nodes, each reading its left or its upper neighbour, on a grid."""
-    lines = ["import tfnb as tf", "", "n0 = tf.ones([8, 8])"]
-    for k in range(1, nodes):
-        lines.append(f"n{k} = tf.tanh(n{k - 1 if k % 2 else max(0, k - ROW)})")
     places = {f"n{k}": [150 * (k % ROW), 64 * (k // ROW)] for k in range(nodes)}
     move = {"type": "gesture", "gesture": 0, "edits": [{"edit": "move", "positions": places}]}
     return "\n".join(
         [
             "import tfnb as tf",
-            f"b = tf.builder({chr(10).join(lines)!r})",
+            f"b = tf.builder({grid(nodes)!r})",
             f"b.answer({move!r})",
             "b",
         ]

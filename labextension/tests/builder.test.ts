@@ -17,6 +17,7 @@ import {
 import { BuilderModel } from "../src/views/builder/model";
 import { withParameters } from "../src/views/builder/palette";
 import { aligned, distributed, freePlace, snap, straightened } from "../src/views/builder/placing";
+import { curvesOf, insertedAt, routeOf } from "../src/views/builder/wires/route";
 import { layoutAll } from "../src/views/graph/layout";
 
 /** The same numbers in every run. */
@@ -279,4 +280,53 @@ test("twelve dtypes differ by their marks, without any colour", () => {
     );
   const marks = names.map((name) => `${lookOf(name).form} ${lookOf(name).filling}`);
   assert.equal(new Set(marks).size, names.length);
+});
+
+test("a wire goes through its bends without a corner, or is two stubs", () => {
+  const [a, b] = [[0, 0] as const, [300, 100] as const];
+  assert.equal(curvesOf(a, b, null).length, 1);
+  const bends = routeOf([100, 200, 220, -50]) ?? [];
+  const curves = curvesOf(a, b, bends);
+  assert.deepEqual(
+    curves.map(([start]) => start),
+    [a, ...bends],
+  );
+  assert.deepEqual(
+    curves.map((curve) => curve[3]),
+    [...bends, b],
+  );
+  for (const [k, bend] of bends.entries()) {
+    const [before, after] = [curves[k]?.[2] ?? [0, 0], curves[k + 1]?.[1] ?? [0, 0]];
+    const [ux, uy] = [bend[0] - before[0], bend[1] - before[1]];
+    const [vx, vy] = [after[0] - bend[0], after[1] - bend[1]];
+    assert.ok(Math.abs(ux * vy - uy * vx) < 1e-6 && ux * vx + uy * vy > 0);
+  }
+  const stubs = curvesOf(a, b, routeOf([]));
+  assert.equal(stubs.length, 2);
+  assert.deepEqual([stubs[0]?.[0], stubs[1]?.[3]], [a, b]);
+  assert.ok((stubs[0]?.[3][0] ?? 0) < 40 && (stubs[1]?.[0][0] ?? 0) > 260);
+});
+
+test("a new bend belongs to the nearest part of a wire", () => {
+  const bends = [[100, 0] as const, [200, 0] as const];
+  for (const [x, place] of [
+    [50, 0],
+    [150, 1],
+    [250, 2],
+  ] as const)
+    assert.equal(insertedAt([0, 0], [300, 0], bends, [x, 5]), place);
+});
+
+test("routes are kept apart from places, and those of the notebook hold until the kernel has others", () => {
+  const model = new BuilderModel();
+  model.keptRoutes.set("b>inputs[0]", [5, 6]);
+  model.apply({
+    ...drawing([node("a"), node("b", ["a"]), node("c", ["a"])], ["a", "b", "c"]),
+    positions: { a: [1, 2], "c>inputs[0]": [] },
+  });
+  const [toB, toC] = model.connections;
+  assert.ok(toB && toC);
+  assert.deepEqual(model.route(toB), [[5, 6]]);
+  assert.deepEqual(model.route(toC), []);
+  assert.deepEqual([...model.placed.keys()], ["a"]);
 });

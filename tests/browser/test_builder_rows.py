@@ -8,31 +8,13 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
-from builder_hands import Hands
+from builder_hands import CELLS, built, status
 from nbconvert import HTMLExporter
 from PIL import Image
 
 AXE = Path(__file__).resolve().parents[2] / "labextension" / "node_modules" / "axe-core" / "axe.min.js"
 VIEW = ".tfnb-builder"
-CELLS = "jupyterapp.shell.currentWidget.content.model.toJSON().cells"
 DTYPES = "float16 float32 float64 int8 int16 int32 int64 uint8 bool string complex64 complex128".split()
-
-
-def built(notebook, name, source, photographs=False):
-    """The builder of a cell, between two other cells."""
-    notebook.lab.write(name, ["import tfnb as tf", f"%%tfnb_build\n{source}", "b = 2"])
-    notebook.open(name)
-    notebook.page.evaluate("jupyterapp.shell.currentWidget.content.activeCellIndex = 0")
-    notebook.run_all()
-    assert notebook.errors() == []
-    view = notebook.show(VIEW)
-    hands = Hands(notebook, view, name.removesuffix(".ipynb"), photographs)
-    hands.settle()
-    return hands
-
-
-def status(hands):
-    return hands.view.locator("[role=status]").text_content()
 
 
 def test_row_10_no_key_leaks_into_the_notebook(notebook):

@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from tfnb.codegen.program import F32, Copy, Launch, Module, Program, Slot, VariableUse
 from tfnb.devices.buffers import Cell
 from tfnb.devices.host import capacity_of
+from tfnb.devices.interface import ProgramTakenError
+from tfnb.devices.opencl import build
 from tfnb.devices.opencl import program as opencl_program
 from tfnb.devices.opencl.program import _spread
 from tfnb.errors import ResourceExhaustedError
@@ -486,6 +488,53 @@ class Recorder:
         self.spans.append((kind, label))
 
 
+def test_a_program_takes_the_kernels_of_a_spare_one(device):
+    """The same steps with other sizes and scratch memory; copies as well."""
+
+    def both(n, by=0.5):
+        program = p.add_scale(n, by)
+        copy = Copy(Slot("output", 0, 0, 4 * n), Slot("output", 1, 0, 4 * n), 4 * n)
+        return replace(program, steps=(*program.steps, copy), outputs=(p.vector(n),) * 2, arena_nbytes=4 * n)
+
+    spare = device.load(both(5))
+    for n, by in ((5, 0.5), (70_001, 0.5), (3, -0.0), (3, 0.0)):
+        a, b = floats(n), floats(n, 1)
+        spare.run([floats(k := spare.program.inputs[0].shape[0]), floats(k, 1)], [])
+        kernels = [launch.call[1] for launch in spare._binding.launches]
+        program = device.load(both(n, by), spare)
+        takes = spare.inline is program.inline
+        assert ([launch.call[1] for launch in program._binding.launches] == kernels) is takes
+        for output in program.run([a, b], []):
+            y = output.numpy()
+            np.testing.assert_array_equal(y, (a + b) * np.float32(by))
+            np.testing.assert_array_equal(np.signbit(y), np.signbit((a + b) * np.float32(by)))
+        if takes:
+            with pytest.raises(ProgramTakenError):
+                spare.run([a, a], [])
+        spare = program
+
+
+def test_a_program_of_other_steps_takes_nothing(device):
+    spare = device.load(p.add_scale(4))
+    launch = spare.program.steps[0]
+    swapped = launch._replace(args=(launch.args[1], launch.args[0], launch.args[2]))
+    for other in (
+        replace(spare.program, steps=spare.program.steps[:1]),
+        replace(spare.program, steps=(swapped, spare.program.steps[1])),
+        replace(spare.program, modules=(Module(p.ADD.source + "// another text\n"),)),
+    ):
+        device.load(other, spare)
+        a = floats(4)
+        np.testing.assert_array_equal(spare.run([a, a], [])[0].numpy(), (a + a) * np.float32(2))
+
+
+def load_built(device, program):
+    """Loads a program after its kernels have been built for the device that it prefers."""
+    device.load(program)
+    build._background.wait()
+    return device.load(program)
+
+
 def test_products_too_small_for_two_units_run_in_the_callers_thread(make_device, monkeypatch):
     """By the same kernel, so to the same bits."""
     found = []
@@ -493,7 +542,7 @@ def test_products_too_small_for_two_units_run_in_the_callers_thread(make_device,
         if not inline:
             monkeypatch.setattr(opencl_program, "INLINE_BYTES", -1)
         for n in (7, 64):
-            program = make_device(shared=True).load(p.product(n))
+            program = load_built(make_device(shared=True), p.product(n))
             assert program.inline is inline
             (y,) = program.run([floats(n * n), floats(n * n, 1)], [])
             found.append(y.numpy())
@@ -503,7 +552,42 @@ def test_products_too_small_for_two_units_run_in_the_callers_thread(make_device,
         found[1], (floats(4096).reshape(64, 64) @ floats(4096, 1).reshape(64, 64)).reshape(-1), rtol=1e-4, atol=1e-4
     )
     monkeypatch.undo()
-    assert not make_device(shared=True).load(p.product(512)).inline
+    assert not load_built(make_device(shared=True), p.product(512)).inline
+
+
+def test_a_program_runs_where_its_kernels_are_while_the_better_device_builds_them(make_device, monkeypatch):
+    device = make_device()
+    if device.inline_queue is None:
+        pytest.skip("this driver has one device for each processor")
+    small = p.add_scale(4, by=np.float32(0.37))
+    kernels = replace(small, modules=(Module(p.ADD.source + "// not built before\n"),))
+    a = np.arange(4, dtype=np.float32)
+    inline = device.load(kernels)
+    expected = inline.run([a, a], [])[0].numpy()
+    assert inline.inline
+    monkeypatch.setattr(opencl_program, "INLINE_BYTES", 8)
+    hold = threading.Event()
+    build._background.add(hold.wait)
+    moving = device.load(kernels)
+    assert moving.inline
+    np.testing.assert_array_equal(moving.run([a, a], [])[0].numpy(), expected)
+    assert moving.inline
+    hold.set()
+    build._background.wait()
+    for _ in range(2):
+        np.testing.assert_array_equal(moving.run([a, a], [])[0].numpy(), expected)
+        assert not moving.inline
+    assert not device.load(kernels).inline
+
+
+def test_much_work_waits_for_the_device_with_threads(make_device, monkeypatch):
+    device = make_device()
+    if device.inline_queue is None:
+        pytest.skip("this driver has one device for each processor")
+    kernels = replace(p.add_scale(4), modules=(Module(p.ADD.source + "// nor this one\n"),))
+    assert device.load(kernels).inline
+    monkeypatch.setattr(opencl_program, "INLINE_BYTES", 1)
+    assert not device.load(kernels).inline
 
 
 @pytest.mark.parametrize(("nbytes", "inline"), [(None, False), (1 << 18, True), (1 << 20, False)])
@@ -511,7 +595,7 @@ def test_a_library_kernel_of_little_work_runs_in_the_callers_thread(make_device,
     """As an update of a few rows of a large table, of which the recipe says how many bytes it accesses."""
     program = p.product(128)
     launches = tuple(launch._replace(nbytes=nbytes) for launch in program.steps)
-    assert make_device(shared=True).load(replace(program, steps=launches)).inline is inline
+    assert load_built(make_device(shared=True), replace(program, steps=launches)).inline is inline
 
 
 @pytest.mark.parametrize("n", [7, 100_003])

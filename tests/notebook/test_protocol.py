@@ -219,6 +219,10 @@ def test_the_builder():
             builder.FromKernel,
         ),
         ({"type": "targets", "request": 2, "wire": wire}, builder.ConnectTargets),
+        (
+            {"type": "targets", "request": 2, "wire": {"node": "w", "output": 0}, "inside": "y"},
+            builder.ConnectTargets,
+        ),
         ({"type": "copy", "request": 3, "nodes": ["h"]}, builder.Clipboard),
         ({"type": "copy graph", "request": 4, "nodes": ["h"]}, builder.Clipboard),
         ({"type": "inside", "request": 5, "node": "y"}, builder_details.Inside),
@@ -232,6 +236,6 @@ def test_the_builder():
         assert replies
         for reply in replies:
             assert differences(reply, declared) == [], message["type"]
-    inside = view.answer(asked[5][0])[0]
+    inside = view.answer(asked[6][0])[0]
     assert [d for node in inside["nodes"] for d in differences(node, builder.BuilderNode)] == []
     view.close()

@@ -239,6 +239,40 @@ def test_programs_are_compiled_once_per_class_by_many_threads(device, resources)
     assert len(log) == 2 and ("1",) in log  # 2, 3 and 4 elements are one class
 
 
+def test_shapes_that_come_for_the_first_time_share_their_kernels(device, resources):
+    kernel = scaling(device, resources, 3.0)
+    e = single(kernel)
+
+    def run(n):
+        assert e.run([np.ones(n, np.float32)])[0].tolist() == [3] * n
+
+    for n in range(2, 22):
+        run(n)
+    assert [p.inputs[0].shape for p in kernel.programs()] == [(21,)]
+    for n in (5, 21, 5, 9, 5, 30):
+        run(n)
+    assert [p.inputs[0].shape for p in kernel.programs()] == [(5,), (9,), (30,)]
+    assert kernel.caches[0].hits == 3
+
+
+def test_threads_bring_new_shapes_at_once(device, resources):
+    """While one thread runs a program, another may take its kernels for a shape that comes for the first time."""
+    e, wrong = single(scaling(device, resources, 3.0)), []
+
+    def work(i):
+        for k in range(200):
+            x = np.arange((37 * i + k) % 150 + 2, dtype=np.float32)
+            if e.run([x])[0].tolist() != (x * 3).tolist():
+                wrong.append((i, k))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(16)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
 def test_classes_that_serve_one_shape_each_are_bounded(device, resources):
     cluster, _ = scale_cluster(2.0)
     compile_program = compile_scale(2.0)
@@ -251,7 +285,7 @@ def test_classes_that_serve_one_shape_each_are_bounded(device, resources):
     e = single(kernel)
     for n in range(2, 42):
         assert e.run([np.ones(n, np.float32)])[0].sum() == 2 * n
-    _, classes = kernel.caches
+    _, classes, _ = kernel.caches
     assert [len(served) for served in classes.values()] == [16]
 
 

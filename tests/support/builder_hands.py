@@ -8,6 +8,12 @@ training, are not counted.
 
 from __future__ import annotations
 
+from pathlib import Path
+
+AXE = Path(__file__).resolve().parents[2] / "labextension" / "node_modules" / "axe-core" / "axe.min.js"
+# What axe finds in the builder: rules, and the elements that break them.
+FAULTS = """async () => (await axe.run('.tfnb-builder', {resultTypes: ['violations']})).violations
+    .map(v => `${v.id}: ${v.nodes.map(n => n.html.slice(0, 160)).join(' | ')}`)"""
 POINT, PRESS, KEY, THINK = 1.1, 0.2, 0.28, 1.35
 CELLS = "jupyterapp.shell.currentWidget.content.model.toJSON().cells"
 # Every gesture is answered, and the answer is drawn.
@@ -198,3 +204,55 @@ class Hands:
             self.press("Control+a")
             self.word(text)
             self.press("Enter")
+
+
+def built(notebook, name, source, first="import tfnb as tf"):
+    """The builder of a cell, between two other cells."""
+    notebook.lab.write(name, [first, f"%%tfnb_build\n{source}", "b = 2"])
+    return opened(notebook, name)
+
+
+def opened(notebook, name):
+    """The builder of a notebook that is run."""
+    notebook.open(name)
+    notebook.page.evaluate("jupyterapp.shell.currentWidget.content.activeCellIndex = 0")
+    notebook.run_all()
+    assert notebook.errors() == []
+    hands = Hands(notebook, notebook.show(".tfnb-builder"), name.removesuffix(".ipynb"), photographs=False)
+    hands.settle()
+    return hands
+
+
+def status(hands):
+    """What the view has announced last."""
+    return hands.view.locator("> .foot [role=status]").text_content()
+
+
+def go(hands, name):
+    """Goes to a node by keyboard."""
+    hands.view.locator(".stage").first.focus()
+    hands.press("Control+f")
+    hands.word(name)
+    hands.take(name)
+    hands.settle()
+
+
+def source_of(hands):
+    """The code in the builder's cell."""
+    return hands.page.evaluate(CELLS)[1]["source"].partition("\n")[2]
+
+
+def wait_for_code(hands, text):
+    hands.page.wait_for_function(f"text => {CELLS}[1].source.includes(text)", arg=text, timeout=20_000)
+
+
+def photographs(notebook, view, name):
+    """A photograph in each theme, in which axe finds nothing."""
+    notebook.page.add_script_tag(path=AXE)
+    for theme in ("Light", "Dark"):
+        notebook.theme(f"JupyterLab {theme}")
+        view.scroll_into_view_if_needed()
+        notebook.wait_until_still(".tfnb-builder")
+        notebook.shot(f"{name}-{theme.lower()}")
+        assert notebook.page.evaluate(FAULTS) == [], theme
+    notebook.theme("JupyterLab Light")

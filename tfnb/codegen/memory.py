@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from operator import itemgetter
 from typing import NamedTuple
 
-__all__ = ["NO_BLOCK", "Block", "plan_arena"]
+__all__ = ["NO_BLOCK", "Block", "place_bytes", "plan_arena"]
 
 NO_BLOCK = -1  # the number of a slot that nothing uses
 ALIGN = 128
@@ -89,6 +89,11 @@ class _Arena:
         del self.gaps[bisect_left(self.gaps, (size, offset))], self.begins[offset], self.ends[offset + size]
 
 
+def place_bytes(nbytes: int) -> int:
+    """Returns the bytes of the place of a block, on which the plan depends."""
+    return -(-(nbytes + PADDING) // ALIGN) * ALIGN
+
+
 def plan_arena(blocks: Sequence[Block]) -> tuple[Mapping[Hashable, int], int]:
     """Returns the offset of each block by its key, and the size of the arena, both in bytes."""
     offsets: dict[Hashable, int] = {}
@@ -98,7 +103,7 @@ def plan_arena(blocks: Sequence[Block]) -> tuple[Mapping[Hashable, int], int]:
     places: list[_Placed] = []
     for block in sorted(blocks, key=itemgetter(2)):
         key, nbytes, first, last, reuse = block
-        size = -(-(nbytes + PADDING) // ALIGN) * ALIGN
+        size = place_bytes(nbytes)
         while live and live[0][0] < first:
             end, number = heappop(live)
             place = places[number]

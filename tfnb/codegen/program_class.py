@@ -17,10 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfnb.codegen.memory import NO_BLOCK, Block, plan_arena
+from tfnb.caches import remembered
+from tfnb.codegen.memory import NO_BLOCK, Block, place_bytes, plan_arena
 from tfnb.codegen.program import Copy, Launch, Module, Program, Slot, Step
 from tfnb.codegen.schedules.chain import joined
 from tfnb.errors import InternalError, OpError
+from tfnb.ir.bounds import Bound, Check
 from tfnb.ir.kernelcall import F32, F64, I32, BiasIn, In, KernelCall, KernelSite, Out, Temp, TensorInfo
 from tfnb.ir.step_graph.graph import Node
 from tfnb.size_trace import SizeTrace
@@ -70,6 +72,9 @@ class Chain:
 ClassStep = Launch | Copy | Call | Choice | Chain
 
 
+# Programs for many shapes have the same small numbers, and fewer objects mean shorter pauses of Python's collector.
+_i32 = remembered("integers in kernel arguments", 1 << 14)(I32)
+
 Numbers = tuple[int, ...]
 """The values of all sizes of a class for the shapes of a run."""
 
@@ -97,7 +102,8 @@ class ProgramClass:
         self._inputs = _picker(map(tables.info, program.inputs))
         self._outputs = _picker(map(tables.info, program.outputs))
         self._variables = [(v, tables.info(v.info) if _is_sized(v.info) else None) for v in program.variables]
-        self._checks = [(c, tables.value(c.bound.low), tables.value(c.bound.high)) for c in program.checks]
+        self._checks = [_check_of(c, tables) for c in program.checks]
+        self._plan: tuple[list[tuple[int, int, int]], Mapping[Any, int], int] | None = None  # the latest memory plan
         self._evaluate = trace.function(tables.sizes)
         trace.forget_results()
 
@@ -118,7 +124,7 @@ class ProgramClass:
         for template in chosen:
             if isinstance(template, _CallTemplate):
                 calls.append(template.ask(numbers, infos, blocks))
-        offsets, total = plan_arena(blocks)
+        offsets, total = self._planned(blocks)
         steps, modules = self._placed(chosen, calls, numbers, {NO_BLOCK: 0, **offsets})
         p = self._program
         return Program(
@@ -133,13 +139,15 @@ class ProgramClass:
             total,
             p.info,
             p.reads,
-            tuple(
-                [
-                    replace(c, bound=replace(c.bound, low=low(numbers), high=high(numbers)))
-                    for c, low, high in self._checks
-                ]
-            ),
+            tuple([check(numbers) for check in self._checks]),
         )
+
+    def _planned(self, blocks: Sequence[Block]) -> tuple[Mapping[Any, int], int]:
+        """Returns the memory plan of blocks; small ones often need the same place for several shapes."""
+        places = [(place_bytes(b.nbytes), b.first, b.last) for b in blocks]
+        if self._plan is None or self._plan[0] != places:
+            self._plan = (places, *plan_arena(blocks))
+        return self._plan[1:]
 
     def _placed(
         self,
@@ -173,6 +181,16 @@ class ProgramClass:
                 steps[-1] = both
             chain = its_chain
         return tuple(steps), tuple(modules)
+
+
+def _check_of(check: Check, tables: _Tables) -> Callable[[Numbers], Check]:
+    """Returns a function from the numbers to the check with numbers for sizes."""
+    position, bound, node = check.position, check.bound, check.node
+    highs = bound.high if isinstance(bound.high, tuple) else (bound.high,)
+    if not any(isinstance(n, Size) for n in (bound.low, *highs)):
+        return lambda numbers: check
+    low, high = tables.value(bound.low), tables.value(bound.high)
+    return lambda numbers: Check(position, Bound(bound.input, high(numbers), low(numbers), bound.what), node)
 
 
 def _picker(places: Iterable[int]) -> Picker:
@@ -317,7 +335,7 @@ class _Tables:
         """Returns all arguments with numbers for sizes, and offsets in the arena for blocks."""
         arguments = self._arguments.copy()
         for place, number, n in self._numbers:
-            arguments[place] = number(numbers[n])
+            arguments[place] = _i32(numbers[n]) if number is I32 else number(numbers[n])
         for place, slot, n in self._slots:
             arguments[place] = Slot(slot.kind, slot.index, slot.offset, numbers[n])
         for place, block, n in self._arena:

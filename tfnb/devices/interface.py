@@ -21,7 +21,16 @@ from tfnb.ir.kernelcall import TensorInfo
 Lock = AbstractContextManager[Any]
 """A reentrant lock."""
 
-__all__ = ["Device", "DeviceFacts", "LoadedProgram", "Lock", "Program", "ProgramClass", "Recorder"]
+__all__ = [
+    "Device",
+    "DeviceFacts",
+    "LoadedProgram",
+    "Lock",
+    "Program",
+    "ProgramClass",
+    "ProgramTakenError",
+    "Recorder",
+]
 
 
 class Recorder(Protocol):
@@ -49,6 +58,10 @@ class Recorder(Protocol):
     def now_us(self) -> float: ...
 
 
+class ProgramTakenError(Exception):
+    """The kernels of a program were given to another one before it was run."""
+
+
 class LoadedProgram(Protocol):
     """A program bound to a device. `run` may be called from many threads at once."""
 
@@ -66,7 +79,8 @@ class LoadedProgram(Protocol):
         `inputs` are NumPy arrays or tensors of any device, with the dtypes and shapes of `program.inputs`; `cells` are
         the cells of `program.variables`; `rng` is the uint32[n, 4] table for `program.random`. The cells have their new
         values when the outputs are ready, and keep the old ones if this raises `ResourceExhaustedError`. The caller may
-        change input arrays when the outputs are ready.
+        change input arrays when the outputs are ready. Raises `ProgramTakenError`, and does nothing, if another program
+        was loaded with this one as its spare.
         """
         ...
 
@@ -80,8 +94,19 @@ class Device(Protocol):
     @property
     def lock(self) -> Lock: ...
 
-    def load(self, program: Program) -> LoadedProgram:
-        """Builds a program and binds it to the device. Raises `KernelBuildError` or `ResourceExhaustedError`."""
+    def load(self, program: Program, spare: LoadedProgram | None = None) -> LoadedProgram:
+        """Builds a program and binds it to the device. Raises `KernelBuildError` or `ResourceExhaustedError`.
+
+        `spare` is a program of this device that is not needed any more, or None. If the steps of the two differ in
+        nothing but sizes, the new one takes its kernels, which is faster than making others.
+        """
+        ...
+
+    def expect_builds(self, what: str) -> None:
+        """Says that programs will soon be loaded that are compiled from `what`, so that the device can prepare for it.
+
+        `what` is a text that is the same whenever a process compiles the same cluster.
+        """
         ...
 
     def allocate(self, info: TensorInfo) -> DeviceTensor:

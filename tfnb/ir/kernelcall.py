@@ -79,7 +79,7 @@ class Temp:
     nbytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class I32:
     """A 32-bit integer argument.
 
@@ -89,9 +89,14 @@ class I32:
 
     value: int
 
-    def __post_init__(self) -> None:
-        if plain(self.value) and not -(2**31) <= self.value < 2**31:
-            raise UnimplementedError(f"no OpenCL kernel serves a size of {self.value:,}: it counts in 32 bits")
+    def __init__(self, value: int) -> None:
+        if plain(value) and not -(2**31) <= value < 2**31:
+            raise UnimplementedError(f"no OpenCL kernel serves a size of {value:,}: it counts in 32 bits")
+        _set_value(self, value)
+
+
+# A new shape brings hundreds of these numbers, and the `__init__` of a frozen dataclass takes several times as long.
+_set_value = vars(I32)["value"].__set__
 
 
 @dataclass(frozen=True, slots=True)

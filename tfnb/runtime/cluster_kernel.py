@@ -1,8 +1,9 @@
 """The kernel of a compiled cluster: the programs for the shapes that a run brings (OSDI'16, section 3.3).
 
-A program is compiled once for a class of shapes, in which sizes are formulas, and bound to the device once for each
-tuple of shapes. Invariant: the program for some shapes does not depend on which shapes came before, and a kernel
-changes state only after all checks that could refuse the run.
+A program is compiled once for a class of shapes, in which sizes are formulas. Shapes that come for the first time share
+one set of kernel objects, which is bound to each of them in turn; shapes that come again get kernel objects of their
+own. Invariant: the program for some shapes does not depend on which shapes came before, and a kernel changes state only
+after all checks that could refuse the run.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from tfnb.caches import Cache
 from tfnb.devices.buffers import Cell
-from tfnb.devices.interface import Device, DeviceFacts, LoadedProgram, Program, ProgramClass
+from tfnb.devices.interface import Device, DeviceFacts, LoadedProgram, Program, ProgramClass, ProgramTakenError
 from tfnb.errors import (
     FailedPreconditionError,
     InternalError,
@@ -37,6 +38,7 @@ from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.stats import COMPILE, LAUNCH, StepStats
 from tfnb.runtime.values import Value, info_of, to_host
 from tfnb.size_trace import SizeTrace
+from tfnb.system.collector import collector_paused
 from tfnb.system.interrupts import HeldInterrupts, interruptible, raise_if_held
 from tfnb.system.progress import compiling
 
@@ -47,6 +49,8 @@ _MAX_PROGRAMS = 64  # programs of one cluster; when there are more, the oldest i
 _MAX_STEPS = 4096  # of the programs of one cluster: small ones may be more than `_MAX_PROGRAMS`
 _MAX_CLASSES = 64  # classes of shapes of one cluster
 _MAX_CONDITIONS = 16  # classes that differ in their conditions only; the latest are kept
+_MAX_SEEN = 1024  # shapes of one cluster of which it is known that they have come before
+_MANY_NODES = 300  # of a cluster whose code takes a tenth of a second to be made
 _MAX_SIZES = 32  # elements of the largest value whose numbers are sizes like dimensions
 
 
@@ -91,6 +95,16 @@ class _Specialised(NamedTuple):
     checks: tuple[Check, ...]
 
 
+class _Class:
+    """A class of shapes. `newest` is the latest shape that came for the first time; the next one takes its kernels."""
+
+    __slots__ = ("newest", "served")
+
+    def __init__(self, served: ServedShapes[ProgramClass]) -> None:
+        self.served = served
+        self.newest: _Key | None = None
+
+
 class ClusterKernel:
     """Runs a cluster on a device.
 
@@ -110,7 +124,8 @@ class ClusterKernel:
         self._shape_values = [(e, places[e]) for e in cluster.shape_values]
         self._programs: Cache[_Key, _Specialised] = Cache("programs of clusters", _MAX_PROGRAMS)
         self._known_states = [self._nodes[i].specs[0].shape.dims or () for i in cluster.variables]
-        self._classes: Cache[_ClassKey, list[ServedShapes[ProgramClass]]] = Cache("classes of shapes", _MAX_CLASSES)
+        self._classes: Cache[_ClassKey, list[_Class]] = Cache("classes of shapes", _MAX_CLASSES)
+        self._seen: Cache[_Key, bool] = Cache("shapes of clusters", _MAX_SEEN)
         self._lock = threading.Lock()
 
     def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> Sequence[Value]:
@@ -122,17 +137,20 @@ class ClusterKernel:
         if self._shape_values:
             shapes = shapes, tuple([to_host(inputs[i]).tobytes() for _, i in self._shape_values])
         while True:
-            if self._cells:
-                with self.device.lock:  # so that no other step changes the shape of a variable meanwhile
-                    key = shapes, tuple([None if (t := c.tensor) is None else t.shape for c in self._cells])
+            try:
+                if self._cells:
+                    with self.device.lock:  # so that no other step changes the shape of a variable meanwhile
+                        key = shapes, tuple([None if (t := c.tensor) is None else t.shape for c in self._cells])
+                        program = self._programs.get(key)
+                        if program is not None:
+                            return self._launch(program, inputs, recorder)
+                else:
+                    key = shapes, ()
                     program = self._programs.get(key)
                     if program is not None:
                         return self._launch(program, inputs, recorder)
-            else:
-                key = shapes, ()
-                program = self._programs.get(key)
-                if program is not None:
-                    return self._launch(program, inputs, recorder)
+            except ProgramTakenError:  # for other shapes, by another thread
+                continue
             start = recorder.now_us() if recorder is not None else 0.0
             within(partial(self._specialise, key, inputs), f"{self.cluster.name} to be compiled for new shapes")
             if recorder is not None:
@@ -174,18 +192,23 @@ class ClusterKernel:
             program = self._programs.get(key)
             if program is None:
                 with self._programs.timed():
-                    program = self._build(key[1], inputs)
+                    program = self._build(key, inputs)
                 self._programs.limit = max(_MAX_PROGRAMS, _MAX_STEPS // (len(program.loaded.program.steps) + 1))
                 self._programs.put(key, program)
                 self._programs.hits -= 1  # because the launch that follows counts as a hit
         return program
 
-    def _build(self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value]) -> _Specialised:
-        ids = self.cluster.variables
+    def _build(self, key: _Key, inputs: Sequence[Value]) -> _Specialised:
+        ids, state = self.cluster.variables, key[1]
         with ExitStack() as wait:  # it shows the compilation of a new class until its kernels are built
-            program = self._program(state, inputs, wait)
+            program, its_class = self._program(state, inputs, wait)
+            spare = None
+            if self._seen.find(key) is None:
+                self._seen.put(key, True)
+                spare = None if its_class.newest is None else self._programs.pop(its_class.newest, None)
+                its_class.newest = key
             try:
-                loaded = self.device.load(program)
+                loaded = self.device.load(program, None if spare is None else spare.loaded)
             except KernelBuildError as e:
                 failed_nodes = [self._nodes[n] for n in e.nodes if n in self._nodes]
                 raise (e.with_op(failed_nodes[-1]) if failed_nodes else e) from None
@@ -201,8 +224,10 @@ class ClusterKernel:
             program.checks,
         )
 
-    def _program(self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value], wait: ExitStack) -> Program:
-        """Returns the program for inputs, and for variables of the shapes `state`, from a class that serves them.
+    def _program(
+        self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value], wait: ExitStack
+    ) -> tuple[Program, _Class]:
+        """Returns the program for inputs, and for variables of the shapes `state`, and the class that serves them.
 
         If no class does, the cluster is compiled for another one, which is shown until `wait` is left.
         """
@@ -213,18 +238,22 @@ class ClusterKernel:
         shapes, sizes = class_of(known, [*(i.shape for i in infos), *numbers, *state])
         key = shapes, tuple(v.shape if _are_sizes(v) else (v.shape, v.tobytes()) for v in values)
         classes = self._classes.get(key)
-        for served in classes or ():
-            program = served.program(sizes)
+        for known_class in classes or ():
+            program = known_class.served.program(sizes)
             if program is not None:
                 self._classes.hits += 1
-                return program
+                return program, known_class
         what = f"{self.cluster.name} of {len(self.cluster.nodes):,} nodes"
         wait.enter_context(compiling(what, "cluster"))
+        wait.enter_context(collector_paused())
+        if len(self.cluster.nodes) >= _MANY_NODES:
+            self.device.expect_builds("\n".join([f"{n.type} {n.name}" for n in self.cluster.nodes]))
         with self._classes.timed():
             served = ServedShapes(sizes, partial(self._compile_class, shapes, infos, values))
         if classes is None:
             classes = self._classes.put(key, [])
-        classes.append(served)
+        new_class = _Class(served)
+        classes.append(new_class)
         del classes[:-_MAX_CONDITIONS]
         program = served.program(sizes)
         if program is None:
@@ -232,7 +261,7 @@ class ClusterKernel:
                 f"{self.cluster.name}: a new class does not serve its own shapes",
                 self.node,
             )
-        return program
+        return program, new_class
 
     def _compile_class(
         self,
@@ -279,7 +308,7 @@ class ClusterKernel:
     @property
     def caches(self) -> tuple[Cache[Any, Any], ...]:
         """The caches of this kernel, with their counters."""
-        return self._programs, self._classes
+        return self._programs, self._classes, self._seen
 
     def programs(self) -> list[Program]:
         """The programs that have been compiled so far, for inspection."""

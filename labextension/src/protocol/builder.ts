@@ -129,6 +129,10 @@ export interface Drawing {
   readonly changed: readonly BuilderNode[];
   /** The ids of all nodes, in the order of the source. */
   readonly order: readonly string[];
+  /**
+   * The line of each node of `order`; a node that has only moved to another line is not sent again.
+   */
+  readonly lines: readonly number[];
   readonly frames: readonly Frame[];
   readonly notes: readonly Note[];
   /**
@@ -448,12 +452,15 @@ export interface PaletteRequest {
   /** A node and the name of an input: calls whose output it accepts. */
   readonly port: readonly [string, string] | null;
   readonly count: number;
+  /** The call of a function in whose body `wire` and `port` are, or "". */
+  readonly inside: string;
 }
 
 export interface TargetsRequest {
   readonly type: "targets";
   readonly request: number;
   readonly wire: Wire;
+  readonly inside: string;
 }
 
 /** Runs what a node needs, and sends its values. */
@@ -491,4 +498,6 @@ export interface BuilderState {
   readonly picture: string;
   /** The id of the cell whose code this is, or "". */
   readonly cell: string;
+  /** The id of the lesson with which the builder begins, or "". */
+  readonly lesson: string;
 }

@@ -1,6 +1,6 @@
 // Generated from tfnb/notebook/protocol/builder_details.py by scripts/browser_protocol.py.
 //
-// Messages of `tf.builder` beyond drawing and editing: what is inside of a node, what its run cost, variants, lessons.
+// Messages of `tf.builder` beyond drawing and editing: inside of nodes, costs of runs, probes, variants, lessons.
 //
 // Each request has a number, which its answer repeats. Edits of this module are sent in a gesture, like those of
 // builder.py.
@@ -50,6 +50,8 @@ export interface CompiledRequest {
   readonly type: "compiled";
   readonly request: number;
   readonly node: string;
+  /** As in `RunRequest`; remembered too. */
+  readonly feeds: Readonly<Record<string, string>>;
 }
 
 /** The graph after one stage of the compiler; `columns` as in `Inside`. */
@@ -87,6 +89,8 @@ export interface ProfileRequest {
   readonly type: "profile";
   readonly request: number;
   readonly node: string;
+  /** As in `RunRequest`; remembered too. */
+  readonly feeds: Readonly<Record<string, string>>;
 }
 
 /**
@@ -144,6 +148,8 @@ export interface CompareRequest {
   readonly type: "compare";
   readonly request: number;
   readonly node: string;
+  /** As in `RunRequest`; remembered too. */
+  readonly feeds: Readonly<Record<string, string>>;
 }
 
 export interface NodeDifference {
@@ -202,7 +208,28 @@ export interface CopyGraphRequest {
   readonly nodes: readonly string[];
 }
 
-export type DetailsFromKernel = Inside | Compiled | Profile | Devices | Compared | Lessons;
+/**
+ * The outputs whose values are sent while a training runs; it takes effect at the training's next
+ * step.
+ */
+export interface ProbesRequest {
+  readonly type: "probes";
+  /** Pairs of a node and the number of an output. The list replaces the one before. */
+  readonly wires: readonly (readonly [string, number])[];
+}
+
+/** The value that an output had in one step of a training. */
+export interface Probed {
+  readonly type: "probed";
+  readonly node: string;
+  readonly output: number;
+  readonly step: number;
+  /** A `RunValue` of builder.py, or None if there is none. */
+  readonly value: unknown;
+  readonly error: string;
+}
+
+export type DetailsFromKernel = Inside | Compiled | Profile | Devices | Compared | Lessons | Probed;
 
 /**
  * Adds a statement that refers to an output of any operation, also of one inside of a block or of a

@@ -2,8 +2,13 @@
 // that has its key, instead of the saved picture.
 
 import type { AnyModel } from "@anywidget/types";
-import type { BuilderState, FromKernel, Gesture } from "../protocol/builder";
-import { type BuilderView, type Channel, drawBuilder } from "../views/builder/view";
+import type { BuilderState, Gesture } from "../protocol/builder";
+import {
+  type BuilderView,
+  type Channel,
+  drawBuilder,
+  type FromBuilder,
+} from "../views/builder/view";
 import { type CellLink, linkCell } from "../views/cell_link";
 import { h } from "../views/dom";
 import { ask } from "./channel/ask";
@@ -14,9 +19,10 @@ const GONE = "the kernel has ended: this is the last state; run the cell again t
 
 class Live {
   private readonly views = new Map<HTMLElement, BuilderView>();
-  private readonly handlers = new Set<(message: FromKernel) => void>();
+  private readonly handlers = new Set<(message: FromBuilder) => void>();
   private answered = (): void => {};
   private hasAnswer = false;
+  private hadPlaces = false;
   private link: CellLink | null = null;
   /** The source with which the kernel began; until it changes, no cell is inserted. */
   private first: string | null = null;
@@ -31,14 +37,20 @@ class Live {
     (model.on as (event: string, act: () => void) => void)("comm_live_update", gone);
   }
 
-  receive = (message: FromKernel): void => {
+  receive = (message: FromBuilder): void => {
     this.hasAnswer = true;
     this.answered();
     for (const handle of this.handlers) handle(message);
     if (message.type === "source") this.keepSource(message.source);
-    else if (message.type === "drawing" && Object.keys(message.positions).length)
-      this.link?.keep(JSON.stringify(message.positions));
+    else if (message.type === "drawing") this.keepPlaces(message.positions);
   };
+
+  /** A kernel that has no places yet leaves those that the cell keeps; one that has had some may have none again. */
+  private keepPlaces(places: Readonly<Record<string, readonly number[]>>): void {
+    const hasPlaces = Object.keys(places).length > 0;
+    if (hasPlaces || this.hadPlaces) this.link?.keep(JSON.stringify(places));
+    this.hadPlaces ||= hasPlaces;
+  }
 
   private keepSource(source: string): void {
     const { link } = this;
@@ -58,14 +70,24 @@ class Live {
   };
 
   /** The places that the cell keeps; anybody may have written them. */
-  private kept(): Record<string, [number, number]> {
+  private kept(): {
+    places: Record<string, [number, number]>;
+    routes: Record<string, number[]>;
+  } {
     try {
       const kept = Object.entries(JSON.parse(this.link?.kept() || "{}") as object);
-      const isPlace = ([, at]: [string, unknown]): boolean =>
-        Array.isArray(at) && at.length === 2 && at.every((n) => Number.isFinite(n));
-      return Object.fromEntries(kept.filter(isPlace));
+      const sound = kept.filter(
+        ([, at]) => Array.isArray(at) && at.every((n) => Number.isFinite(n)),
+      );
+      const isRoute = (key: string): boolean => key.includes(">");
+      return {
+        places: Object.fromEntries(sound.filter(([key, at]) => !isRoute(key) && at.length === 2)),
+        routes: Object.fromEntries(
+          sound.filter(([key, at]) => isRoute(key) && at.length % 2 === 0),
+        ),
+      };
     } catch {
-      return {};
+      return { places: {}, routes: {} };
     }
   }
 
@@ -87,7 +109,10 @@ class Live {
         return () => this.handlers.delete(handle);
       },
     };
-    this.views.set(place, drawBuilder(place, channel, { places: this.kept() }));
+    this.views.set(
+      place,
+      drawBuilder(place, channel, { ...this.kept(), lesson: this.model.get("lesson") }),
+    );
   };
 
   private close(place: HTMLElement, view: BuilderView): void {

@@ -23,7 +23,7 @@ from tfnb.ops.array.shape_ops import shape as sizes_of
 from tfnb.ops.array.where_partition import sequence_mask, where
 from tfnb.ops.conv_pool.pool_functions import avg_pool, avg_pool3d, max_pool, max_pool3d
 from tfnb.ops.image.late_images import EXTRACT_VOLUME_PATCHES
-from tfnb.ops.io.late_files import DECODE_COMPRESSED, DECODE_JSON_EXAMPLE, DECODE_WAV, ENCODE_WAV
+from tfnb.ops.io.late_files import DECODE_COMPRESSED, DECODE_WAV, ENCODE_WAV
 from tfnb.ops.logging.assertions import API as ASSERTIONS
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import GREATER
@@ -40,7 +40,6 @@ __all__ = [
     "cross_hashed",
     "ctc_loss_v2",
     "decode_compressed",
-    "decode_json_example",
     "decode_wav",
     "encode_wav",
     "expand_dims",
@@ -313,11 +312,6 @@ def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = No
 def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str | None = None) -> Any:
     """Returns strings that were compressed by "ZLIB" or "GZIP" as they were; see the op DecodeCompressed."""
     return DECODE_COMPRESSED(bytes, compression_type=compression_type, name=name)
-
-
-def decode_json_example(json_examples: TensorLike, name: str | None = None) -> Any:
-    """Returns `tf.train.Example` messages that are written as JSON, serialised; see the op DecodeJSONExample."""
-    return DECODE_JSON_EXAMPLE(json_examples, name=name)
 
 
 # ---- others ------------------------------------------------------------------------------------------------------

@@ -58,8 +58,8 @@ contrib.seq2seq : tfnb.client.seq2seq.attention : safe_cumprod
 contrib.seq2seq : tfnb.client.seq2seq.attention_wrapper : AttentionWrapper AttentionWrapperState
 contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoder BeamSearchDecoderOutput
 contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoderState FinalBeamSearchDecoderOutput tile_batch
-tf : tfnb.ir.messages : OptimizerOptions TensorInfo
-train : tfnb.ir.messages : ClusterDef JobDef SaverDef
+tf : tfnb.ir.messages : TensorInfo
+train : tfnb.ir.messages : ClusterDef JobDef SaverDef ServerDef
 tf : tfnb.client.compat.type_specs : IndexedSlicesSpec SparseTensorSpec TensorArraySpec TensorSpec TypeSpec
 tf : tfnb.client.compat.type_specs : RaggedTensorSpec
 data.experimental : tfnb.client.compat.type_specs : RaggedTensorStructure SparseTensorStructure Structure=TypeSpec
@@ -78,7 +78,7 @@ data.experimental : tfnb.client.dataset.late_functions : rejection_resample to_v
 tf : tfnb.client.compat.late_core : extract_volume_patches get_logger sparse_reset_shape=reset_shape
 tf quantization : tfnb.client.compat.late_core : quantized_concat
 quantization : tfnb.client.compat.late_core : quantize_and_dequantize
-tf io : tfnb.client.compat.late_core : decode_compressed decode_json_example
+tf io : tfnb.client.compat.late_core : decode_compressed
 audio : tfnb.client.compat.late_core : decode_wav encode_wav
 nn : tfnb.client.compat.late_core : avg_pool_v2 compute_average_loss ctc_loss_v2 max_pool_v2
 nn : tfnb.client.compat.late_core : scale_regularization_loss

@@ -15,11 +15,11 @@ from tfnb.client.linear_operators.shapes import OperatorShape
 from tfnb.errors import InvalidArgumentError, UnimplementedError
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.concat import concat
-from tfnb.ops.array.constants import convert_to_tensor
+from tfnb.ops.array.constants import convert_to_tensor, ones
 from tfnb.ops.array.shape_ops import expand_dims, shape, squeeze
 from tfnb.ops.array.v1_late_ops import broadcast_dynamic_shape
 from tfnb.ops.linalg.decompositions import cholesky, cholesky_solve, matrix_solve, svd
-from tfnb.ops.linalg.diag import MATRIX_DIAG_PART
+from tfnb.ops.linalg.diag import MATRIX_DIAG, MATRIX_DIAG_PART
 from tfnb.ops.linalg.inverse_solve import MATRIX_DETERMINANT
 from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.linalg.matrix_functions import adjoint_of
@@ -60,7 +60,10 @@ class LinearOperator(OperatorShape):
     """
 
     def _to_dense(self) -> Any:
-        raise UnimplementedError(f"{self.name}: the matrix cannot be written out")
+        if type(self)._matmul is LinearOperator._matmul:
+            raise UnimplementedError(f"{self.name}: {type(self).__name__} defines neither _to_dense nor _matmul")
+        sides = concat([self.batch_shape_tensor(), [self.domain_dimension_tensor()] * 2], 0)
+        return self._matmul(MATRIX_DIAG(ones(sides[:-1], self.dtype)), False, False)
 
     def _matmul(self, x: Any, adjoint: bool, adjoint_arg: bool) -> Any:
         left, right = same_batch(self._to_dense(), x)
@@ -94,7 +97,10 @@ class LinearOperator(OperatorShape):
 
     def _need_square(self, what: str) -> None:
         if self.is_square is False:
-            raise UnimplementedError(f"{self.name}: {what} needs a square matrix, got shape {self.shape}")
+            raise UnimplementedError(
+                f"{self.name}: {what} is not implemented for an operator that is expected to not be square, as one of "
+                f"shape {self.shape}"
+            )
 
     def matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul") -> Any:
         """Returns A @ x, or with `adjoint` A^H @ x.
@@ -130,7 +136,9 @@ class LinearOperator(OperatorShape):
         """
         self._need_square("solve")
         if self.is_non_singular is False:
-            raise UnimplementedError(f"{self.name}: the matrix is singular, so there is no unique solution")
+            raise UnimplementedError(
+                f"{self.name}: there is no unique solution for an operator that is expected to be singular"
+            )
         if isinstance(rhs, LinearOperator):
             left = self.adjoint() if adjoint else self
             return WRAPPERS["LinearOperatorComposition"]([left.inverse(), rhs.adjoint() if adjoint_arg else rhs])

@@ -93,7 +93,10 @@ class OperatorShape:
         dims = self.shape.dims
         known = None if dims is None or None in dims[-2:] else dims[-2] == dims[-1]
         if self._is_square is not None and known is not None and known is not self._is_square:
-            raise InvalidArgumentError(f"{self.name}: is_square was {self._is_square}, the shape is {self.shape}")
+            kind = "square" if known else "not square"
+            raise InvalidArgumentError(
+                f"{self.name}: is_square was {self._is_square}, but the operator was {kind}: its shape is {self.shape}"
+            )
         return self._is_square if known is None else known
 
     @property

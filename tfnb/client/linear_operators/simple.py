@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.client.control_flow.primitives import with_dependencies
 from tfnb.client.linear_operators.operator import WRAPPERS, LinearOperator, same_batch
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.const import constant_value
@@ -24,6 +25,7 @@ from tfnb.ops.linalg.diag import MATRIX_DIAG, MATRIX_DIAG_PART
 from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.linalg.matrix_functions import adjoint_of
 from tfnb.ops.logging.assertions import API as ASSERTIONS
+from tfnb.ops.logging.assertions import assert_non_negative
 from tfnb.ops.math.binary import POW
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.complex_numbers import conj, imag, real
@@ -205,7 +207,7 @@ class LinearOperatorDiag(LinearOperator):
         return ASSERTIONS["assert_equal"](parts, parts * 0, message=message)
 
 
-def _side(value: TensorLike, name: str) -> tuple[Any, int | None]:
+def _side(value: TensorLike, name: str, checks: bool) -> tuple[Any, int | None]:
     """The size as a tensor, and if it is constant as a number. Raises an error for what is no size."""
     tensor = convert_to_tensor(value, name=name)
     if not tensor.dtype.is_integer:
@@ -213,15 +215,21 @@ def _side(value: TensorLike, name: str) -> tuple[Any, int | None]:
     known = constant_value(tensor)
     if tensor.shape.ndims not in (None, 0) or (known is not None and known < 0):
         raise InvalidArgumentError(f"Argument {name} must be a scalar and not negative. Found: {value!r}")
+    if known is None and checks:
+        tensor = with_dependencies([assert_non_negative(tensor, message=f"{name} must be non-negative")], tensor)
     return cast(tensor, int32), None if known is None else int(known)
 
 
 class _OfSides(LinearOperator):
     """Sizes that are given as numbers or tensors: rows, columns and a batch."""
 
-    def _set_sides(self, rows: TensorLike, columns: TensorLike | None, batch: TensorLike | None) -> None:
-        self._rows = _side(rows, "num_rows")
-        self._columns = self._rows if columns is None else _side(columns, "num_columns")
+    def _set_sides(
+        self, rows: TensorLike, columns: TensorLike | None, batch: TensorLike | None, checks: bool = False
+    ) -> None:
+        """With `checks`, a step fails in which a side that is a tensor is negative."""
+        self._checks = checks
+        self._rows = _side(rows, "num_rows", checks)
+        self._columns = self._rows if columns is None else _side(columns, "num_columns", checks)
         self._batch = None if batch is None else convert_to_tensor(batch, int32, name="batch_shape")
 
     def _batch_shape(self) -> Shape:
@@ -271,8 +279,7 @@ class LinearOperatorIdentity(_OfSides):
                 raise InvalidArgumentError(f"An identity operator is always {word}.")
         if not is_positive_definite:
             raise InvalidArgumentError("An identity operator is always positive-definite.")
-        self._set_sides(num_rows, None, batch_shape)
-        self._checks = assert_proper_shapes
+        self._set_sides(num_rows, None, batch_shape, assert_proper_shapes)
         super().__init__(as_dtype(dtype or float32), None, True, True, True, True, name)
 
     def _to_dense(self) -> Any:
@@ -332,9 +339,8 @@ class LinearOperatorScaledIdentity(_OfSides):
             if is_self_adjoint is False:
                 raise InvalidArgumentError("A real diagonal operator is always self adjoint.")
             is_self_adjoint = True
-        self._set_sides(num_rows, None, None)
+        self._set_sides(num_rows, None, None, assert_proper_shapes)
         self._batch = shape(self._multiplier)
-        self._checks = assert_proper_shapes
         hints = (is_non_singular, is_self_adjoint, is_positive_definite, True)
         super().__init__(self._multiplier.dtype, [self._multiplier], *hints, name)
 
@@ -418,8 +424,7 @@ class LinearOperatorZeros(_OfSides):
             raise InvalidArgumentError("A zero operator is always singular.")
         if is_positive_definite:
             raise InvalidArgumentError("A zero operator is always not positive-definite.")
-        self._set_sides(num_rows, num_columns, batch_shape)
-        self._checks = assert_proper_shapes
+        self._set_sides(num_rows, num_columns, batch_shape, assert_proper_shapes)
         super().__init__(as_dtype(dtype or float32), None, False, is_self_adjoint, False, is_square, name)
 
     def _to_dense(self) -> Any:

@@ -1,11 +1,12 @@
 """The binding of a program's kernels to a device: constant arguments are set once, and the others are listed.
 
-Scalars and constants never change; a run sets inputs, outputs, random states, scratch memory and variables.
-Invariant: each binding has its own kernel objects, so no other code sets their arguments.
+Scalars and constants stay until the kernels are bound to another program; a run sets inputs, outputs, random states,
+scratch memory and variables. Invariant: each binding has its own kernel objects, so no other code sets their arguments.
 """
 
 from __future__ import annotations
 
+import operator
 import struct
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -67,23 +68,32 @@ Use = tuple[Callable[[int, Any], None], int]  # `set_arg` of a kernel, and the i
 _set_numbers: Callable[[cl.Kernel, tuple[int | bytes, ...]], None] = vars(cl.Kernel)["_set_arg_buf_multi"]
 
 
+class _U64(NamedTuple):
+    """An unsigned number of 64 bits as an argument."""
+
+    value: int
+
+
 _PACK: dict[type, Callable[[float], bytes]] = {
     I32: struct.Struct("i").pack,
     F32: struct.Struct("f").pack,
     F64: struct.Struct("d").pack,
+    _U64: struct.Struct("Q").pack,
 }
+_COPIES = -1  # the number of the module `_COPY` in a launch that copies
 
 
 class BoundLaunch(NamedTuple):
-    """A launch of the kernel `entry` of `built`; `call` holds the arguments of `enqueue_nd_range_kernel`."""
+    """The launch `step` of the kernel `step.entry` of `built`, with the arguments of `enqueue_nd_range_kernel`."""
 
     call: tuple[Any, ...]
     built: Built
-    entry: str
-    label: str
-    nodes: tuple[int, ...]
-    nbytes: int
+    step: Launch
     writes: bool  # whether it writes a variable
+
+    @property
+    def label(self) -> str:
+        return self.step.label or self.step.entry
 
 
 class _Uses:
@@ -116,86 +126,120 @@ class Binding:
         self._inline = inline
         self._consts = consts
         self._uses: defaultdict[tuple[str, int], _Uses] = defaultdict(_Uses)
-        self._built: list[Built | None] = [None] * len(program.modules)
+        self._built: dict[int, Built] = {}
         self.launches: list[BoundLaunch] = []
         self.rows: list[tuple[Use, int]] = []  # arguments that point to a row of the table of random states
         self.arena_uses: list[tuple[Use, int, int]] = []
-        self._bind()
+        self._arena_places: list[tuple[int, int]] = []  # for each of these the numbers of its launch and argument
+        steps = self._steps_of(program)
+        expect("kernel", len(steps))
+        for step in steps:
+            try:
+                self._bind(step)
+            except KernelBuildError as e:
+                e.nodes = step.nodes
+                raise
+        self._name_ends()
+
+    def rebind(self, program: Program) -> bool:
+        """Binds the same kernels to another program, whose steps differ in nothing but sizes.
+
+        Returns whether it is such a program; nothing has changed if it is not.
+        """
+        former = self._program
+        if program.modules != former.modules or not _are_same(program.consts, former.consts):
+            return False
+        if [v.writes for v in program.variables] != [v.writes for v in former.variables]:
+            return False
+        steps = self._steps_of(program)
+        if len(steps) != len(self.launches):
+            return False
+        changes: list[list[int | bytes]] = []
+        for old, new in zip(self.launches, steps, strict=True):
+            numbers = _changed_numbers(old.step, new)
+            if numbers is None:
+                return False
+            changes.append(numbers)
+        self._program = program
+        launches = []  # a new list, since traced runs of the former program may yet be reported
+        for old, new, numbers in zip(self.launches, steps, changes, strict=True):
+            kernel = old.call[1]
+            if numbers:
+                _set_numbers(kernel, tuple(numbers))
+            launches.append(BoundLaunch(self._call(kernel, new), old.built, new, old.writes))
+        self.launches = launches
+        self.arena_uses = [
+            (use, (slot := steps[k].args[place]).offset, slot.nbytes)  # type: ignore[union-attr]
+            for (use, _, _), (k, place) in zip(self.arena_uses, self._arena_places, strict=True)
+        ]
+        self._name_ends()
+        return True
+
+    def _name_ends(self) -> None:
+        """Lists the arguments of kernels that are inputs, outputs and variables."""
+        program = self._program
         self.inputs = self._table("input", program.inputs)
         self.outputs = self._table("output", program.outputs)
         self.cell_uses = [self._uses.get(("variable", i)) for i in range(len(program.variables))]
 
-    def _bind(self) -> None:
-        expect("kernel", sum(isinstance(s, Copy) or 0 not in s.groups for s in self._program.steps))
-        for step in self._program.steps:
-            if isinstance(step, Copy):
-                self._bind_copy(step)
-            elif 0 not in step.groups:
-                try:
-                    self._bind_launch(step)
-                except KernelBuildError as e:
-                    e.nodes = step.nodes
-                    raise
+    def _steps_of(self, program: Program) -> list[Launch]:
+        """Returns the launches of all steps that do anything."""
+        most = 8 * self._device.facts.units
+        steps = [_launch_of(s, most) if isinstance(s, Copy) else s for s in program.steps]
+        return [s for s in steps if 0 not in s.groups]
 
-    def _bind_launch(self, step: Launch) -> None:
-        module, entry, args, (x, y, z), local, nodes, label, _ = step
-        built = self._built[module]
+    def _bind(self, step: Launch) -> None:
+        built = self._built.get(step.module)
         if built is None:
-            built = self._built[module] = self._device.library.get(self._program.modules[module], self._inline)
-        kernel = cl.Kernel(built.program, entry)
+            module = _COPY if step.module == _COPIES else self._program.modules[step.module]
+            built = self._built[step.module] = self._device.library.get(module, self._inline)
+        kernel = cl.Kernel(built.program, step.entry)
         set_arg = kernel.set_arg
-        nbytes, writes = 0, False
+        writes = False
         numbers: list[int | bytes] = []
-        for place, arg in enumerate(args):
+        for place, arg in enumerate(step.args):
             if isinstance(arg, Slot):
-                nbytes += self._bind_slot((set_arg, place), arg)
+                self._bind_slot((set_arg, place), arg)
                 writes = writes or self._writes(arg)
             else:
                 numbers += (place, _PACK[type(arg)](arg.value))
         _set_numbers(kernel, tuple(numbers))
+        self.launches.append(BoundLaunch(self._call(kernel, step), built, step, writes))
+
+    def _call(self, kernel: cl.Kernel, step: Launch) -> tuple[Any, ...]:
+        x, y, z = step.groups
+        local = step.local
         sizes = x * local[0], y * local[1], z * local[2]
         width = 3 if sizes[2] != 1 else 2 if sizes[1] != 1 else 1
-        call = (self._queue, kernel, sizes[:width], local[:width])
-        self.launches.append(BoundLaunch(call, built, entry, label or entry, nodes, nbytes, writes))
-
-    def _bind_copy(self, step: Copy) -> None:
-        if not step.nbytes:
-            return
-        built = self._device.library.get(_COPY, self._inline)
-        kernel = cl.Kernel(built.program, "copy")
-        self._bind_slot((kernel.set_arg, 0), step.source)
-        self._bind_slot((kernel.set_arg, 1), step.target)
-        _set_numbers(kernel, (2, struct.pack("Q", step.nbytes // 16), 3, struct.pack("Q", step.nbytes % 16)))
-        groups = min(-(-step.nbytes // _COPY_CHUNK), 8 * self._device.facts.units)
-        call = (self._queue, kernel, (groups,), (1,))
-        nbytes = 2 * step.nbytes
-        self.launches.append(BoundLaunch(call, built, "copy", "copy", step.nodes, nbytes, self._writes(step.target)))
+        return self._queue, kernel, sizes[:width], local[:width]
 
     def _writes(self, slot: Slot) -> bool:
         """Returns whether the slot is a variable that the program writes."""
         return slot.kind == "variable" and self._program.variables[slot.index].writes
 
-    def _bind_slot(self, use: Use, slot: Slot) -> int:
-        """Sets an argument that points to a constant, lists any other one, and returns the bytes of the slot."""
-        nbytes = slot.nbytes or self._nbytes(slot)
+    def _bind_slot(self, use: Use, slot: Slot) -> None:
+        """Sets an argument that points to a constant, and lists any other one."""
         kind = slot.kind
         if kind == "arena":
-            self.arena_uses.append((use, slot.offset, nbytes))
+            self.arena_uses.append((use, slot.offset, slot.nbytes))
+            self._arena_places.append((len(self.launches), use[1]))
         elif kind == "const":
             const = self._consts[slot.index]
-            use[0](use[1], self._device.memory.part(const, slot.offset, nbytes))
+            use[0](use[1], self._device.memory.part(const, slot.offset, self.nbytes_of(slot)))
         elif kind == "none":
             use[0](use[1], None)
         elif kind == "rng":
             self.rows.append((use, slot.index))
         elif slot.offset:
-            self._uses[kind, slot.index].further.append((use, slot.offset, nbytes))
+            self._uses[kind, slot.index].further.append((use, slot.offset, self.nbytes_of(slot)))
         else:
             self._uses[kind, slot.index].plain.append(use)
-        return nbytes
 
-    def _nbytes(self, slot: Slot) -> int:
+    def nbytes_of(self, slot: Slot) -> int:
+        """Returns the bytes of a slot; one that does not say how many means all that it points to."""
         p = self._program
+        if slot.nbytes:
+            return slot.nbytes
         if slot.kind == "input":
             return p.inputs[slot.index].nbytes
         if slot.kind == "output":
@@ -204,6 +248,45 @@ class Binding:
             return p.variables[slot.index].info.nbytes
         return int(p.consts[slot.index].nbytes) if slot.kind == "const" else 0
 
+    def accessed_bytes(self, launch: BoundLaunch) -> int:
+        """Returns the bytes of all memory to which the arguments of a launch point."""
+        return sum(self.nbytes_of(a) for a in launch.step.args if isinstance(a, Slot))
+
     def _table(self, kind: str, infos: Sequence[TensorInfo]) -> list[tuple[TensorInfo, int, list[Use], list[Any]]]:
         uses = [self._uses[kind, i] for i in range(len(infos))]
         return [(t, capacity_of(t.nbytes), u.plain, u.further) for t, u in zip(infos, uses, strict=True)]
+
+
+def _launch_of(copy: Copy, most: int) -> Launch:
+    """Returns the launch that copies, of at most `most` groups."""
+    numbers = _U64(copy.nbytes // 16), _U64(copy.nbytes % 16)
+    groups = min(-(-copy.nbytes // _COPY_CHUNK), most)
+    args: Any = (copy.source, copy.target, *numbers)
+    return Launch(_COPIES, "copy", args, (groups, 1, 1), (1, 1, 1), copy.nodes, "copy")
+
+
+def _changed_numbers(old: Launch, new: Launch) -> list[int | bytes] | None:
+    """Returns the places and bytes of the numbers that a kernel gets instead of those of another launch of it.
+
+    Returns None if the two launches differ in more than numbers, group sizes and places in scratch memory.
+    """
+    if old.module != new.module or old.entry != new.entry or len(old.args) != len(new.args):
+        return None
+    changed: list[int | bytes] = []
+    for place, (a, b) in enumerate(zip(old.args, new.args, strict=True)):
+        if a is b:
+            continue
+        if isinstance(a, Slot):
+            if not isinstance(b, Slot) or a.kind != b.kind or a.index != b.index:
+                return None
+            if a.kind != "arena" and (a.offset or b.offset or a.kind == "const") and a != b:
+                return None
+        elif type(a) is not type(b):
+            return None
+        elif a.value != b.value or isinstance(a.value, float):  # -0.0 equals 0.0
+            changed += (place, _PACK[type(b)](b.value))
+    return changed
+
+
+def _are_same(some: Sequence[object], others: Sequence[object]) -> bool:
+    return some is others or (len(some) == len(others) and all(map(operator.is_, some, others)))

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,9 +28,10 @@ from tfnb.codegen.program import Module
 from tfnb.devices.opencl import builtins, pocl
 from tfnb.devices.opencl.platforms import Unit
 from tfnb.disk_cache import DiskCache, write_atomically
-from tfnb.errors import InternalError, KernelBuildError
+from tfnb.errors import InternalError, KernelBuildError, OpError
 from tfnb.settings import Settings
 from tfnb.system import progress
+from tfnb.system.background import Background
 from tfnb.system.interrupts import raise_if_held
 
 __all__ = ["Built", "ProgramLibrary", "kernels_root"]
@@ -46,10 +48,13 @@ _MESSAGE = re.compile(
 _NARROW = 1 << 16
 _MAX_LIBRARY = 4096
 _MAX_GENERATED = 256  # a program takes several megabytes in the compiler
+_NOTHING = Module("__kernel void nothing(void) {}")
 _MAX_NOTED = 1024  # launches of one program that are noted as compiled
 _pins = pocl.Pins()
+_background = Background("tfnb-build")
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pins.after_fork)
+    os.register_at_fork(after_in_child=_background.after_fork)
 
 
 def kernels_root() -> Path:
@@ -89,6 +94,7 @@ class ProgramLibrary:
         self._settings = settings
         self._own_cache = not unit.is_pocl if own_cache is None else own_cache
         self._cache = DiskCache(settings.cache_path / "programs")
+        self._clusters = DiskCache(settings.cache_path / "clusters")  # marks of those that were compiled
         self._lock = threading.RLock()
         # The programs of kernels_cl, and the generated programs, of which every new shape needs some.
         self._library: Cache[tuple[Module, bool], Built] = Cache("library programs", _MAX_LIBRARY)
@@ -99,6 +105,8 @@ class ProgramLibrary:
         self._declares = unit.is_pocl and pocl.has_known_header(unit.device)
         # The device that runs kernels in the caller's thread needs no compilation of what the main device has compiled.
         self._shares_code = unit.inline is not None and pocl.have_same_target(unit.device, unit.inline)
+        self._coming: set[tuple[Module, bool]] = set()  # what is to be built in the background
+        self._is_started = False  # whether PoCL's compiler was started before there was anything to compile
 
     def get(self, module: Module, inline: bool = False) -> Built:
         """Returns the program of a module, for the unit's device or its inline companion. Raises `KernelBuildError`."""
@@ -112,6 +120,40 @@ class ProgramLibrary:
                     with cache.timed(), progress.compiling(module.file or "generated kernels"):
                         built = cache.put((module, inline), self._build(module, inline))
         return built
+
+    def has(self, modules: Iterable[Module], inline: bool) -> bool:
+        """Returns whether all these modules are built for the unit's device, or for its inline companion."""
+        return all((m, inline) in (self._library if m.file else self._generated) for m in modules)
+
+    def build_soon(self, modules: Iterable[Module], inline: bool) -> None:
+        """Builds modules in the background. What fails is not built; `get` then raises the error."""
+        for module in modules:
+            key = module, inline
+            if key not in self._coming and not self.has((module,), inline):
+                self._coming.add(key)
+                _background.add(partial(self._build_late, key))
+
+    def _build_late(self, key: tuple[Module, bool]) -> None:
+        module, inline = key
+        cache = self._library if module.file else self._generated
+        with self._lock:
+            if key not in cache:
+                with suppress(OpError, cl.Error), cache.timed():
+                    cache.put(key, self._build(module, inline))
+        self._coming.discard(key)
+
+    def expect_builds(self, what: str) -> None:
+        """Starts PoCL's compiler in the background, unless `what` has been compiled on this machine before.
+
+        PoCL reads its library of built-in functions before its first build, which takes a third of a second.
+        """
+        if self._is_started or self._folder is None or self._generated:
+            return
+        mark = hashlib.sha256(f"{self._unit.fingerprint()}\0{what}".encode()).hexdigest()
+        if not self._clusters.has_mark(mark):
+            self._is_started = True
+            self._clusters.mark(mark)
+            _background.add(partial(self._build_late, (_NOTHING, False)))
 
     def caches(self) -> tuple[Cache[Any, Any], ...]:
         """The caches of built programs. Their `seconds` include what PoCL compiles at first launches."""

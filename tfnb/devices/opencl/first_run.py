@@ -60,14 +60,14 @@ def first_run(
                         has_copied = True
                     wait.text = _title(b)
                     start = recorder.now_us() if recorder is not None else 0.0
-                    with library.first_launch(b.built, b.entry, call[3]) as is_compiled:
+                    with library.first_launch(b.built, b.step.entry, call[3]) as is_compiled:
                         events.append(cl.enqueue_nd_range_kernel(*call))
                         call[0].finish()
                     if recorder is not None and not is_compiled:
-                        recorder.span("compile", b.label, start, detail=f"the device compiles {b.entry}")
+                        recorder.span("compile", b.label, start, detail=f"the device compiles {b.step.entry}")
                     if i % _WATCH == _WATCH - 1 or i == len(calls) - 1:
                         some = launches[i - i % _WATCH : i + 1]
-                        library.launched((x.built, x.entry, x.call[2], x.call[3]) for x in some)
+                        library.launched((x.built, x.step.entry, x.call[2], x.call[3]) for x in some)
                 if copies is not None:
                     held.check()
                 deque(starmap(setattr, changes), 0)
@@ -85,7 +85,7 @@ def first_run(
 def _title(launch: BoundLaunch) -> str:
     """Returns what a launch compiles, for the user."""
     title = launch.built.title
-    return f"{launch.entry} of {title} (once per machine)" if title else f"the kernel of {launch.label}"
+    return f"{launch.step.entry} of {title} (once per machine)" if title else f"the kernel of {launch.label}"
 
 
 def _copies(device: ProgramDevice, written: Sequence[Cell], changes: Sequence[Any]) -> Copies | None:

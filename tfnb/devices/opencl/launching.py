@@ -17,7 +17,7 @@ import pyopencl as cl
 from tfnb.codegen.program import VariableUse
 from tfnb.devices.buffers import Cell
 from tfnb.devices.interface import Recorder
-from tfnb.devices.opencl.binding import BoundLaunch
+from tfnb.devices.opencl.binding import Binding
 from tfnb.devices.opencl.clock import RunEvent, SeenEvent
 from tfnb.devices.opencl.first_run import first_run
 from tfnb.devices.opencl.program_device import ProgramDevice
@@ -29,7 +29,7 @@ _QUEUED, _START, _END = (getattr(cl.profiling_info, n) for n in ("QUEUED", "STAR
 
 
 class Launcher:
-    """Launches the kernels of one program on `device`; the caller holds the device's lock.
+    """Launches the kernels of `binding`, those of one program on `device`; the caller holds the device's lock.
 
     `variables` are those of the program. `changes` are the arguments of the `setattr` calls that set the new memory of
     cells.
@@ -38,18 +38,19 @@ class Launcher:
     def __init__(
         self,
         device: ProgramDevice,
-        launches: Sequence[BoundLaunch],
+        binding: Binding,
         variables: Sequence[VariableUse],
         inline: bool,
     ) -> None:
         self._device = device
-        self._launches = launches
+        self._binding = binding
+        self._launches = launches = binding.launches
         self._variables = variables
         self._inline = inline
         self._calls = [b.call for b in launches]
         self._traced_calls: list[Any] | None = None
         library = device.library
-        self._has_run = all(library.has_launched(b.built, b.entry, b.call[2], b.call[3]) for b in launches)
+        self._has_run = all(library.has_launched(b.built, b.step.entry, b.call[2], b.call[3]) for b in launches)
 
     def run(
         self, cells: Sequence[Cell], changes: list[Any], recorder: Recorder | None
@@ -96,11 +97,23 @@ class Launcher:
         run_event = SeenEvent(events[-1])
         if self._inline:  # it is done already, in this thread
             run_event.wait()
-        recorder.later(partial(self._report, recorder, events, run_event, start, recorder.now_us()))
+        accessed = [self._binding.accessed_bytes(b) for b in self._launches]
+        recorder.later(partial(self._report, recorder, events, run_event, start, recorder.now_us(), accessed))
         return run_event, interrupt
 
-    def _report(self, recorder: Recorder, events: Sequence[Any], done: SeenEvent, before: float, after: float) -> None:
-        """Passes the times of a run's launches, which were enqueued between `before` and `after`, to the recorder."""
+    def _report(
+        self,
+        recorder: Recorder,
+        events: Sequence[Any],
+        done: SeenEvent,
+        before: float,
+        after: float,
+        accessed: Sequence[int],
+    ) -> None:
+        """Passes the times of a run's launches, which were enqueued between `before` and `after`, to the recorder.
+
+        `accessed` has the bytes that each of them accesses.
+        """
         done.wait()
         times = [(1e-3 * e.get_profiling_info(_START), 1e-3 * e.get_profiling_info(_END)) for e in events]
         first, last = (1e-3 * e.get_profiling_info(_QUEUED) for e in (events[0], events[-1]))
@@ -108,8 +121,8 @@ class Launcher:
         zero = self._device.clocks[self._inline].zero(begin + before, first, last, begin + after, latest_zero) - begin
         name, queue = self._device.name, "inline" if self._inline else "queue"
         launch = recorder.launch
-        for b, (start, end) in zip(self._launches, times, strict=True):
-            launch(name, queue, b.label, b.nodes, zero + start, zero + end, b.nbytes)
+        for b, (start, end), nbytes in zip(self._launches, times, accessed, strict=True):
+            launch(name, queue, b.label, b.step.nodes, zero + start, zero + end, nbytes)
 
 
 def _all_of(calls: Iterable[Any], after: int = 0) -> tuple[deque[Any], BaseException | None]:

@@ -6,7 +6,7 @@ those variables whose memory has changed, and then launches all kernels (`launch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import pyopencl as cl
 from tfnb.codegen.program import Copy, Program, Slot
 from tfnb.devices.buffers import Cell, DeviceTensor
 from tfnb.devices.host import capacity_of
-from tfnb.devices.interface import Recorder
+from tfnb.devices.interface import ProgramTakenError, Recorder
 from tfnb.devices.opencl.binding import Binding, Use
 from tfnb.devices.opencl.launching import Launcher
 from tfnb.devices.opencl.program_device import ProgramDevice
@@ -28,6 +28,7 @@ __all__ = ["OpenCLProgram", "error_of"]
 _OWN = capacity_of(1 << 12)  # bytes of the largest input for which an inline program keeps memory
 INLINE_BYTES = 1 << 18  # the number of bytes that a core accesses before other cores have started
 _INLINE_LAUNCHES = 16  # so many times these bytes are the most work of an inline program, for which its caller waits
+_WORK_OF_A_BUILD = 16  # so many times the most work of an inline program takes the caller less time than a build
 _ONE_ITEM = ((1, 1, 1), (1, 1, 1))  # the number of groups, and of work-items in each
 _MEMORY_ERRORS = (
     cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
@@ -43,21 +44,52 @@ def error_of(error: cl.Error, device: str) -> OpError:
 
 
 class OpenCLProgram:
-    """A loaded program, see `LoadedProgram`. `inline` says whether it runs in the caller's thread."""
+    """A loaded program, see `LoadedProgram`. `inline` says whether it runs in the caller's thread.
 
-    def __init__(self, device: ProgramDevice, program: Program) -> None:
+    It takes over the kernels of `spare` if the steps of the two differ in nothing but sizes; `is_taken` then says that
+    the spare program has none.
+    """
+
+    def __init__(self, device: ProgramDevice, program: Program, spare: OpenCLProgram | None = None) -> None:
         self.program = program
         self._device = device
-        inline_queue = device.inline_queue if _is_small(program, device.facts.units) else None
-        self.inline = inline_queue is not None
+        self.is_taken = False
+        prefers_inline = device.inline_queue is not None and _is_small(program, device.facts.units)
+        # While the kernels are being built for the better one of the two devices, the other one runs them.
+        self._moves = device.inline_queue is not None and self._has_only(not prefers_inline)
+        if self._moves:
+            device.library.build_soon(program.modules, prefers_inline)
+        self._bind(prefers_inline is not self._moves, spare)
+
+    def _has_only(self, inline: bool) -> bool:
+        """Returns whether the kernels are built for this device only, and the work there is shorter than a build."""
+        library, modules = self._device.library, self.program.modules
+        return (
+            not library.has(modules, not inline)
+            and library.has(modules, inline)
+            and _is_small(self.program, self._device.facts.units, _WORK_OF_A_BUILD)
+        )
+
+    def _bind(self, inline: bool, spare: OpenCLProgram | None = None) -> None:
+        device, program = self._device, self.program
+        self.inline = inline
+        inline_queue = device.inline_queue if inline else None
         self._queue = inline_queue or device.queue
-        self._reads = SmallReads.of(program) if self.inline else None
-        try:
-            self._consts = [device.constant(array) for array in program.consts]
-            self._binding = Binding(device, program, self._consts, self._queue, self.inline)
-        except cl.Error as e:
-            raise error_of(e, device.name) from None
-        self._launcher = Launcher(device, self._binding.launches, program.variables, self.inline)
+        self._reads = SmallReads.of(program) if inline else None
+        if spare is not None and (
+            spare._device is not device or spare.is_taken or spare.inline is not inline or not spare._gives(program)
+        ):
+            spare = None
+        if spare is not None:
+            self._consts: list[DeviceTensor] = spare._consts
+            self._binding: Binding = spare._binding
+        else:
+            try:
+                self._consts = [device.constant(array) for array in program.consts]
+                self._binding = Binding(device, program, self._consts, self._queue, inline)
+            except cl.Error as e:
+                raise error_of(e, device.name) from None
+        self._launcher = Launcher(device, self._binding, program.variables, inline)
         self._inputs = self._binding.inputs
         self._outputs = self._binding.outputs
         self._rows = self._binding.rows
@@ -66,7 +98,12 @@ class OpenCLProgram:
         self._arena = 0  # the number of the arena that is bound; a reference would keep the memory of an older one
         self._own: list[DeviceTensor | None] = [None] * len(program.inputs)  # memory for small input arrays
         self._holds_own = [False] * len(program.inputs)  # whether that memory is bound now
-        self._bound_cells: list[Any] = [None] * len(program.variables)
+        self._bound_cells: list[Any] = [None] * len(program.variables) if spare is None else spare._bound_cells
+
+    def _gives(self, program: Program) -> bool:
+        """Gives the kernels to another program if they fit."""
+        self.is_taken = self._binding.rebind(program)
+        return self.is_taken
 
     # ---- running ---------------------------------------------------------------------------
 
@@ -81,6 +118,11 @@ class OpenCLProgram:
         # The lock is not taken yet, because a download from another device may take the lock of that device.
         values = [v.numpy() if type(v) is DeviceTensor and v.device is not device else v for v in inputs]
         with device.lock:
+            if self.is_taken:
+                raise ProgramTakenError
+            if self._moves and device.library.has(self.program.modules, not self.inline):
+                self._moves = False
+                self._bind(not self.inline)
             try:
                 if self._reads is not None and recorder is None and device.in_flight is None:
                     copies = self._reads.copies(values, cells)
@@ -172,7 +214,7 @@ class OpenCLProgram:
 
     def _bind_arena(self) -> None:
         device = self._device
-        new_offsets, surplus = _spread((offset for _, offset, _ in self._arena_uses), device.memory.align)
+        new_offsets, surplus = _spread({offset for _, offset, _ in self._arena_uses}, device.memory.align)
         arena = device.scratch(self.program.arena_nbytes + surplus, self.program.name)
         parts: dict[tuple[int, int], Any] = {}
         for (set_arg, place), offset, nbytes in self._arena_uses:
@@ -246,37 +288,42 @@ class OpenCLProgram:
             raise interrupt
 
 
-def _spread(offsets: Iterable[int], align: int) -> tuple[dict[int, int], int]:
+def _spread(offsets: Set[int], align: int) -> tuple[dict[int, int], int]:
     """Rounds offsets up to multiples of `align`; returns the new offsets and the distance by which the last one moved.
 
     Later offsets move at least as far as earlier ones, so disjoint buffers stay disjoint.
     """
     new_offsets, shift = {}, 0
-    for offset in sorted(set(offsets)):
+    for offset in sorted(offsets):
         shift += -(offset + shift) % align
         new_offsets[offset] = offset + shift
     return new_offsets, shift
 
 
-def _is_small(program: Program, units: int) -> bool:
+def _is_small(program: Program, units: int, times: int = 1) -> bool:
     """Returns whether passing the work to the threads of `units` cores costs more than the work itself.
+
+    With `times`, the question is whether that is so for work of which this is `times` as much; a library kernel of
+    which nobody says how much work it is then counts `times` the bytes of its arguments.
 
     The cores save a launch all but its `units`-th part, and start late, so many small launches are no reason to wake
     them. Library kernels of which nobody says how much work they are run on the main device, except kernels with a
     single work-item, as for small matrix products.
     """
-    most = INLINE_BYTES * units / max(units - 1, 0.5)
+    most = times * INLINE_BYTES * units / max(units - 1, 0.5)
     total = sum(i.nbytes for i in (*program.inputs, *program.outputs))
     for step in program.steps:
         if isinstance(step, Copy):
             nbytes = 2 * step.nbytes
         elif step.nbytes is not None:
             nbytes = step.nbytes
-        elif program.modules[step.module].file and (step.groups, step.local) != _ONE_ITEM:
-            return False
         else:
-            nbytes = sum(a.nbytes for a in step.args if isinstance(a, Slot))
+            nbytes = sum([a.nbytes for a in step.args if type(a) is Slot])
+            if program.modules[step.module].file and (step.groups, step.local) != _ONE_ITEM:
+                if times == 1:
+                    return False
+                nbytes *= times
         total += nbytes
         if nbytes > most:
             return False
-    return total <= _INLINE_LAUNCHES * INLINE_BYTES
+    return total <= times * _INLINE_LAUNCHES * INLINE_BYTES

@@ -20,6 +20,7 @@ from tfnb.notebook.builder.drawing import is_drawn, node_of
 from tfnb.notebook.builder.files.graph_text import copied_graph
 from tfnb.notebook.builder.files.imports import saved
 from tfnb.notebook.builder.fixes import problem_of
+from tfnb.notebook.builder.inside.function_bodies import body_state
 from tfnb.notebook.builder.inside.operations import inside
 from tfnb.notebook.builder.questions import copied, palette, targets
 from tfnb.notebook.builder.routes import is_shown, renamed_places
@@ -170,9 +171,9 @@ class Document:
         if message["type"] == "open":
             return [self.drawing(), self._source_message()]
         if message["type"] == "palette":
-            return [palette(self._state(), message)]
+            return [palette(self._state_in(message), message)]
         if message["type"] == "targets":
-            return [targets(self._state(), message)]
+            return [targets(self._state_in(message), message)]
         if message["type"] == "copy":
             return [copied(self._state(), message)]
         if message["type"] == "copy graph":
@@ -245,6 +246,11 @@ class Document:
     def _state(self) -> State:
         return State(self._program, self._builder, self.built)
 
+    def _state_in(self, message: PaletteRequest | TargetsRequest) -> State:
+        """The state that a request is about: of the document, or of the body of a function."""
+        state, call = self._state(), message.get("inside", "")
+        return body_state(state, state.statement(call)) if call else state
+
     def _step(self, back: list[_Snapshot], forth: list[_Snapshot], word: str, answer: _Answer) -> None:
         if not back:
             answer.message, answer.is_refused = f"there is nothing to {word}", True
@@ -287,7 +293,7 @@ class Document:
         return {"type": "source", "revision": self.revision, "source": self.source}
 
     def _drawing(self, answer: _Answer) -> Drawing:
-        changed = [node for name, node in self._nodes.items() if self._sent.get(name) != node]
+        changed = [node for name, node in self._nodes.items() if not _is_same(self._sent.get(name), node)]
         self._sent = dict(self._nodes)
         return {
             "type": "drawing",
@@ -295,6 +301,7 @@ class Document:
             "gesture": answer.gesture,
             "changed": changed,
             "order": list(self._nodes),
+            "lines": [node["line"] for node in self._nodes.values()],
             "frames": self._frames,
             "notes": self._notes,
             "positions": {k: v for k, v in self.positions.items() if is_shown(k, self._nodes)},
@@ -316,6 +323,11 @@ class Document:
             "nodes": len(self._nodes),
             "problems": sum(n["problem"] is not None for n in nodes),
         }
+
+
+def _is_same(former: BuilderNode | None, node: BuilderNode) -> bool:
+    """Is it the node that was sent, except for its line?"""
+    return former is node or former is not None and (former == node or {**former, "line": node["line"]} == node)
 
 
 def _placed(positions: dict[str, list[float]], change: Change) -> dict[str, list[float]]:

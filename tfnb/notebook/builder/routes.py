@@ -40,7 +40,7 @@ def route_wire(state: State, edit: RouteWire) -> Change:
     elif points:
         change.positions[key], change.message = (
             points,
-            f"{port} of {statement.id} goes through {len(points) // 2} points",
+            f"{port} of {statement.id} goes through {len(points) // 2} {'bend' if len(points) == 2 else 'bends'}",
         )
     else:
         change.removed.append(key)

@@ -18,17 +18,17 @@ from typing import Any, cast
 from IPython import get_ipython
 from traitlets import Dict, Unicode
 
-from tfnb.errors import DTypeError, OpError
+from tfnb.errors import DTypeError, InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.message_types import GraphDef
 from tfnb.notebook.assets import widget_module
 from tfnb.notebook.builder.catalogue import search
 from tfnb.notebook.builder.document import Answers, Document
 from tfnb.notebook.builder.files.imports import OpenedGraph, opened
-from tfnb.notebook.builder.lessons.course import lesson_answer
+from tfnb.notebook.builder.lessons.course import lesson_answer, lesson_of
 from tfnb.notebook.builder.picture import builder_html, builder_picture
 from tfnb.notebook.builder.runs.insight import compared, compiled, devices, no_insight, profiled
-from tfnb.notebook.builder.runs.running import Runs
+from tfnb.notebook.builder.runs.running import Runs, probed_tensors
 from tfnb.notebook.channel import Channel
 from tfnb.notebook.graph.file_formats import read_graph
 from tfnb.notebook.live_view import LiveView
@@ -36,6 +36,7 @@ from tfnb.notebook.protocol.builder import Drawing, FromKernel, LossPoint, Train
 from tfnb.notebook.protocol.builder_details import DetailsFromKernel, LessonRequest
 from tfnb.session.default import get_default_session
 from tfnb.session.session import Session
+from tfnb.system.garbage import put_off
 
 __all__ = ["BuilderView", "build_cell", "builder"]
 
@@ -56,22 +57,26 @@ class BuilderChannel(Channel):
     positions = Dict().tag(sync=True)
     picture = Unicode().tag(sync=True)
     cell = Unicode().tag(sync=True)
+    lesson = Unicode().tag(sync=True)
 
 
-def builder(graph: object = "") -> BuilderView:
+def builder(graph: object = "", lesson: str = "") -> BuilderView:
     """Returns a visual builder of graphs, to be shown in a notebook.
 
     `graph`: Python source, the path of a graph file or of a SavedModel's folder, a `tf.Graph`, or a GraphDef; by
     default the canvas is empty. A cell that is run again shows its builder again, with its undo and its variables.
     A graph of more than 300 nodes, or with nodes that no statement can say, such as those of loops, is imported by the
-    code and drawn by its scopes. Raises `DTypeError` for another argument, `NotFoundError` or `DataLossError` for a
-    file that has no graph.
+    code and drawn by its scopes. `lesson`: instead of a graph, the lesson with which the builder begins: "sum",
+    "linear", "hidden", "probabilities", "loss" or "training". Raises `DTypeError` for another argument,
+    `InvalidArgumentError` for a graph and a lesson, `NotFoundError` for an unknown lesson, `NotFoundError` or
+    `DataLossError` for a file that has no graph.
     """
-    given, origin = _opened(graph)
+    given, origin = _begun(graph, lesson) if lesson else _opened(graph)
     shown = _shown_in_this_cell()
     if shown is not None and shown.begun_with == given.key():
         return shown
     view = BuilderView(given.source, origin, given)
+    view.lesson = lesson
     _remember(view)
     return view
 
@@ -86,6 +91,15 @@ def build_cell(source: str) -> BuilderView:
     view.cell = _cell_id()
     _remember(view)
     return view
+
+
+def _begun(graph: object, lesson: str) -> tuple[OpenedGraph, None]:
+    """Returns the source with which a lesson begins."""
+    if graph != "":
+        raise InvalidArgumentError(
+            f"a lesson begins with a source of its own, so {graph!r:.60} cannot be opened with it"
+        )
+    return OpenedGraph(lesson_of(lesson).start, {}, None), None
 
 
 def _opened(graph: object) -> tuple[OpenedGraph, Session | None]:
@@ -167,7 +181,7 @@ class BuilderView(LiveView):
         self._jobs: deque[Mapping[str, Any]] = deque()
         self._picture_is_old = self._is_inside_shown = False
         self.begun_with = given.key() if given is not None else (source, "")
-        self.cell = ""
+        self.cell = self.lesson = ""
         self.execution = 0
 
     # ---- the interface for programs ----------------------------------------------------------
@@ -238,12 +252,14 @@ class BuilderView(LiveView):
     # ---- messages ----------------------------------------------------------------------------
 
     def _open(self, key: str) -> BuilderChannel:
-        return BuilderChannel(key, source=self.source, positions=self._document.positions, cell=self.cell, picture="")
+        places = self._document.positions
+        return BuilderChannel(key, source=self.source, positions=places, cell=self.cell, lesson=self.lesson, picture="")
 
     def _received(self, _channel: Channel, message: object, _buffers: object) -> None:
         """Handles a message from the browser, in the thread of a comm."""
         if isinstance(message, dict):
-            self._send_all(self.answer(message))
+            with put_off():
+                self._send_all(self.answer(message))
 
     def answer(self, message: Mapping[str, Any]) -> Answers:
         """Returns the messages that answer one of the browser; results of runs follow later."""
@@ -269,13 +285,16 @@ class BuilderView(LiveView):
         if kind == "stop":
             self._runs.stop()
             return []
+        if kind == "probes":
+            self._runs.probes.wanted = message["wires"]
+            return []
         if kind == "lesson":
             return [lesson_answer(self._document, cast(LessonRequest, message))]
         replies = self._document.apply(cast(Any, message))
         if kind == "inside":
             self._is_inside_shown = True
             self._wake.set()
-        if any(reply["type"] == "drawing" for reply in replies):
+        if kind != "open" and any(reply["type"] == "drawing" for reply in replies):
             self._picture_is_old = self._picture_is_old or not _is_move(message)
             self._wake.set()
         return replies
@@ -284,7 +303,7 @@ class BuilderView(LiveView):
         self._runs.remember(message["feeds"])
         request = self._runs.request(self._document, message["node"])
         loss = self._runs.request(self._document, message["loss"]) if message["loss"] else None
-        self._runs.train(message, request, loss, self._send)
+        self._runs.train(message, request, loss, self._send, probed_tensors(self._document))
 
     def _refusal(
         self, message: Mapping[str, Any], text: str, needs: Sequence[str] = ()
@@ -382,8 +401,8 @@ class BuilderView(LiveView):
 
 
 def _is_move(message: Mapping[str, Any]) -> bool:
-    """Whether a gesture only moves nodes: that changes one line of the notebook's file, the places, and the picture
-    follows with the next other edit.
+    """Whether a gesture only moves nodes or bends wires: that changes one line of the notebook's file, the places, and
+    the picture follows with the next other edit.
     """
     edits = message.get("edits") or []
-    return message.get("type") == "gesture" and all(edit.get("edit") == "move" for edit in edits)
+    return message.get("type") == "gesture" and all(edit.get("edit") in ("move", "route") for edit in edits)

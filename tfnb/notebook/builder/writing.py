@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from tfnb.caches import remembered
 from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.builder.calls import CallForm, Slot
 from tfnb.notebook.builder.statements import Program, Statement, syntax
@@ -71,7 +72,12 @@ def check_name(name: str) -> str:
 
 
 def names_in_use(program: Program) -> set[str]:
-    """Returns all variables, parameters, functions and modules that a source names."""
+    """Returns all variables, parameters, functions and modules that a source names, as a set of the caller's own."""
+    return set(_names_in_use(program))
+
+
+@remembered("names in the builder's programs", 8)
+def _names_in_use(program: Program) -> frozenset[str]:
     names: set[str] = set()
     for part in (part for s in program.statements for part in ast.walk(s.tree)):
         if isinstance(part, ast.Name):
@@ -85,7 +91,7 @@ def names_in_use(program: Program) -> set[str]:
     for s in program.statements:
         for block in s.block.chain() if s.block is not None else ():
             names.update(n.id for item in block.tree.items for n in ast.walk(item) if isinstance(n, ast.Name))
-    return names
+    return frozenset(names)
 
 
 def free_name(base: str, used: set[str]) -> str:

@@ -130,6 +130,8 @@ class Drawing(TypedDict):
     changed: list[BuilderNode]
     order: list[str]
     """The ids of all nodes, in the order of the source."""
+    lines: list[int]
+    """The line of each node of `order`; a node that has only moved to another line is not sent again."""
     frames: list[Frame]
     notes: list[Note]
     positions: dict[str, list[float]]
@@ -449,12 +451,15 @@ class PaletteRequest(TypedDict):
     port: tuple[str, str] | None
     """A node and the name of an input: calls whose output it accepts."""
     count: int
+    inside: str
+    """The call of a function in whose body `wire` and `port` are, or ""."""
 
 
 class TargetsRequest(TypedDict):
     type: Literal["targets"]
     request: int
     wire: Wire
+    inside: str
 
 
 class RunRequest(TypedDict):
@@ -492,3 +497,5 @@ class BuilderState(TypedDict):
     """The drawing as SVG."""
     cell: str
     """The id of the cell whose code this is, or ""."""
+    lesson: str
+    """The id of the lesson with which the builder begins, or ""."""

@@ -1,4 +1,4 @@
-"""Messages of `tf.builder` beyond drawing and editing: what is inside of a node, what its run cost, variants, lessons.
+"""Messages of `tf.builder` beyond drawing and editing: inside of nodes, costs of runs, probes, variants, lessons.
 
 Each request has a number, which its answer repeats. Edits of this module are sent in a gesture, like those of
 builder.py.
@@ -51,6 +51,8 @@ class CompiledRequest(TypedDict):
     type: Literal["compiled"]
     request: int
     node: str
+    feeds: dict[str, str]
+    """As in `RunRequest`; remembered too."""
 
 
 class Stage(TypedDict):
@@ -89,6 +91,8 @@ class ProfileRequest(TypedDict):
     type: Literal["profile"]
     request: int
     node: str
+    feeds: dict[str, str]
+    """As in `RunRequest`; remembered too."""
 
 
 class NodeTime(TypedDict):
@@ -146,6 +150,8 @@ class CompareRequest(TypedDict):
     type: Literal["compare"]
     request: int
     node: str
+    feeds: dict[str, str]
+    """As in `RunRequest`; remembered too."""
 
 
 class NodeDifference(TypedDict):
@@ -206,7 +212,27 @@ class CopyGraphRequest(TypedDict):
     nodes: list[str]
 
 
-DetailsFromKernel = Inside | Compiled | Profile | Devices | Compared | Lessons
+class ProbesRequest(TypedDict):
+    """The outputs whose values are sent while a training runs; it takes effect at the training's next step."""
+
+    type: Literal["probes"]
+    wires: list[tuple[str, int]]
+    """Pairs of a node and the number of an output. The list replaces the one before."""
+
+
+class Probed(TypedDict):
+    """The value that an output had in one step of a training."""
+
+    type: Literal["probed"]
+    node: str
+    output: int
+    step: int
+    value: Any
+    """A `RunValue` of builder.py, or None if there is none."""
+    error: str
+
+
+DetailsFromKernel = Inside | Compiled | Profile | Devices | Compared | Lessons | Probed
 
 
 class PickTensor(TypedDict):

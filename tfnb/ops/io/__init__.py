@@ -3,6 +3,7 @@
 FAMILIES = (
     "csv_files",
     "example_functions",
+    "example_json",
     "example_parse",
     "files",
     "readers",
@@ -11,5 +12,5 @@ FAMILIES = (
 
 # Families that few programs use: their files are imported when one of the ops is used.
 LATER_FAMILIES = {
-    "late_files": "DecodeCompressed DecodePaddedRaw DecodeWav EncodeWav DecodeJSONExample ShardedFilespec",
+    "late_files": "DecodeCompressed DecodePaddedRaw DecodeWav EncodeWav ShardedFilespec",
 }

@@ -1,4 +1,4 @@
-"""Seldom used ops on files and texts: compressed and padded bytes, sound files, tf.Example as JSON.
+"""Seldom used ops on files and texts: compressed and padded bytes, sound files.
 
 Invariant: what a header claims is compared with the bytes that follow before memory is taken.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import struct
 import zlib
 from typing import Any
@@ -18,12 +17,10 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape, unchanged
-from tfnb.ops.io.example_messages import message
-from tfnb.ops.lazy_library import library
 from tfnb.ops.strings.elementwise import mapped
 from tfnb.types import Shape, float16, float32, float64, int8, int16, int32, int64, scalar, uint8, uint16
 
-__all__ = ["DECODE_COMPRESSED", "DECODE_JSON_EXAMPLE", "DECODE_WAV", "ENCODE_WAV", "MAX_INFLATED", "OPS"]
+__all__ = ["DECODE_COMPRESSED", "DECODE_WAV", "ENCODE_WAV", "MAX_INFLATED", "OPS"]
 
 MAX_INFLATED = 1 << 30  # the most bytes that a compressed string may become
 
@@ -210,30 +207,6 @@ ENCODE_WAV = OpDef(
 )
 
 
-def _from_json(call: HostCall, text: bytes) -> bytes:
-    parse = library("google.protobuf.json_format", "protobuf", "DecodeJSONExample").Parse
-    try:
-        json.loads(text)  # its errors name the place
-        example = parse(text, message("Example")())
-    except (ValueError, RecursionError) as e:
-        raise InvalidArgumentError(f"Error while parsing JSON: {e}", call.op) from None
-    except Exception as e:  # protobuf's own classes
-        raise InvalidArgumentError(f"Error while parsing JSON: {e}", call.op) from None
-    return bytes(example.SerializeToString())
-
-
-DECODE_JSON_EXAMPLE = OpDef(
-    "DecodeJSONExample",
-    "json_examples: string",
-    "binary_examples: string",
-    """tf.Example messages that are written as JSON, serialised.
-
-    json_examples: any shape, which binary_examples has too. Errors: a text is no such message. Runs on the host.""",
-    infer=unchanged,
-    host=lambda call, texts: mapped(call, lambda text: _from_json(call, text), texts),
-    grad=NOT_DIFFERENTIABLE,
-)
-
 SHARDED_FILESPEC = OpDef(
     "ShardedFilespec",
     "basename: string, num_shards: int32",
@@ -249,6 +222,5 @@ OPS: tuple[OpDef, ...] = (
     DECODE_PADDED_RAW,
     DECODE_WAV,
     ENCODE_WAV,
-    DECODE_JSON_EXAMPLE,
     SHARDED_FILESPEC,
 )

@@ -15,6 +15,9 @@ const SHOWN: readonly (readonly [string, string])[] = [
   ["minimize", "Minimize"],
   ["train", "Train"],
   ["", ""],
+  ["compiled", "Compiler"],
+  ["profile", "Times"],
+  ["", ""],
   ["group", "Group"],
   ["frame", "Frame"],
   ["note", "Note"],
@@ -50,7 +53,7 @@ export class Bar {
     this.root = h(
       "div",
       { className: "bar", role: "toolbar", ariaLabel: "graph builder" },
-      ...SHOWN.map(make),
+      ...SHOWN.filter(([id]) => !id || commands.some((one) => one.id === id)).map(make),
       h("span", { className: "gap" }),
       this.hand,
       ...VIEW.map(make),

@@ -3,11 +3,14 @@
 import type { LayOut } from "./arrange";
 import { layoutOf } from "./arrange";
 import type { Choice, Question } from "./chooser";
-import { withAutomatic } from "./dragging";
+import { movesOf } from "./dragging";
 import { type Point, portY } from "./geometry";
 import { cut } from "./gestures";
-import { type Fits, matches, replacements, search, sources, targets } from "./palette";
+import { type Fits, matches, replacements, search } from "./palette";
 import { aligned, distributed, type Side, straightened } from "./placing";
+import type { AnyEdit } from "./session";
+import { setRoute, unbent } from "./wires/bends";
+import { connectFromList, connectInput, placeOf } from "./wires/connecting";
 import type { Workspace } from "./workspace";
 
 export interface Command {
@@ -26,7 +29,7 @@ export interface Desk {
   choose(question: Question, at: Point | null): void;
   palette(fits: Fits, at: Point | null, text?: string): void;
   openForm(): void;
-  showSide(side: "node" | "code" | "log"): void;
+  showSide(side: "node" | "code" | "log" | "lesson"): void;
   go(id: string): void;
   copy(isCut: boolean): void;
   paste(): void;
@@ -137,11 +140,6 @@ function editing(workspace: Workspace, desk: Desk): Command[] {
   ];
 }
 
-function placeOf(workspace: Workspace, id: string): Point | null {
-  const rect = workspace.rect(id);
-  return rect && [rect.x, rect.y + rect.height + 6];
-}
-
 function structure(workspace: Workspace, desk: Desk): Command[] {
   const { session, selected, model } = workspace;
   const any = (): boolean => selected.size > 0;
@@ -177,8 +175,8 @@ function structure(workspace: Workspace, desk: Desk): Command[] {
     for (const id of selected) for (const other of model.reached(id, direction)) reached.add(other);
     workspace.select(reached, workspace.current);
   };
-  const connect = (): void => connectFromList(workspace, desk);
-  const feed = (): void => connectInput(workspace, desk);
+  const connect = (): void => connectFromList(workspace, desk.choose);
+  const feed = (): void => connectInput(workspace, desk.choose);
   const swap = (): void => {
     const { only } = workspace;
     if (only) desk.choose(replacements(workspace, only.id), placeOf(workspace, only.id));
@@ -213,65 +211,6 @@ function structure(workspace: Workspace, desk: Desk): Command[] {
       run: select("down"),
     },
   ];
-}
-
-/** Lists the inputs for the output of the selected node; where there are several outputs, first these. */
-function connectFromList(workspace: Workspace, desk: Desk): void {
-  const { only } = workspace;
-  if (!only) return;
-  const at = placeOf(workspace, only.id);
-  const listTargets = (output: number): void =>
-    desk.choose(targets(workspace, { node: only.id, output }), at);
-  if (only.outputs.length < 2) {
-    if (only.outputs.length) listTargets(0);
-    else workspace.say(`${only.id} has no output`, true);
-    return;
-  }
-  const choices: Choice[] = only.outputs.map(({ name, dtype }, k) => ({
-    label: name,
-    hint: dtype,
-    detail: "",
-    act: () => listTargets(k),
-  }));
-  const title = `Which output of ${only.id}`;
-  desk.choose(
-    {
-      title,
-      text: "",
-      none: "no output",
-      choices: (query) => choices.filter(({ label }) => label.includes(query)),
-    },
-    at,
-  );
-}
-
-/** Lists what an input of the selected node accepts; where there are several inputs, first these, the free ones first. */
-function connectInput(workspace: Workspace, desk: Desk): void {
-  const { only } = workspace;
-  if (!only) return;
-  const at = placeOf(workspace, only.id);
-  const listSources = (port: string): void => desk.choose(sources(workspace, only.id, port), at);
-  const rank = ({ wire, text, is_needed }: (typeof only.inputs)[number]): number =>
-    wire ? 3 : text ? 2 : is_needed ? 0 : 1;
-  const ports = [...only.inputs].sort((a, b) => rank(a) - rank(b));
-  const [first] = ports;
-  if (!first) workspace.say(`${only.id} has no input`, true);
-  else if (ports.length === 1) listSources(first.name);
-  else {
-    const choices: Choice[] = ports.map(({ name, label, wire, text, is_needed }) => ({
-      label,
-      hint: wire ? `from ${wire.node}` : text || (is_needed ? "needed" : "optional"),
-      detail: "",
-      act: () => listSources(name),
-    }));
-    const question: Question = {
-      title: `Which input of ${only.id}`,
-      text: "",
-      none: "no input",
-      choices: (query) => choices.filter(({ label }) => label.includes(query)),
-    };
-    desk.choose(question, at);
-  }
 }
 
 const OPTIMIZERS: readonly (readonly [string, string, Record<string, string>?])[] = [
@@ -319,9 +258,10 @@ function running(workspace: Workspace, desk: Desk): Command[] {
 function arranging(workspace: Workspace, desk: Desk): Command[] {
   const { selected, model, session } = workspace;
   const several = (): boolean => selected.size > 1;
-  const move = (corners: ReadonlyMap<string, Point>): void => {
+  const move = (corners: ReadonlyMap<string, Point>, ...others: readonly AnyEdit[]): void => {
+    const before = workspace.rects(corners.keys());
     for (const [id, at] of corners) model.placed.set(id, at);
-    session.gesture({ edit: "move", positions: withAutomatic(workspace, corners) });
+    session.gesture(...movesOf(workspace, before, corners), ...others);
     workspace.changed("moves");
   };
   const align = (side: Side, word: string): Command => ({
@@ -352,7 +292,7 @@ function arranging(workspace: Workspace, desk: Desk): Command[] {
       label: "Tidy the selection, or everything",
       keys: ["mod+l"],
       can: () => model.order.length > 0,
-      run: () => void tidy(workspace, desk).then(move),
+      run: () => void tidy(workspace, desk).then((corners) => move(corners)),
     },
     align("left", "left sides"),
     align("centre", "centres"),
@@ -364,8 +304,11 @@ function arranging(workspace: Workspace, desk: Desk): Command[] {
       id: "straighten",
       label: "Straighten the wires",
       keys: ["q"],
-      can: several,
-      run: () => move(straight(workspace)),
+      can: () => several() || workspace.selectedWire !== null,
+      run: () => {
+        if (workspace.selectedWire) setRoute(workspace, workspace.selectedWire, []);
+        else move(straight(workspace), ...unbent(workspace));
+      },
     },
     distribute("x", "across"),
     distribute("y", "down"),
@@ -458,6 +401,13 @@ function viewing(workspace: Workspace, desk: Desk): Command[] {
       keys: [],
       can: always,
       run: () => desk.showSide("log"),
+    },
+    {
+      id: "lessons",
+      label: "Lessons",
+      keys: [],
+      can: always,
+      run: () => desk.showSide("lesson"),
     },
     { id: "full", label: "Full screen", keys: ["F11"], can: always, run: desk.fullScreen },
     { id: "help", label: "Keys and gestures", keys: ["?", "F1"], can: always, run: desk.help },

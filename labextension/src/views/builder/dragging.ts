@@ -1,12 +1,14 @@
 // Nodes and wires while they are dragged: guides, the wire into which a node would fall, the port at which a wire would
 // end.
 
-import type { Edit } from "../../protocol/builder";
 import type { Point, Rect } from "./geometry";
 import type { Connection } from "./model";
 import type { Overlay } from "./painter";
 import type { Fits } from "./palette";
 import { snap } from "./placing";
+import type { AnyEdit } from "./session";
+import { keptRoutes, routed, routesMoved } from "./wires/bends";
+import { routeKey } from "./wires/route";
 import type { Port, Workspace } from "./workspace";
 
 const SNAP_RADIUS = 28; // pixels around a port in which a wire snaps to it
@@ -19,6 +21,10 @@ export interface Host {
   menu(at: Point): void;
   openForm(): void;
   editFrame(id: string): void;
+  /** Lights the place beside the canvas on which nodes would fall; whether the canvas should rest meanwhile. */
+  over(event: PointerEvent): boolean;
+  /** Drops the selected nodes there, if there is one. */
+  dropOn(event: PointerEvent): boolean;
   /** Draws what lies above the nodes. */
   drawOverlay(): void;
 }
@@ -73,6 +79,8 @@ export class Move {
     workspace.model.dragged = new Map(
       [...this.starts].map(([id, r]) => [id, [Math.round(r.x + sx), Math.round(r.y + sy)]]),
     );
+    const moves = routesMoved(workspace, this.starts, workspace.model.dragged);
+    workspace.model.bent = new Map(moves.map((m) => [routeKey(m.connection), m.bends]));
     this.wire = this.wireBelow(at);
     workspace.hovered = this.wire;
     workspace.changed("moves");
@@ -92,10 +100,10 @@ export class Move {
     const { workspace, wire } = this;
     const { model, only } = workspace;
     const moved = model.dragged ?? new Map<string, Point>();
-    model.dragged = null;
+    model.dragged = model.bent = null;
     workspace.hovered = null;
     for (const [id, at] of moved) model.placed.set(id, at);
-    const edits: Edit[] = [{ edit: "move", positions: withAutomatic(workspace, moved) }];
+    const edits: AnyEdit[] = movesOf(workspace, this.starts, moved);
     if (wire && only) {
       edits.push({
         edit: "connect",
@@ -111,10 +119,27 @@ export class Move {
   }
 
   undo(): void {
-    this.workspace.model.dragged = null;
+    this.workspace.model.dragged = this.workspace.model.bent = null;
     this.workspace.hovered = null;
     this.workspace.changed("moves");
   }
+}
+
+/** The edits of a movement: of nodes, and of the bends between them, which are shown at once. */
+export function movesOf(
+  workspace: Workspace,
+  before: ReadonlyMap<string, Rect>,
+  moved: ReadonlyMap<string, Point>,
+): AnyEdit[] {
+  const kept = keptRoutes(workspace.model);
+  const routes = routesMoved(workspace, before, moved);
+  for (const { connection, bends } of routes)
+    workspace.model.routes.set(routeKey(connection), bends.flat());
+  return [
+    { edit: "move", positions: withAutomatic(workspace, moved) },
+    ...kept,
+    ...routes.map(({ connection, bends }) => routed(connection, bends)),
+  ];
 }
 
 /**

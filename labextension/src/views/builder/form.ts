@@ -4,6 +4,7 @@ import type { BuilderNode, InputPort, Parameter } from "../../protocol/builder";
 import { button, h } from "../dom";
 import type { Question } from "./chooser";
 import { shapeText } from "./dtypes";
+import { isReadOnly } from "./geometry";
 import { usualValues, valueQuestion } from "./usual";
 import { duration, histogram, range, safeImage } from "./values";
 import type { Workspace } from "./workspace";
@@ -15,8 +16,8 @@ export interface FormHost {
   choose(question: Question): void;
   /** Puts the focus back on the canvas. */
   leave(): void;
-  /** A command's button, by its id. */
-  command(id: string): HTMLElement;
+  /** A command's button, by its id; null where there is no such command. */
+  command(id: string): HTMLElement | null;
 }
 
 const TYPING = 400; // milliseconds after the last letter until a choice counts
@@ -38,12 +39,16 @@ export function drawForm(workspace: Workspace, host: FormHost): HTMLElement[] {
   ];
 }
 
+function buttons(host: FormHost, ids: readonly string[]): HTMLElement {
+  const shown = ids.map((id) => host.command(id)).filter((control) => control !== null);
+  return h("div", { className: "buttons" }, ...shown);
+}
+
 function severalForm({ selected }: Workspace, host: FormHost): HTMLElement[] {
-  const row = (...ids: string[]): HTMLElement =>
-    h("div", { className: "buttons" }, ...ids.map((id) => host.command(id)));
+  const row = (...ids: string[]): HTMLElement => buttons(host, ids);
   return [
     h("h3", {}, `${selected.size} nodes`),
-    row("group", "frame", "duplicate", "device"),
+    row("group", "frame", "duplicate", "device", "devices", "variant"),
     h("h4", {}, "Align"),
     row("align-left", "align-centre", "align-right", "align-top", "align-middle", "align-bottom"),
     row("distribute-x", "distribute-y", "straighten", "tidy"),
@@ -60,6 +65,15 @@ function nodeForm(workspace: Workspace, node: BuilderNode, host: FormHost): HTML
   const parts = [
     h("h3", { dir: "auto" }, node.kind === "code" ? "Python" : node.call),
     h("p", { className: "place" }, `line ${node.line}`, countsText(node)),
+    ...(isReadOnly(node)
+      ? [
+          h(
+            "p",
+            { className: "read-only" },
+            "These operations come from a file and are read-only. Look inside to use one on the canvas.",
+          ),
+        ]
+      : []),
     ...(node.kind === "code" || node.id.startsWith("line:") ? [] : [name]),
     ...problemOf(workspace, node),
   ];
@@ -91,8 +105,10 @@ function nodeForm(workspace: Workspace, node: BuilderNode, host: FormHost): HTML
       ),
     );
   const ids = ["run", "train", "connect", "duplicate", "dissolve", "delete"];
-  if (node.kind === "layer" || node.kind === "function") ids.splice(2, 0, "ungroup");
-  parts.push(h("div", { className: "buttons" }, ...ids.map((id) => host.command(id))));
+  if (node.kind !== "code" && node.kind !== "op") ids.splice(2, 0, "inside");
+  if (node.kind === "layer" || node.kind === "function") ids.splice(3, 0, "ungroup");
+  ids.push("probe", "variant", "devices");
+  parts.push(buttons(host, ids));
   parts.push(...valueRows(workspace, node));
   return parts;
 }

@@ -87,10 +87,16 @@ export function faceOf(node: BuilderNode, panel: PanelKind | null): Face {
   return { width, height, outputs, summary, lines };
 }
 
-/** A grey block shows its lines, so its title is a word. */
-export function titleOf({ kind, title }: BuilderNode): string {
-  return kind === "code" ? "Python" : title;
+/** A grey block shows its lines, so its title is a word. What comes from a file says that it cannot be edited. */
+export function titleOf({ kind, title, source }: BuilderNode): string {
+  if (kind === "code")
+    return /^return\b/.test(source) ? "return" : title === "parameters" ? title : "Python";
+  return isReadOnly({ title }) ? "imported, read-only" : title;
 }
+
+/** Whether a node stands for operations of a file. */
+export const isReadOnly = ({ title }: { readonly title: string }): boolean =>
+  title === "import_graph_def";
 
 export function labelOf({ label, text, wire }: BuilderNode["inputs"][number]): string {
   return !wire && text ? `${label} = ${text.length > 18 ? `${text.slice(0, 17)}…` : text}` : label;

@@ -5,6 +5,7 @@ import type { Edit } from "../../protocol/builder";
 import { type Host, Move, targetAt } from "./dragging";
 import { between, contains, type Point, type Rect } from "./geometry";
 import type { Connection } from "./model";
+import { Bend, removeBend } from "./wires/bends";
 import type { Port, Workspace } from "./workspace";
 
 const MOVED = 4; // pixels before a press is a drag
@@ -109,6 +110,8 @@ export class Pointer {
     if (event.button === 1 || this.isSpace) return this.pan();
     const port = workspace.portAt(at, isTouch ? 2 * PORT_RADIUS : PORT_RADIUS);
     if (port) return this.connect(port);
+    const bend = workspace.bendAt(at, PORT_RADIUS);
+    if (bend) return this.onWire(bend.connection, event, bend.index);
     const node = workspace.nodeAt(at);
     const frame = node === null ? workspace.frameAt(at) : null;
     if (node !== null || frame !== null) return this.drag(node, frame, event);
@@ -229,7 +232,7 @@ export class Pointer {
     const step = (): void => {
       const { gesture, last, workspace } = this;
       this.scrolling = 0;
-      if (!gesture || !last) return;
+      if (!gesture || !last || this.host.over(last)) return;
       const [x, y] = this.screen(last);
       const pull = (at: number, size: number): number =>
         at < EDGE
@@ -269,15 +272,23 @@ export class Pointer {
     };
   }
 
-  private onWire(wire: Connection, event: PointerEvent): Gesture {
-    const { workspace } = this;
+  /** A click selects the wire; dragging bends it. */
+  private onWire(wire: Connection, event: PointerEvent, index?: number): Gesture {
+    const { workspace, host } = this;
+    const from = workspace.camera.toWorld(...this.start);
+    let bend: Bend | null = null;
     return {
-      move: () => {},
+      move: (at, now) => {
+        bend ??= Bend.at(workspace, host.overlay, wire, from, index);
+        bend?.to(at, now.altKey);
+        this.scroll();
+      },
       end: () => {
-        if (event.altKey) cut(workspace, wire);
+        if (bend) bend.drop();
+        else if (event.altKey) cut(workspace, wire);
         else workspace.selectWire(wire);
       },
-      cancel: () => {},
+      cancel: () => bend?.undo(),
     };
   }
 
@@ -297,10 +308,11 @@ export class Pointer {
         if (wasSelected && node !== null && !workspace.selected.has(node)) workspace.toggle(node);
         move ??= new Move(workspace, this.host);
         move.to([at[0] - from[0], at[1] - from[1]], now.altKey, at);
-        this.scroll();
+        if (!this.host.over(now)) this.scroll();
       },
-      end: () => {
-        if (move) move.drop();
+      end: (_, now) => {
+        if (move && this.host.dropOn(now)) move.undo();
+        else if (move) move.drop();
         else if (node !== null) {
           if (isAdding) workspace.toggle(node);
           else workspace.select([node]);
@@ -398,7 +410,9 @@ export class Pointer {
     const at = this.world(event);
     const frame = workspace.frameAt(at);
     const wire = workspace.wireAt(at, WIRE_RADIUS);
-    if (workspace.nodeAt(at) !== null) host.openForm();
+    const bend = workspace.bendAt(at, PORT_RADIUS);
+    if (bend) removeBend(workspace, bend.connection, bend.index);
+    else if (workspace.nodeAt(at) !== null) host.openForm();
     else if (frame !== null) host.editFrame(frame);
     else host.palette(wire ? { between: wire } : {}, at);
   }

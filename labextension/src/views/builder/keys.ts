@@ -31,9 +31,11 @@ function act(workspace: Workspace, event: KeyboardEvent, typing: Typing): boolea
   if (keys === " ") return true;
   const isBare = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
   const isLetter = isBare && /^\p{L}$/u.test(event.key);
-  const command = typing.commands.find((one) => one.keys.includes(keys));
+  // Of several commands with the same keys only one can be done at a time.
+  const named = typing.commands.filter((one) => one.keys.includes(keys));
+  const command = named.find((one) => one.can()) ?? named[0];
   // With nothing selected, letters are the beginning of a name.
-  if (command && !(isLetter && !workspace.selected.size)) {
+  if (command && !(isLetter && !workspace.selected.size && !workspace.selectedWire)) {
     if (command.can()) command.run();
     return true;
   }

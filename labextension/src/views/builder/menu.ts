@@ -10,6 +10,7 @@ const GESTURES: readonly (readonly [string, string])[] = [
   ["Add and connect", "drag a wire to an empty place"],
   ["Disconnect", "drag a wire away from its input, or Alt+click it"],
   ["Insert into a wire", "double-click the wire, or drop a node on it"],
+  ["Bend a wire", "drag it; a double click on a bend takes it out"],
   ["Select several", "drag on the empty canvas, or Shift+click"],
   ["Move the window", "drag with the middle button or the space bar held; with one finger"],
   ["Zoom", "wheel or pinch"],

@@ -3,6 +3,7 @@
 
 import type { BuilderNode, Drawing, Frame, Note, Totals, Wire } from "../../protocol/builder";
 import type { Point } from "./geometry";
+import { type Route, routeKey, routeOf } from "./wires/route";
 
 /** A wire to the input number `row` of the node `to`. */
 export interface Connection {
@@ -38,6 +39,13 @@ export class BuilderModel {
   readonly automatic = new Map<string, Point>();
   /** The positions during a drag. */
   dragged: ReadonlyMap<string, Point> | null = null;
+  /** How wires go that are not simple curves, by `routeKey`. */
+  routes = new Map<string, readonly number[]>();
+  /** The routes that the notebook has kept, until the kernel is told of them. */
+  keptRoutes = new Map<string, readonly number[]>();
+  /** The bends of the wire that is being bent, and of those that move with what is dragged. */
+  bending: { readonly key: string; readonly bends: readonly Point[] } | null = null;
+  bent: ReadonlyMap<string, readonly Point[]> | null = null;
   private lines: Connection[] | null = null;
   private byNode: Map<string, Connection[]> | null = null;
 
@@ -52,6 +60,10 @@ export class BuilderModel {
       this.automatic.delete(id);
     }
     for (const node of drawing.changed) if (known.has(node.id)) this.nodes.set(node.id, node);
+    for (const [k, id] of drawing.order.entries()) {
+      const [node, line] = [this.nodes.get(id), drawing.lines[k]];
+      if (node && line && node.line !== line) this.nodes.set(id, { ...node, line });
+    }
     this.order = drawing.order.filter((id) => this.nodes.has(id));
     this.frames = drawing.frames;
     this.notes = drawing.notes;
@@ -60,9 +72,11 @@ export class BuilderModel {
     this.waitsForLine = drawing.waits_for_line;
     this.canUndo = drawing.can_undo;
     this.canRedo = drawing.can_redo;
+    const places = Object.entries(drawing.positions);
     this.placed = new Map(
-      Object.entries(drawing.positions).map(([id, [x = 0, y = 0]]) => [id, [x, y]]),
+      places.filter(([id]) => !id.includes(">")).map(([id, [x = 0, y = 0]]) => [id, [x, y]]),
     );
+    this.routes = new Map(places.filter(([id]) => id.includes(">")));
     this.lines = null;
     this.byNode = null;
     return {
@@ -94,6 +108,18 @@ export class BuilderModel {
 
   position(id: string): Point | undefined {
     return this.dragged?.get(id) ?? this.placed.get(id) ?? this.automatic.get(id);
+  }
+
+  /** How a wire goes: null for one curve. */
+  route(connection: Connection): Route {
+    if (!this.hasRoutes) return null;
+    const key = routeKey(connection);
+    if (this.bending?.key === key) return this.bending.bends;
+    return this.bent?.get(key) ?? routeOf(this.routes.get(key) ?? this.keptRoutes.get(key));
+  }
+
+  get hasRoutes(): boolean {
+    return this.routes.size > 0 || this.keptRoutes.size > 0 || this.bending !== null;
   }
 
   get connections(): readonly Connection[] {

@@ -51,8 +51,10 @@ export function paintBelow(workspace: Workspace, canvas: HTMLCanvasElement, far:
   const { dragging } = workspace;
   pen.globalAlpha = dragging ? 0.35 : 1;
   for (const connection of workspace.linksIn(window)) {
-    const curve = workspace.curve(connection);
-    if (curve && overlap(boundsOf(curve), window)) wire(workspace, pen, connection, curve);
+    const curves = workspace.curves(connection);
+    for (const curve of curves)
+      if (overlap(boundsOf(curve), window)) wire(workspace, pen, connection, curve);
+    if (workspace.model.hasRoutes) turns(workspace, pen, connection, curves);
   }
   pen.globalAlpha = 1;
   pen.setLineDash([]);
@@ -107,6 +109,42 @@ function wire(
   pen.lineWidth = Math.max(2, 1 / camera.scale);
   pen.setLineDash(camera.scale < 0.4 ? [] : [...look.dash]);
   pen.stroke();
+}
+
+/** The bends of a wire, to be dragged, or the names at its stubs. */
+function turns(
+  workspace: Workspace,
+  pen: CanvasRenderingContext2D,
+  connection: Connection,
+  curves: readonly Curve[],
+): void {
+  const { theme, camera, model } = workspace;
+  const route = model.route(connection);
+  if (!route) return;
+  pen.setLineDash([]);
+  if (route.length) {
+    pen.fillStyle = theme.box;
+    pen.strokeStyle = same(workspace.selectedWire, connection) ? theme.accent : theme.text;
+    pen.lineWidth = 1.5 / camera.scale;
+    for (const [x, y] of route) {
+      pen.beginPath();
+      pen.arc(x, y, Math.max(4, 4 / camera.scale), 0, 2 * Math.PI);
+      pen.fill();
+      pen.stroke();
+    }
+    return;
+  }
+  if (camera.scale < 0.4) return;
+  const name =
+    model.nodes.get(connection.from)?.outputs[connection.output]?.name || connection.from;
+  pen.fillStyle = theme.text;
+  pen.font = `11px ${FAMILY}`;
+  pen.textBaseline = "middle";
+  const [out, into] = [curves[0]?.[3], curves[1]?.[0]];
+  if (out) pen.fillText(`${name} ▸ ${connection.to}`, out[0] + 4, out[1]);
+  pen.textAlign = "right";
+  if (into) pen.fillText(name, into[0] - 4, into[1]);
+  pen.textAlign = "left";
 }
 
 function farNode(workspace: Workspace, pen: CanvasRenderingContext2D, id: string): void {

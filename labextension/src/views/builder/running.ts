@@ -4,13 +4,17 @@ import type { LossPoint, OutputPort, RunResult } from "../../protocol/builder";
 import type { Choice, Question } from "./chooser";
 import type { Point } from "./geometry";
 import type { NearLayer } from "./near";
-import { kindOf, range } from "./values";
+import { kindOf, oddText, range } from "./values";
 import type { Panel, Workspace } from "./workspace";
 
 const MOST_POINTS = 5000;
 const STEPS = [100, 300, 1000, 3000, 10_000];
 
 export interface Running {
+  /** The Python texts of the values that placeholders were given. */
+  readonly feeds: Readonly<Record<string, string>>;
+  /** Asks for the values of placeholders, then goes on. */
+  askFeed(needs: readonly string[], done: () => void): void;
   run(id: string): void;
   train(id: string): void;
   result(result: RunResult): void;
@@ -26,7 +30,7 @@ export function runner(
 }
 
 class Runner implements Running {
-  private readonly feeds: Record<string, string> = {};
+  readonly feeds: Record<string, string> = {};
   /** Starts the last training again, when its feeds have been given. */
   private again = (): void => {};
 
@@ -55,13 +59,15 @@ class Runner implements Running {
     const [value] = values;
     if (needs.length) this.askFeed(needs, () => this.start(node));
     else if (error) this.workspace.say(`${node}: ${error}`, true);
-    else if (value)
-      this.workspace.say(`${value.name} is ${value.shape.length ? range(value) : value.text}`);
-    else this.workspace.say(`${node} has run`);
+    else if (value) {
+      const odd = oddText(value);
+      const text = value.shape.length ? range(value) : value.text;
+      this.workspace.say([`${value.name} is ${text}`, odd].filter(Boolean).join(", "));
+    } else this.workspace.say(`${node} has run`);
   }
 
   /** Asks for one value after the other, then goes on. */
-  private askFeed(needs: readonly string[], done: () => void): void {
+  askFeed(needs: readonly string[], done: () => void): void {
     const [name, ...rest] = needs;
     if (name === undefined) {
       done();

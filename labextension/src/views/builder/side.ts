@@ -4,11 +4,12 @@ import { button, download, h } from "../dom";
 import { drawForm, type FormHost } from "./form";
 import type { Workspace } from "./workspace";
 
-export type Tab = "node" | "code" | "log";
+export type Tab = "node" | "code" | "log" | "lesson";
 const TABS: readonly (readonly [Tab, string])[] = [
   ["node", "Node"],
   ["code", "Code"],
   ["log", "Log"],
+  ["lesson", "Lesson"],
 ];
 const WAIT = 500; // milliseconds after the last key until the code is sent
 const MOST_LINES = 500;
@@ -33,11 +34,13 @@ export class Side {
     private readonly workspace: Workspace,
     private readonly host: FormHost,
     prefix: string,
+    private readonly lesson: { readonly root: HTMLElement; show(): Promise<void> },
   ) {
     this.panes = {
       node: h("div", { className: "pane form" }),
       code: h("div", { className: "pane" }, this.exports(), this.waits, this.code),
       log: h("div", { className: "pane log" }),
+      lesson: lesson.root,
     };
     const list = h("div", { className: "tabs", role: "tablist", ariaLabel: "side pane" });
     for (const [tab, text] of TABS) {
@@ -71,6 +74,7 @@ export class Side {
       this.panes[name].hidden = name !== tab;
     }
     if (tab === "node") this.drawNode();
+    else if (tab === "lesson") void this.lesson.show();
   }
 
   /** Draws the form of the selected node; a field that has the focus keeps it. */
@@ -126,6 +130,20 @@ export class Side {
     this.code.focus();
   }
 
+  /** The lesson is shown, and its first control gets the focus. */
+  async focusLesson(): Promise<void> {
+    this.show("lesson");
+    await this.lesson.show();
+    this.lesson.root.querySelector<HTMLElement>("button")?.focus({ preventScroll: true });
+  }
+
+  /** For a canvas inside of another: the code can only be read, and there are no lessons. */
+  narrow(): void {
+    this.code.readOnly = true;
+    this.tabs.get("lesson")?.remove();
+    this.tabs.delete("lesson");
+  }
+
   setSource(source: string): void {
     this.sent = source;
     if (this.code.value === source) return;
@@ -176,7 +194,7 @@ export class Side {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!by) return;
     event.preventDefault();
-    const names = TABS.map(([tab]) => tab);
+    const names = [...this.tabs.keys()];
     const next = names[(names.indexOf(this.shown) + by + names.length) % names.length] ?? "node";
     this.show(next);
     this.tabs.get(next)?.focus();

@@ -50,12 +50,14 @@ function pictureOf(value: RunValue, kind: PanelKind): (Node | null)[] {
 /** Only pictures that are in the message itself: a view never loads anything from a network. */
 export const safeImage = (address: string): boolean => /^data:image\/png;base64,/.test(address);
 
-function oddities({ nan_count, inf_count }: RunValue): HTMLElement | null {
-  const parts = [nan_count && `${nan_count} NaN`, inf_count && `${inf_count} Inf`].filter(Boolean);
-  return parts.length
-    ? h("span", { className: "odd", textContent: `⚠ ${parts.join(", ")}` })
-    : null;
+function oddities(value: RunValue): HTMLElement | null {
+  const text = oddText(value);
+  return text ? h("span", { className: "odd", textContent: `⚠ ${text}` }) : null;
 }
+
+/** How many numbers are none, such as "1 NaN, 2 Inf", or "". */
+export const oddText = ({ nan_count, inf_count }: RunValue): string =>
+  [nan_count && `${nan_count} NaN`, inf_count && `${inf_count} Inf`].filter(Boolean).join(", ");
 
 const short = (n: number): string => String(Number(n.toPrecision(4)));
 
@@ -100,8 +102,12 @@ export function histogram(value: RunValue): SVGElement {
 
 const MOST_POINTS = 150;
 
-function lossPanel(losses: readonly LossPoint[], last: LossPoint): HTMLElement {
-  const values = losses.filter(({ value }) => Number.isFinite(value));
+/** A curve of numbers over steps. */
+export function sparkline(
+  numbers: readonly { readonly step: number; readonly value: number }[],
+  label: string,
+): SVGElement {
+  const values = numbers.filter(({ value }) => Number.isFinite(value));
   const every = Math.ceil(values.length / MOST_POINTS);
   const points = values.filter((_, k) => k % every === 0 || k === values.length - 1);
   const [first, end] = [points[0]?.step ?? 0, points[points.length - 1]?.step ?? 1];
@@ -114,13 +120,17 @@ function lossPanel(losses: readonly LossPoint[], last: LossPoint): HTMLElement {
       return `${k ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`;
     })
     .join("");
+  return picture(label, path, false);
+}
+
+function lossPanel(losses: readonly LossPoint[], last: LossPoint): HTMLElement {
   const text = `step ${last.step}: ${short(last.value)}${last.state === "running" ? "" : `, ${last.state}`}`;
   const label = `loss at ${text}`;
   const isFailed = last.state === "failed";
   return h(
     "div",
     { className: `value chart ${isFailed ? "fault" : ""}`, title: last.message },
-    picture(label, path, false),
+    sparkline(losses, label),
     h("span", { textContent: isFailed && last.message ? last.message : text }),
   );
 }

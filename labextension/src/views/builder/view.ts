@@ -1,7 +1,7 @@
 // The visual graph builder in the browser. It draws what the kernel sends, and sends the user's gestures; it knows no
 // operation and computes no shape. It needs a pair of functions to send and to receive, and nothing of Jupyter.
 
-import type { Drawing, FromKernel, LossPoint, RunResult } from "../../protocol/builder";
+import type { Drawing, LossPoint, RunResult } from "../../protocol/builder";
 import { h, keepKeys } from "../dom";
 import { Layouter } from "../graph/layouter";
 import { themeOf } from "../graph/palette";
@@ -10,6 +10,9 @@ import { Bar } from "./bar";
 import { Chooser, type Question } from "./chooser";
 import { Clip } from "./clip";
 import { type Command, commandsOf, type Desk } from "./commands";
+import type { Bench } from "./details/bench";
+import { Details } from "./details/details";
+import detailsStyle from "./details/style.css?text";
 import type { Host } from "./dragging";
 import type { Point } from "./geometry";
 import { Pointer } from "./gestures";
@@ -21,27 +24,30 @@ import { NearLayer } from "./near";
 import { type Overlay, paintAbove, paintBelow } from "./painter";
 import { calls } from "./palette";
 import { type Running, runner } from "./running";
-import { Session, type ToKernel } from "./session";
+import { type Channel, type FromBuilder, Session } from "./session";
 import { Side } from "./side";
 import style from "./style.css?text";
 import { Voice } from "./voice";
 import { type Change, described, Workspace } from "./workspace";
 
-/** The connection to a kernel. */
-export interface Channel {
-  send(message: ToKernel): void;
-  /** Registers what handles messages; the returned function ends that. */
-  receive(handle: (message: FromKernel) => void): () => void;
-}
+export type { Channel, FromBuilder } from "./session";
 
 export interface BuilderOptions {
   /** In pixels. */
   height?: number;
   /** Where nodes stood when the notebook was saved. */
   places?: Readonly<Record<string, Point>>;
+  /** How wires went when the notebook was saved. */
+  routes?: Readonly<Record<string, readonly number[]>>;
+  /** The lesson to begin with. */
+  lesson?: string;
+  /** Called by Escape when there is nothing to leave inside: this is a canvas inside of another one. */
+  leave?: () => void;
 }
 
 const READABLE = 0.62; // the scale below which a first drawing is not shown as a whole
+// What is done with a whole graph, and not inside of a function of it.
+const NOT_INSIDE = ["run", "train", "minimize", "device", "group", "frame", "note", "lessons"];
 let counter = 0;
 
 /** Draws the builder in `host`; it ends with `dispose`. */
@@ -65,6 +71,7 @@ export class BuilderView {
   private readonly chooser: Chooser;
   private readonly side: Side;
   private readonly bar: Bar;
+  private readonly details: Details;
   private readonly voice = new Voice();
   private readonly clip: Clip;
   private readonly running: Running;
@@ -106,7 +113,13 @@ export class BuilderView {
     this.running = runner(workspace, this.near, (question, at) => this.choose(question, at));
     this.clip = new Clip(workspace, this.root);
     const desk = this.desk();
-    this.commands = commandsOf(workspace, desk);
+    this.details = new Details(workspace, this.bench());
+    const commands = commandsOf(workspace, desk);
+    this.commands = options.leave
+      ? commands.filter(({ id }) => !NOT_INSIDE.includes(id))
+      : [...commands, ...this.details.commands()];
+    for (const [key, route] of Object.entries(options.routes ?? {}))
+      workspace.model.keptRoutes.set(key, route);
     this.marginalia = new Marginalia(workspace, desk);
     this.bar = new Bar(workspace, this.commands, (id) => this.command(id));
     this.side = new Side(
@@ -116,14 +129,20 @@ export class BuilderView {
         go: (id) => this.go(id),
         choose: (question) => this.chooseBeside(question),
         leave: () => this.stage.focus({ preventScroll: true }),
-        command: (id) => this.bar.control(id),
+        command: (id) => (this.commands.some((one) => one.id === id) ? this.bar.control(id) : null),
       },
       prefix,
+      this.details.lesson,
     );
     this.pointer = new Pointer(workspace, this.gestureHost(), this.stage);
     this.build(host);
     this.ends.push(channel.receive((message) => this.receive(message)));
     channel.send({ type: "open" });
+    if (options.leave) this.side.narrow();
+    if (options.lesson) {
+      void this.details.lesson.begin(options.lesson);
+      this.side.show("lesson");
+    }
   }
 
   private build(host: HTMLElement): void {
@@ -138,15 +157,21 @@ export class BuilderView {
       this.below,
       this.marginalia.root,
       this.near.root,
+      this.details.overlays,
       this.above,
       this.map.root,
       this.voice.toast,
       this.chooser.root,
     );
     root.append(
-      h("style", { textContent: style }),
+      h("style", { textContent: style + detailsStyle }),
       this.bar.root,
-      h("div", { className: "body" }, stage, this.side.root),
+      h(
+        "div",
+        { className: "body" },
+        h("div", { className: "work" }, stage, this.details.dock.root),
+        this.side.root,
+      ),
       h("div", { className: "foot" }, this.voice.status, this.bar.totals),
     );
     host.replaceChildren(root);
@@ -156,7 +181,9 @@ export class BuilderView {
       escape: () => {
         const wasActive = this.pointer.isActive;
         this.pointer.cancel();
-        return wasActive;
+        if (wasActive || !this.options.leave || workspace.selected.size) return wasActive;
+        this.options.leave();
+        return true;
       },
     });
     stage.addEventListener("focus", () => this.focused());
@@ -203,6 +230,8 @@ export class BuilderView {
       menu: (at) => this.choose(menuOf(this.commands), at),
       openForm: () => this.side.focusForm(),
       editFrame: (id) => this.marginalia.editFrame(id),
+      over: (event) => this.details.lanes.over(event),
+      dropOn: (event) => this.details.lanes.drop(event),
       drawOverlay: () => paintAbove(this.workspace, this.above, this.overlay),
     };
   }
@@ -213,7 +242,11 @@ export class BuilderView {
       choose: (question, at) => this.choose(question, at),
       palette: (fits, at, text) => this.palette(fits, at, text),
       openForm: () => this.side.focusForm(),
-      showSide: (tab) => (tab === "code" ? this.side.focusCode() : this.side.show(tab)),
+      showSide: (tab) => {
+        if (tab === "code") this.side.focusCode();
+        else if (tab === "lesson") void this.side.focusLesson();
+        else this.side.show(tab);
+      },
       go: (id) => this.go(id),
       copy: (isCut) => this.clip.copy(isCut),
       paste: () => void this.clip.paste(),
@@ -227,11 +260,29 @@ export class BuilderView {
     };
   }
 
+  private bench(): Bench {
+    return {
+      choose: (question, at) => this.choose(question, at),
+      go: (id) => this.go(id),
+      leave: () => this.focus(),
+      feeds: () => ({ ...this.running.feeds }),
+      askFeeds: (needs, done) => this.running.askFeed(needs, done),
+      inner: (host, channel, leave) =>
+        new BuilderView(host, channel, { leave, height: host.clientHeight }),
+    };
+  }
+
+  /** Puts the focus on the canvas. */
+  focus(): void {
+    this.stage.focus({ preventScroll: true });
+  }
+
   // ---- messages ------------------------------------------------------------------------------------
 
-  private receive(message: FromKernel): void {
+  private receive(message: FromBuilder): void {
     const { workspace } = this;
     workspace.session.receive(message);
+    this.details.receive(message);
     if (message.type === "drawing") void this.show(message).then(() => this.showPending());
     else if (message.type === "source") {
       workspace.model.source = message.source;
@@ -260,12 +311,20 @@ export class BuilderView {
     workspace.forgetBoxes();
     if (isFirst) workspace.fit(undefined, READABLE, true);
     const kept = [...workspace.selected].filter((id) => model.nodes.has(id));
+    const wire = drawing.selected.length ? null : workspace.selectedWire;
     workspace.select(drawing.selected.length ? drawing.selected : kept);
+    if (wire)
+      workspace.selectWire(
+        model
+          .incoming(wire.to)
+          .find(({ from, port }) => from === wire.from && port === wire.port) ?? null,
+      );
     for (const id of drawing.selected.slice(0, 1)) workspace.reveal(id);
     this.side.setWaiting(drawing.waits_for_line);
     if (drawing.echo) this.side.addLog(drawing.echo);
     if (drawing.message) this.say(drawing.message, drawing.is_refused);
     this.changed("document");
+    this.details.follow(isFirst, changes.changed.length + changes.removed.length > 0);
   }
 
   /** Gives a place to each node that has none. */
@@ -319,6 +378,7 @@ export class BuilderView {
     if (is("selection", "document", "camera", "panels"))
       this.mark(is("selection", "document", "panels"));
     if (is("wires", "document")) near.markPorts();
+    this.details.draw(is("document", "moves", "panels", "wires"));
     if (is("document", "camera", "moves", "panels"))
       this.marginalia.draw(is("document"), is("document", "moves", "panels"));
     if (is("selection", "document", "panels")) this.side.drawNode();
@@ -399,6 +459,7 @@ export class BuilderView {
   dispose(): void {
     cancelAnimationFrame(this.frame);
     for (const end of this.ends) end();
+    this.details.dispose();
     this.workspace.camera.dispose();
     this.layouter.dispose();
     this.side.dispose();

@@ -9,10 +9,10 @@ import {
   boundsOf,
   type Curve,
   contains,
-  curveOf,
   distanceTo,
   type Face,
   faceOf,
+  isReadOnly,
   nearest,
   overlap,
   type PanelKind,
@@ -23,6 +23,7 @@ import {
 import { BuilderModel, type Connection } from "./model";
 import { freePlace } from "./placing";
 import type { Session } from "./session";
+import { curvesOf } from "./wires/route";
 
 /** What was computed at a node: the result of a run, or the losses of a training. */
 export interface Panel {
@@ -156,7 +157,12 @@ export class Workspace {
       return from && to ? [{ connection, from, to }] : [];
     });
     const [right, bottom] = [x + width, y + height];
+    const { hasRoutes } = this.model;
     for (const { connection, from, to } of this.linked) {
+      if (hasRoutes && this.model.route(connection)) {
+        yield connection; // its bends may be anywhere
+        continue;
+      }
       const [start, end] = [from.x + from.width, to.x];
       if (Math.max(start, end) + REACH < x || Math.min(start, end) - REACH > right) continue;
       if (Math.max(from.y + from.height, to.y + to.height) < y) continue;
@@ -215,10 +221,30 @@ export class Workspace {
     return rect && [side === "in" ? rect.x : rect.x + rect.width, rect.y + portY(row)];
   }
 
-  curve({ from, output, to, row }: Connection): Curve | null {
+  /** The points at which a wire begins and ends. */
+  ends({ from, output, to, row }: Connection): [Point, Point] | null {
     const a = this.portPoint({ node: from, side: "out", row: output });
     const b = this.portPoint({ node: to, side: "in", row });
-    return a && b && curveOf(a, b);
+    return a && b && [a, b];
+  }
+
+  /** The curves of a wire: one, or several through its bends, or two stubs. */
+  curves(connection: Connection): Curve[] {
+    const ends = this.ends(connection);
+    return ends ? curvesOf(...ends, this.model.route(connection)) : [];
+  }
+
+  /** The bend of a wire within a radius in pixels of the screen. */
+  bendAt(point: Point, radius: number): { connection: Connection; index: number } | null {
+    const { model } = this;
+    if (!model.hasRoutes) return null;
+    const bends = model.connections.flatMap((connection) =>
+      (model.route(connection) ?? []).map(
+        (at, index) =>
+          [{ connection, index }, at] as [{ connection: Connection; index: number }, Point],
+      ),
+    );
+    return nearest(bends, point, radius / this.camera.scale);
   }
 
   // ---- what lies where -----------------------------------------------------------------------------
@@ -302,10 +328,11 @@ export class Workspace {
     let least = radius / this.camera.scale;
     const spot = { x: point[0], y: point[1], width: 0, height: 0 };
     for (const connection of this.linksIn(spot)) {
-      const curve = this.curve(connection);
-      if (!curve || !overlap(boundsOf(curve), spot, least + 1) || !may(connection)) continue;
-      const distance = distanceTo(curve, point);
-      if (distance <= least) [best, least] = [connection, distance];
+      for (const curve of this.curves(connection)) {
+        if (!overlap(boundsOf(curve), spot, least + 1) || !may(connection)) continue;
+        const distance = distanceTo(curve, point);
+        if (distance <= least) [best, least] = [connection, distance];
+      }
     }
     return best;
   }
@@ -427,6 +454,7 @@ export function described(workspace: Workspace, id: string): string {
     .join(", ");
   return [
     `${node.id}, ${node.kind === "code" ? "Python" : node.call}, line ${node.line}`,
+    isReadOnly(node) && "read-only, from a file",
     inputs && `inputs: ${inputs}`,
     outputs && `output ${outputs}`,
     node.problem && `problem: ${node.problem.text}`,

@@ -339,6 +339,17 @@ def test_row_25_the_browser_gets_lessons_and_verdicts():
     view.close()
 
 
+def test_row_25_a_builder_begins_with_a_lesson():
+    view = tf.builder(lesson="linear")
+    assert view.source == lesson_of("linear").start and view.lesson == "linear"
+    assert tf.builder().lesson == ""
+    with pytest.raises(tf.errors.NotFoundError, match=r"no lesson 'cooking'; there are \['sum'"):
+        tf.builder(lesson="cooking")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="a source of its own"):
+        tf.builder("x = 1", lesson="sum")
+    view.close()
+
+
 def test_row_25_a_connection_of_the_wrong_node_is_named():
     lesson = lesson_of("sum")
     e = Editor(lesson.start + "y = tf.add(a, a)\n", is_trusted=True)

@@ -23,7 +23,7 @@ from tfnb.notebook.builder.writing import Splice, bindings, free_name, insertion
 from tfnb.notebook.protocol.builder import BuilderNode
 from tfnb.notebook.protocol.builder_details import EditInside, OwnFunction
 
-__all__ = ["called_function", "edit_inside", "nodes_inside", "own_function"]
+__all__ = ["body_state", "called_function", "edit_inside", "nodes_inside", "own_function"]
 
 _PARAMETERS = "parameters__"
 
@@ -92,8 +92,13 @@ def called_function(program: Program, statement: Statement) -> Statement | None:
 
 def nodes_inside(state: State, call: Statement) -> list[BuilderNode]:
     """Returns the nodes of the function that a statement calls: its parameters, its statements, and what it returns."""
-    inner = _body_of(state, call).state
+    inner = body_state(state, call)
     return [node_of(inner.program, inner.built, s) for s in inner.program.statements if is_drawn(s)]
+
+
+def body_state(state: State, call: Statement) -> State:
+    """Returns the body of the function that a statement calls as a document of its own."""
+    return _body_of(state, call).state
 
 
 def _body_of(state: State, call: Statement) -> _Body:

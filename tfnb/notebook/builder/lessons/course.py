@@ -171,9 +171,12 @@ _TRAIN = Lesson(
 LESSONS: tuple[Lesson, ...] = (_SUM, _LINEAR, _HIDDEN, _SHARES, _LOSS, _TRAIN)
 
 
-def lesson_of(name: str) -> Lesson | None:
-    """Returns the lesson of this id, or None."""
-    return next((lesson for lesson in LESSONS if lesson.id == name), None)
+def lesson_of(name: str) -> Lesson:
+    """Returns the lesson of this id. Raises `NotFoundError` if there is none."""
+    for lesson in LESSONS:
+        if lesson.id == name:
+            return lesson
+    raise NotFoundError(f"there is no lesson {name!r}; there are {[m.id for m in LESSONS]}")
 
 
 def lesson_answer(document: Document, message: LessonRequest) -> Lessons:
@@ -191,10 +194,7 @@ def lesson_answer(document: Document, message: LessonRequest) -> Lessons:
     if not message["lesson"]:
         answer["lessons"] = [{"id": m.id, "title": m.title, "text": m.text, "start": m.start} for m in LESSONS]
         return answer
-    lesson = lesson_of(message["lesson"])
-    if lesson is None:
-        raise NotFoundError(f"there is no lesson {message['lesson']!r}; there are {[m.id for m in LESSONS]}")
-    verdict = check(lesson, document)
+    verdict = check(lesson_of(message["lesson"]), document)
     answer["is_done"], answer["hint"], answer["kind"], answer["node"] = (
         verdict.is_done,
         verdict.hint,

@@ -6,6 +6,7 @@ remembered. Invariant: the document is read under the view's lock and run outsid
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -21,15 +22,17 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor
 from tfnb.notebook.builder.document import Document, Moment
-from tfnb.notebook.builder.drawing import output_values
+from tfnb.notebook.builder.drawing import output_values, tensor_of
+from tfnb.notebook.builder.runs.probes import Probe, Probes
 from tfnb.notebook.builder.runs.samples import Digits
 from tfnb.notebook.builder.runs.sessions import BuilderSession
 from tfnb.notebook.builder.runs.training import Training
 from tfnb.notebook.builder.runs.values import run_value
 from tfnb.notebook.protocol.builder import LossPoint, RunResult, TrainRequest
+from tfnb.notebook.protocol.builder_details import Probed
 from tfnb.session.session import Session
 
-__all__ = ["MissingFeeds", "Request", "Runs", "node_values"]
+__all__ = ["MissingFeeds", "Request", "Runs", "node_values", "probed_tensors"]
 
 _FETCHED = (Tensor, Variable, Operation, SparseTensor, IndexedSlices)
 
@@ -48,6 +51,17 @@ def node_values(document: Document | Moment, node: str) -> list[tuple[str, Any]]
             # A list whose elements are listed is not listed itself.
             return [(name, value) for name, value in values if len(values) == 1 or not isinstance(value, list | tuple)]
     raise NotFoundError(f"the builder has no node {node!r}")
+
+
+def probed_tensors(document: Document | Moment) -> dict[Probe, Tensor]:
+    """Returns the tensors of all outputs that can be probed, by the node and the number of the output."""
+    found: dict[Probe, Tensor] = {}
+    for statement, outcome in zip(document.program.statements, document.built.outcomes, strict=True):
+        for k, (_, value) in enumerate(output_values(statement, outcome)):
+            tensor = tensor_of(value)
+            if tensor is not None:
+                found[statement.id, k] = tensor
+    return found
 
 
 class MissingFeeds(InvalidArgumentError):
@@ -81,6 +95,7 @@ class Runs:
     ) -> None:
         self.sessions = BuilderSession()
         self.feeds: dict[str, str] = {}
+        self.probes = Probes()
         self._namespace, self._others = namespace, others
         self._training: Training | None = None
 
@@ -144,9 +159,17 @@ class Runs:
         return self._training is not None and self._training.running
 
     def train(
-        self, message: TrainRequest, request: Request, loss: Request | None, report: Callable[[LossPoint], None]
+        self,
+        message: TrainRequest,
+        request: Request,
+        loss: Request | None,
+        report: Callable[[LossPoint | Probed], None],
+        known: Mapping[Probe, Tensor] | None = None,
     ) -> None:
-        """Starts a training in a thread. Raises `InvalidArgumentError` if one runs already, and `MissingFeeds`."""
+        """Starts a training in a thread; `known` are the tensors that can be probed meanwhile.
+
+        Raises `InvalidArgumentError` if a training runs already, and `MissingFeeds`.
+        """
         if self.is_training:
             raise InvalidArgumentError("a training of this builder runs already; stop it first")
         steps = int(message["steps"])
@@ -157,14 +180,18 @@ class Runs:
         if not operations:
             raise InvalidArgumentError(f"{message['node']} is no operation or tensor, so it cannot be run")
         session, needs = self.session(request.graph), list[str]()
-        fetches = (losses, operations)
-        feeds = self._feed(session, fetches, request, needs)
+        feeds = self._feed(session, (losses, operations), request, needs)
         if needs:
             raise MissingFeeds(needs)
+        self.probes.begin(dict(known or {}))
+        numbers = itertools.count(1)
 
         def step(feed: Mapping[Tensor, object]) -> Any:
-            values, _ = self.sessions.run(session, fetches, feed)
-            return values[0] if values else None
+            def run(probed: list[Tensor]) -> tuple[Any, list[Any]]:
+                values, _, found = self.sessions.run(session, (losses, operations, probed), feed)
+                return values[0] if values else None, found
+
+            return self.probes.step(next(numbers), run, report)
 
         self._training = Training(
             message["loss"] or message["node"], steps, step, feeds, report, lambda: self.sessions.adopt(session)

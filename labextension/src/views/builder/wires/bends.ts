@@ -1,0 +1,237 @@
+// Bends of wires by hand: a wire that is dragged gets one, a bend is dragged along guides, and commands do the same for
+// the keyboard. The code does not change: a bend is a place, like that of a node.
+
+import type { RouteWire } from "../../../protocol/builder_details";
+import type { Choice, Question } from "../chooser";
+import { type Point, pointOn, type Rect } from "../geometry";
+import type { BuilderModel, Connection } from "../model";
+import type { Overlay } from "../painter";
+import { matches } from "../palette";
+import { snap } from "../placing";
+import type { Workspace } from "../workspace";
+import { insertedAt, routeKey, routeOf } from "./route";
+
+const SNAP = 6; // pixels
+
+export function routed(connection: Connection, bends: readonly Point[], isLink = false): RouteWire {
+  const points = bends.map(([x, y]) => [Math.round(x), Math.round(y)]);
+  return { edit: "route", node: connection.to, port: connection.port, points, is_link: isLink };
+}
+
+/** Sends how a wire goes, and shows it before the kernel has answered. */
+export function setRoute(
+  { model, session, changed }: Workspace,
+  connection: Connection,
+  bends: readonly Point[],
+  isLink = false,
+): void {
+  const edit = routed(connection, bends, isLink);
+  const key = routeKey(connection);
+  model.keptRoutes.delete(key);
+  const kept = keptRoutes(model);
+  if (isLink || bends.length) model.routes.set(key, edit.points.flat());
+  else model.routes.delete(key);
+  session.gesture(...kept, edit);
+  changed("wires");
+}
+
+/** The routes that the notebook has kept, to be told to the kernel with the first change of a place. */
+export function keptRoutes(model: BuilderModel): RouteWire[] {
+  if (!model.keptRoutes.size) return [];
+  const edits = model.connections.flatMap((connection) => {
+    const numbers = model.keptRoutes.get(routeKey(connection));
+    const route = routeOf(numbers);
+    if (!numbers || !route) return [];
+    model.routes.set(routeKey(connection), numbers);
+    return [routed(connection, route, !route.length)];
+  });
+  model.keptRoutes.clear();
+  return edits;
+}
+
+/** One bend while it is dragged. */
+export class Bend {
+  private readonly bends: Point[];
+  private readonly others: Rect[];
+
+  constructor(
+    private readonly workspace: Workspace,
+    private readonly overlay: Overlay,
+    readonly connection: Connection,
+    private readonly index: number,
+  ) {
+    const { model } = workspace;
+    this.bends = [...(model.route(connection) ?? [])];
+    const ports = workspace.ends(connection) ?? [];
+    const fixed = [...this.bends.filter((_, k) => k !== index), ...ports];
+    this.others = [
+      ...fixed.map(([x, y]) => ({ x, y, width: 0, height: 0 })),
+      ...workspace
+        .visible()
+        .map((id) => workspace.rect(id))
+        .filter((rect) => rect !== null)
+        .map((rect) => ({ ...rect })),
+    ];
+  }
+
+  /** Begins at a point of a wire: at the bend there, or at a new one. */
+  static at(
+    workspace: Workspace,
+    overlay: Overlay,
+    connection: Connection,
+    at: Point,
+    index?: number,
+  ): Bend | null {
+    const { model } = workspace;
+    const ends = workspace.ends(connection);
+    const route = model.route(connection);
+    if (!ends || route?.length === 0) return null;
+    if (index !== undefined) return new Bend(workspace, overlay, connection, index);
+    const bends = [...(route ?? [])];
+    const place = insertedAt(...ends, bends, at);
+    bends.splice(place, 0, at);
+    model.bending = { key: routeKey(connection), bends };
+    return new Bend(workspace, overlay, connection, place);
+  }
+
+  to([x, y]: Point, isFree: boolean): void {
+    const { workspace, overlay, others, connection, index } = this;
+    const radius = isFree ? 0 : SNAP / workspace.camera.scale;
+    const { dx, dy, guides } = snap({ x, y, width: 0, height: 0 }, others, radius);
+    overlay.guides = guides;
+    this.bends[index] = [Math.round(x + dx), Math.round(y + dy)];
+    workspace.model.bending = { key: routeKey(connection), bends: [...this.bends] };
+    workspace.changed("wires");
+  }
+
+  drop(): void {
+    const { workspace, connection, bends } = this;
+    workspace.model.bending = null;
+    setRoute(workspace, connection, bends);
+    workspace.selectWire(connection);
+    workspace.say(`${wireText(connection)} goes through ${bendsText(bends.length)}`);
+  }
+
+  undo(): void {
+    this.workspace.model.bending = null;
+    this.workspace.changed("wires");
+  }
+}
+
+/** Takes one bend out. */
+export function removeBend(workspace: Workspace, connection: Connection, index: number): void {
+  const bends = (workspace.model.route(connection) ?? []).filter((_, k) => k !== index);
+  setRoute(workspace, connection, bends);
+}
+
+/** Moves all bends of a wire; one that has none gets one in its middle. */
+export function nudgeBends(
+  workspace: Workspace,
+  connection: Connection,
+  dx: number,
+  dy: number,
+): void {
+  const route = workspace.model.route(connection);
+  if (route?.length === 0) {
+    workspace.say("a named link has no bends", true);
+    return;
+  }
+  const bends = route?.length ? route : middleOf(workspace, connection);
+  setRoute(
+    workspace,
+    connection,
+    bends.map(([x, y]): Point => [x + dx, y + dy]),
+  );
+}
+
+function middleOf(workspace: Workspace, connection: Connection): Point[] {
+  const [curve] = workspace.curves(connection);
+  return curve ? [pointOn(curve, 0.5)] : [];
+}
+
+/** The routes of wires whose two ends have moved by the same distance: their bends move along. */
+export function routesMoved(
+  workspace: Workspace,
+  before: ReadonlyMap<string, Rect>,
+  after: ReadonlyMap<string, Point>,
+): { connection: Connection; bends: Point[] }[] {
+  const { model } = workspace;
+  if (!model.hasRoutes) return [];
+  return model.connections.flatMap((connection) => {
+    const route = model.route(connection);
+    const [from, to] = [before.get(connection.from), before.get(connection.to)];
+    const [now, then] = [after.get(connection.from), after.get(connection.to)];
+    if (!route?.length || !from || !to || !now || !then) return [];
+    const [dx, dy] = [now[0] - from.x, now[1] - from.y];
+    if ((!dx && !dy) || then[0] - to.x !== dx || then[1] - to.y !== dy) return [];
+    return [{ connection, bends: route.map(([x, y]): Point => [x + dx, y + dy]) }];
+  });
+}
+
+/** Takes the bends out of the wires between selected nodes. */
+export function unbent({ model, selected }: Workspace): RouteWire[] {
+  const wires = model.connections.filter(
+    (wire) => selected.has(wire.from) && selected.has(wire.to) && model.route(wire)?.length,
+  );
+  return wires.map((wire) => {
+    model.routes.delete(routeKey(wire));
+    model.keptRoutes.delete(routeKey(wire));
+    return routed(wire, []);
+  });
+}
+
+/** Lists what can be done with the wire that is selected, or with those into the selected node. */
+export function routeQuestion(workspace: Workspace): Question | null {
+  const { model, only, selectedWire } = workspace;
+  const wires = selectedWire ? [selectedWire] : only ? [...model.incoming(only.id)] : [];
+  if (!wires.length) return null;
+  const choices = wires.flatMap((wire) => choicesOf(workspace, wire));
+  return {
+    title: "How a wire is drawn",
+    text: "",
+    none: "nothing of this name",
+    choices: (query) => choices.filter(({ label, hint }) => matches(`${label} ${hint}`, query)),
+  };
+}
+
+function choicesOf(workspace: Workspace, wire: Connection): Choice[] {
+  const { model } = workspace;
+  const route = model.route(wire);
+  const hint = wireText(wire);
+  const choice = (label: string, detail: string, act: () => void): Choice => ({
+    label,
+    hint,
+    detail,
+    act,
+  });
+  const set = (bends: readonly Point[], isLink: boolean, said: string) => (): void => {
+    setRoute(workspace, wire, bends, isLink);
+    workspace.selectWire(wire);
+    workspace.say(`${hint}: ${said}`);
+  };
+  const select = (): void => {
+    workspace.selectWire(wire);
+    workspace.say(`${hint} is selected`);
+  };
+  const isLink = route?.length === 0;
+  const detail = "Alt with the arrows moves its bends, Delete cuts it";
+  return [
+    ...(workspace.selectedWire ? [] : [choice("Select it", detail, select)]),
+    ...(isLink
+      ? []
+      : [
+          choice(
+            "A bend in its middle",
+            detail,
+            set([...(route ?? []), ...middleOf(workspace, wire)], false, "a bend"),
+          ),
+        ]),
+    ...(isLink
+      ? []
+      : [choice("A named link", "two stubs with the name", set([], true, "a named link"))]),
+    ...(route ? [choice("One curve", "without bends or stubs", set([], false, "one curve"))] : []),
+  ];
+}
+
+export const wireText = ({ from, to, port }: Connection): string => `${from} to ${port} of ${to}`;
+const bendsText = (n: number): string => (n === 1 ? "1 bend" : `${n} bends`);
