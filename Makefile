@@ -14,7 +14,7 @@ export PYTHONUNBUFFERED := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick spread fuzz soak lab films bench check oracle clean
+.PHONY: help demo test quick spread fuzz soak lab films bench check oracle programs clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -91,6 +91,10 @@ bench: $(ORACLE_READY) ## our medians and TensorFlow's from one alternating run
 
 oracle: $(ORACLE_READY) ## compare values and gradients with real TensorFlow
 	@$(ORACLE_PY) -m pytest -m oracle tests/oracle $(PYTEST_ARGS)
+
+programs: $(READY) ## public programs of the time, there and here; PROGRAMS_ARGS="--folder WORK --there 1.15.5=PYTHON"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[programs]'
+	@$(PY) -W ignore scripts/old_programs/run.py $(PROGRAMS_ARGS)
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) $(ORACLE_VENV) demo.html fuzz-failures dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis \

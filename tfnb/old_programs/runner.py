@@ -15,6 +15,7 @@ from types import CodeType, ModuleType
 
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.old_programs.hook import install
+from tfnb.old_programs.lost_names import give_back
 
 __all__ = ["MissingFileError", "ProgramSyntaxError", "compile_program", "run_module", "run_program"]
 
@@ -37,6 +38,7 @@ def run_program(path: str, arguments: Sequence[str] = (), era: str | None = None
         raise MissingFileError(f"there is no file {path}")
     sys.argv[:] = [path, *arguments]
     install(era)
+    give_back()
     if not os.path.isfile(path) or path.endswith((".zip", ".pyz")):
         runpy.run_path(path, run_name="__main__")
         return
@@ -54,6 +56,7 @@ def run_module(name: str, arguments: Sequence[str] = (), era: str | None = None)
     sys.argv[:] = [name, *arguments]
     sys.path[0] = os.getcwd()
     install(era)
+    give_back()
     runpy.run_module(name, run_name="__main__", alter_sys=True)
 
 

@@ -41,6 +41,14 @@ def test_names_of_absl(monkeypatch):
         tf.flags.DEFINE_float("other", 0.5, default=0.001)
 
 
+def test_all_flags_as_programs_print_them(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["prog", "--steps=7"])
+    define()
+    found = {name: (str(flag), flag.value, flag.default) for name, flag in tf.flags.FLAGS.__flags.items()}
+    assert found["steps"] == ("7", 7, 100)
+    assert sorted(found) == sorted(tf.flags.FLAGS)
+
+
 def test_defaults_and_command_line(monkeypatch):
     define()
     monkeypatch.setattr(

@@ -27,9 +27,9 @@ _SDCA = "its kernels are a library of their own; use tf.train.FtrlOptimizer, or 
 _DATABASE = "it needs a library of a database; read the rows by Python, through tf.data.Dataset.from_generator"
 _MEASURED = "it measures or rearranges TensorFlow's own input pipeline; leave it out, elements are the same without"
 _OBJECTS = "it saves trees of Python objects, which belong to TensorFlow 2; use tf.train.Saver"
+_WORKERS = "several workers are tasks of a tf.train.DaskCluster, with tf.train.replica_device_setter and Supervisor"
 _MOVED = "its elements would belong to an eager iterator; use tf.data.make_initializable_iterator"
 _PROFILE = "it reads TensorFlow's own statistics of steps; use tf.RunMetadata, tf.profile and tf.timeline.Timeline"
-_WORKERS = "several workers are tasks of a tf.train.DaskCluster, with tf.train.replica_device_setter and Supervisor"
 _BATCHING = "it gathers requests of a server; use tf.train.batch, or tf.data's batch"
 
 PACKAGES: Mapping[str, str] = {

@@ -32,6 +32,19 @@ class _Flag:
     short_name: str | None = None
 
 
+@dataclass(frozen=True)
+class DefinedFlag:
+    """What `FLAGS.__flags` has for the name of a flag; as a text it is its value."""
+
+    name: str
+    value: Any
+    default: Any
+    help: str
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
 class UnknownFlagError(InvalidArgumentError, AttributeError):
     """There is no flag of this name."""
 
@@ -75,6 +88,8 @@ class FlagValues:
     _parse_flags = __call__
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__flags":  # which programs print, by `.value` from 1.5 on
+            return {f.name: DefinedFlag(f.name, getattr(self, f.name), f.default, f.help) for f in self._flags.values()}
         if name.startswith("__"):
             raise AttributeError(name)
         if name not in self._flags:

@@ -1,4 +1,4 @@
-"""Seldom used ops on files and texts: compressed and padded bytes, sound files.
+"""Seldom used ops on files and texts: compressed and padded bytes, sound files, tf.Example as JSON.
 
 Invariant: what a header claims is compared with the bytes that follow before memory is taken.
 """
@@ -205,7 +205,6 @@ ENCODE_WAV = OpDef(
     host=_encode_wav,
     grad=NOT_DIFFERENTIABLE,
 )
-
 
 SHARDED_FILESPEC = OpDef(
     "ShardedFilespec",

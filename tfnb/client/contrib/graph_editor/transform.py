@@ -68,7 +68,6 @@ class _State:
         self.scope, self.scope_ = src_scope, dst_scope
         self.transformed_ops: dict[Any, Any] = {}
         self.transformed_ts: dict[Any, Any] = {}
-        self.control_ios: Any = None
 
     def new_name(self, name: str) -> str:
         """Returns a name of the source scope in the scope of the copies."""
@@ -140,7 +139,6 @@ class Transformer:
         self.transform_external_input_handler: Callable[..., Any] = keep_t_if_possible_handler
         self.transform_external_hidden_input_handler: Callable[..., Any] = keep_t_if_possible_handler
         self.transform_original_op_handler: Callable[..., Any] = transform_op_if_inside_handler
-        self.transform_control_input_handler: Callable[..., Any] = transform_op_if_inside_handler
 
     def __call__(
         self,
@@ -203,7 +201,7 @@ class Transformer:
         for op, made in info.transformed_ops.items():
             if not isinstance(made, Operation) or made is op:
                 continue
-            waits = [self.transform_control_input_handler(info, before) for before in op.control_inputs]
+            waits = [self.transform_original_op_handler(info, before) for before in op.control_inputs]
             made.control_inputs = list(dict.fromkeys(w for w in waits if w is not None))
             names = {f"loc:@{old.name}": f"loc:@{new.name}" for old, new in info.transformed_ops.items()}
             same = info.graph is info.graph_
