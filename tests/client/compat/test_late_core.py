@@ -103,6 +103,14 @@ def test_compressed_texts():
         tf.io.decode_compressed(["x"], "BZIP")
 
 
+def test_examples_as_json():
+    text = '{"features": {"feature": {"a": {"floatList": {"value": [1.5]}}}}}'
+    data = run(tf.io.decode_json_example([text]))[0]
+    assert tf.train.Example.FromString(data).features.feature["a"].float_list.value == [1.5]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="JSON"):
+        run(tf.decode_json_example(["{no"]))
+
+
 def test_the_logger_is_that_of_the_messages():
     records = []
     handler = logging.Handler()

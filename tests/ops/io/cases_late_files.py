@@ -1,4 +1,4 @@
-"""Cases of compressed and padded bytes, and of sound files."""
+"""Cases of compressed and padded bytes, of sound files and of tf.Example as JSON."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def _sound(samples: int, channels: int) -> np.ndarray:
     return ENCODE_WAV.host(None, arr(samples, channels, lo=-1, hi=1), _I(8000))
 
 
+_JSON = b'{"features": {"feature": {"a": {"int64List": {"value": ["1", "2"]}}}}}'
 CASES = [
     Case("DecodeCompressed", (_texts(b"plain", b""),)),
     Case("DecodeCompressed", (_texts(zlib.compress(b"some text"), zlib.compress(b"")),), {"compression_type": "ZLIB"}),
@@ -37,5 +38,6 @@ CASES = [
         Case("DecodeWav", (_sound(5, 2),), {"desired_samples": n, "desired_channels": k})
         for n, k in ((3, 1), (8, -1), (-1, 2))
     ),
+    Case("DecodeJSONExample", (_texts(_JSON, b"{}"),)),
     Case("ShardedFilespec", (np.array(b"a/b", object), _I(4))),
 ]
