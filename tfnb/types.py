@@ -227,28 +227,28 @@ _PYTHON = {float: float32, int: int32, bool: bool_, complex: complex128, str: st
 DTypeLike: TypeAlias = DType | str | int | type | np.dtype[Any]
 
 
-def as_dtype(value: object) -> DType:
+def as_dtype(type_value: object) -> DType:
     """Returns the `DType` that a DType, name, NumPy dtype, Python type or protobuf number specifies. Raises
     `DTypeError` for others.
     """
-    if isinstance(value, DType):
-        return value
+    if isinstance(type_value, DType):
+        return type_value
     dtype: DType | None = None
-    if isinstance(value, str):
-        dtype = _BY_NAME.get(value.removesuffix("_ref"))
-    elif isinstance(value, int) and not isinstance(value, bool):
-        dtype = _BY_ENUM.get(value % 100)
-    elif isinstance(value, type) and value in _PYTHON:
-        dtype = _PYTHON[value]
-    if dtype is None and value is not None:  # which NumPy would convert to float64
+    if isinstance(type_value, str):
+        dtype = _BY_NAME.get(type_value.removesuffix("_ref"))
+    elif isinstance(type_value, int) and not isinstance(type_value, bool):
+        dtype = _BY_ENUM.get(type_value % 100)
+    elif isinstance(type_value, type) and type_value in _PYTHON:
+        dtype = _PYTHON[type_value]
+    if dtype is None and type_value is not None:  # which NumPy would convert to float64
         try:
-            np_type = np.dtype(value)  # type: ignore[call-overload]
+            np_type = np.dtype(type_value)  # type: ignore[call-overload]
         except Exception:  # NumPy parses a text, and raises SyntaxError, ValueError and others for a wrong one
             np_type = None
         if np_type is not None:
             dtype = string if np_type.kind in "SUOT" else _BY_NUMPY.get(np_type)
     if dtype is None:
-        raise DTypeError(f"{value!r} is not a dtype; needed one of {', '.join(d.name for d in ALL)}")
+        raise DTypeError(f"{type_value!r} is not a dtype; needed one of {', '.join(d.name for d in ALL)}")
     return dtype
 
 

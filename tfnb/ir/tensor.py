@@ -220,6 +220,6 @@ for _name in ("neg", "abs", "invert"):
     setattr(Tensor, f"__{_name}__", _unary_operator(_name))
 
 
-def is_tensor_like(value: object) -> bool:
-    """Returns whether the value is a tensor, or can be used as one, like a variable or indexed slices."""
-    return isinstance(value, Tensor) or hasattr(value, "__tensor__")
+def is_tensor_like(x: object) -> bool:
+    """Returns whether `x` is a tensor, or can be used as one, like a variable or indexed slices."""
+    return isinstance(x, Tensor) or hasattr(x, "__tensor__")

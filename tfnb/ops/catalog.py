@@ -28,10 +28,14 @@ class Catalog(Mapping[str, OpDef]):
 
     def __init__(self, *families: Iterable[OpDef], later: Mapping[str, str] | None = None) -> None:
         self._ops: dict[str, OpDef] = {}
-        self._later = dict(later or {})
+        self._later: dict[str, str] = {}
         for family in families:
             for op in family:
                 self.add(op)
+        for name, module in (later or {}).items():
+            if name in self:
+                raise AlreadyExistsError(f"there is an op {name!r} already, which {module} defines again")
+            self._later[name] = module
 
     def add(self, op: OpDef) -> None:
         """Adds `op`. Raises `AlreadyExistsError` when another op has its name."""

@@ -18,7 +18,7 @@ from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.control_flow_def import context_messages, restored_loops
 from tfnb.client.graph.graph_def import VERSION, library, write_message
 from tfnb.client.variables.variable import Variable
-from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
+from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError, refuse_given
 from tfnb.ir.builder import GraphBuilder, all_or_nothing
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.graphdef.attrs import default_attrs
@@ -55,14 +55,17 @@ def export_meta_graph(
     clear_devices: bool = False,
     clear_extraneous_savers: bool = False,
     strip_default_attrs: bool = False,
+    save_debug_info: bool = False,
 ) -> Any:
     """Returns the MetaGraphDef of a graph (by default the default graph), and writes it to `filename` if given.
 
     graph_def: nodes to store instead of the graph's. saver_def: how to restore checkpoints. collection_list: the
     collections to store (default: all). export_scope: only nodes, variables and names below it, without its prefix.
     clear_devices: drops device names. strip_default_attrs: leaves out attributes that have their defaults. Raises
-    `InvalidArgumentError` when a node of the scope reads one outside.
+    `InvalidArgumentError` when a node of the scope reads one outside, and for `save_debug_info`.
     """
+    why = "source lines are not written; a node's traceback has them"
+    refuse_given("export_meta_graph", why, save_debug_info=save_debug_info)
     graph = get_default_graph() if graph is None else graph
     meta_graph = proto("meta_graph").MetaGraphDef()
     if meta_info_def is not None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfnb.client.graph.nest import flatten, pack
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import InvalidArgumentError, refuse_given
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.indexed import IndexedSlices
@@ -172,10 +172,19 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
 class CriticalSection:
     """A part of a graph that only one step at a time runs, in this process.
 
-    shared_name: sections of one name and container exclude each other.
+    shared_name: sections of one name and container exclude each other. critical_section_def, import_scope: of a section
+    that was written to a file; sections are not, so they are refused.
     """
 
-    def __init__(self, name: str | None = None, shared_name: str | None = None) -> None:
+    def __init__(
+        self,
+        name: str | None = None,
+        shared_name: str | None = None,
+        critical_section_def: object = None,
+        import_scope: str | None = None,
+    ) -> None:
+        why = "sections are not written to files; make the section again"
+        refuse_given("CriticalSection", why, critical_section_def=critical_section_def, import_scope=import_scope)
         self._handle = ops.MUTEX(
             shared_name=shared_name or "", name=name or "critical_section", graph=get_default_graph()
         )
