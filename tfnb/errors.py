@@ -238,6 +238,10 @@ class DTypeError(InvalidArgumentError, TypeError):
     """A dtype is not what the operation needs, or it cannot represent a value."""
 
 
+class SlicedAssignmentError(InvalidArgumentError, AttributeError):
+    """A tensor that is no slice of a variable has no `assign`."""
+
+
 class GraphError(InvalidArgumentError):
     """The graph itself is malformed: a cycle, a foreign tensor, a duplicate name, a finalized graph."""
 

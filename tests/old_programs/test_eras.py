@@ -74,8 +74,14 @@ def test_the_state_of_cells():
     assert first.MultiRNNCell([first.BasicLSTMCell(4)] * 2).state_size == 16
     assert first.BasicLSTMCell(4, 1.0, None, True).state_size == early.BasicLSTMCell(4).state_size == (4, 4)
     assert isinstance(first.LSTMCell(4), tfnb.nn.rnn_cell.RNNCell)
-    with pytest.raises(tfnb.errors.InvalidArgumentError, match="num_unit_shards=2"):
-        early.LSTMCell(4, num_unit_shards=2)
+    cell = early.LSTMCell(5, num_proj=4, num_unit_shards=2, num_proj_shards=3)
+    cell(tfnb.ones([2, 3]), cell.zero_state(2, tfnb.float32), scope="cut")
+    shapes = {v.op.name: v.shape.as_list() for v in tfnb.global_variables() if v.op.name.startswith("cut/W")}
+    rows = {"cut/W_0": 4, "cut/W_1": 3, "cut/W_P_0": 2, "cut/W_P_1": 2, "cut/W_P_2": 1}
+    assert {name: shape[0] for name, shape in shapes.items()} == rows
+    many = early.LSTMCell(2, num_proj=4, num_proj_shards=4)
+    with pytest.raises(tfnb.errors.InvalidArgumentError, match="Too many shards"):
+        many(tfnb.ones([2, 3]), many.zero_state(2, tfnb.float32), scope="too_many")
 
 
 def test_cells_of_a_scope_share_variables(graph):

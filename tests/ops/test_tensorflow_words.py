@@ -67,7 +67,8 @@ MORE = {
         lambda: tf.nn.sigmoid_cross_entropy_with_logits(logits=tf.ones([2]), labels=tf.ones([3])),
         "must have the same shape",
     ),
-    "cholesky": (lambda: tf.cholesky([[-1.0]]), "Cholesky decomposition was not successful"),
+    "cholesky": (lambda: tf.cholesky([[-1.0]]), "^Cholesky decomposition was not successful"),
+    "earlier cholesky": (lambda: tf.cholesky([[-1.0]]), "LLT decomposition was not successful. The input might not be"),
     "determinant": (lambda: tf.matrix_determinant(np.eye(2) * 1e200), "determinant is not finite"),
     "confusion": (lambda: tf.confusion_matrix([-1], [0], 2), "`labels` contains negative values"),
     "confusion of ranks": (lambda: tf.confusion_matrix([[1, 2]], [1, 2]), r"Can not squeeze dim\[1\]"),
@@ -91,6 +92,23 @@ MORE = {
         lambda: tf.convert_to_tensor(tf.TensorShape([2**31]), tf.int32),
         r"a dimension is too large \(2147483648\)",
     ),
+    "bools": (
+        lambda: tf.reverse(tf.placeholder(tf.float32, [None, None]), tf.placeholder(tf.bool, [3])),
+        "must be rank 3",
+    ),
+    "batch": (
+        lambda: tf.nn.ctc_loss(
+            tf.SparseTensor(np.zeros((0, 2), np.int64), np.zeros(0, np.int32), np.int64([5, 5])),
+            np.zeros((1, 0, 2), np.float32),
+            np.zeros(0, np.int32),
+        ),
+        "batch_size must not be 0",
+    ),
+    "map": (
+        lambda: tf.map_fn(lambda x: x, tf.SparseTensor(np.int64([[0, 0]]), [1], np.int64([2, 2]))),
+        "elems must not be a sparse tensor",
+    ),
+    "slice": (lambda: tf.ones([3])[:2].assign([1.0, 2.0]), "Sliced assignment is only supported for variables"),
     "count up": (lambda: tf.Variable(3).count_up_to(3), "uninitialized|Reached limit of 3"),
 }
 
@@ -114,3 +132,41 @@ def test_the_gradient_of_whole_rows_is_indexed():
     assert isinstance(slices, tf.IndexedSlices)
     with tf.Session() as sess:
         assert sess.run(tf.convert_to_tensor(slices)).tolist() == [[0.0, 0.0], [2.0, 2.0]]
+
+
+def test_bools_for_each_axis_give_the_rank():
+    assert tf.reverse(tf.placeholder(tf.float32), tf.placeholder(tf.bool, [3])).shape.ndims == 3
+    assert tf.reverse(tf.placeholder(tf.float32), tf.placeholder(tf.bool)).shape.ndims is None
+
+
+def test_only_slices_of_variables_are_assigned_to():
+    v = tf.Variable([1, 2, 3])
+    assert not hasattr(tf.ones([3])[:2], "assign") and not hasattr(v[:2] + 1, "assign")
+    with tf.Session() as sess:
+        sess.run(v.initializer)
+        assert sess.run(tf.assign(v[:2], [7, 8])).tolist() == [7, 8, 3]
+
+
+def test_shared_shuffling_queues_have_the_same_seeds():
+    for seed in (12, 21):
+        tf.RandomShuffleQueue(10, 5, tf.float32, seed=seed, shared_name="shuffled")
+    first, second = (op for op in tf.get_default_graph().get_operations() if op.type.startswith("RandomShuffleQueue"))
+    with tf.Session() as sess:
+        sess.run(first)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="random seeds"):
+            sess.run(second)
+
+
+def test_a_placeholder_of_an_old_graph_has_no_shape():
+    tf.placeholder(tf.float32, [], name="x")
+    file = tf.get_default_graph().as_graph_def()
+    for producer, dims in ((21, None), (22, ())):
+        file.versions.producer = producer
+        with tf.Graph().as_default():
+            assert tf.import_graph_def(file, return_elements=["x:0"], name="")[0].shape.dims == dims
+
+
+def test_a_bitmap_whose_second_letter_is_wrong():
+    head = b"B@" + np.int32([0, 0, 54, 40, 1, 1]).tobytes() + np.int16([1, 24]).tobytes() + bytes(24)
+    with tf.Session() as sess:
+        assert sess.run(tf.image.decode_bmp(head + bytes([3, 2, 1, 0]))).tolist() == [[[1, 2, 3]]]

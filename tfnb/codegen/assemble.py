@@ -122,7 +122,8 @@ class Assembler:
             self._copy(first)
         else:
             needed = self._needed(group)
-            self.steps += [self._generated(group, kernel) for kernel in self._kernels(group, needed)]
+            for kernel in self._kernels(group, needed):
+                self.steps.append(self._generated(group, kernel))  # one by one: its scratch is noted for the next step
 
     def _needed(self, group: Group) -> frozenset[object]:
         """Returns the values of a group that other groups read, or that are outputs of the program."""

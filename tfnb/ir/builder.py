@@ -171,7 +171,7 @@ class GraphBuilder(GraphElements, Collections):
             op.gradient_type = scopes.gradient_override(opdef.name)
             self._place(op)
             for t in inputs:
-                if CONTEXT in t.op.extra:
+                if CONTEXT in t.op.extra and not scopes.by_node:
                     t.op.extra[CONTEXT].check_use(t, op, scopes.control_flow)
             if scopes.control_flow is not None:
                 scopes.control_flow.add_op(op)

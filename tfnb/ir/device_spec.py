@@ -13,7 +13,7 @@ from tfnb.errors import InvalidArgumentError
 
 __all__ = ["DeviceSpec"]
 
-_PART = re.compile(r"(job|replica|task|device|cpu|gpu):([^/]+)", re.IGNORECASE)
+_PART = re.compile(r"(job|replica|task|device|cpu|gpu):([^/]+)|(cpu|gpu)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class DeviceSpec:
             try:
                 if match is None:
                     raise ValueError
-                read = _read(match.group(1).lower(), match.group(2))
+                read = _read(match[1].lower(), match[2]) if match[1] else {"device_type": match[3].upper()}
             except ValueError:
                 raise InvalidArgumentError(
                     f"{text!r} is not a device name: {part!r} not understood; "

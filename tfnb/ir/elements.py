@@ -65,7 +65,7 @@ class GraphElements:
             element = obj
         if (isinstance(element, Tensor) and allow_tensor) or (isinstance(element, Operation) and allow_operation):
             if element.graph is not self:
-                raise GraphError(f"{element.name} is an element of another graph")
+                raise GraphError(f"{element.name} is not an element of this graph; it is an element of another graph")
             return element
         expected = " or ".join([w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok])
         raise DTypeError(f"cannot take {type(obj).__name__} {str(obj)[:80]!r} for a {expected}")

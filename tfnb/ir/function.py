@@ -138,6 +138,8 @@ class Function:
         ] = {}  # number of a result -> number of the argument, a handle of a variable, that is returned unchanged
         # makes the function for certain shapes of arguments, if fewer dimensions are known of the arguments of this one
         self.refined: Callable[[tuple[Shape, ...]], Function] | None = None
+        self.description = description
+        self.noinline = False  # what the program asked for; calls are always inlined
         self._gradient = gradient
         self._shapes = shapes
         self._inferred: dict[tuple[Shape, ...], tuple[Shape, ...]] = {}
@@ -145,6 +147,11 @@ class Function:
         self.nodes = sum(op.opdef.body.nodes if op.opdef.body else 1 for op in body.get_operations())
         if self.nodes > MAX_NODES:
             raise GraphError(f"the function {name!r} would be {self.nodes} nodes with all it calls; {MAX_NODES} may be")
+        if output_names and len(output_names) != len(self.results):
+            raise InvalidArgumentError(
+                "output names must be either empty or equal in size to outputs. "
+                f"output names size = {len(output_names)} outputs size = {len(self.results)}"
+            )
         names = output_names or [f"output_{i}" for i in range(len(self.results))]
         self.opdef = OpDef(
             name,

@@ -59,6 +59,7 @@ class Scopes(threading.local):
         self.colocate: list[Any] = []
         self.gradients: list[dict[str, str]] = []
         self.control_flow: Any = None  # the cond or while context, for the client's control flow
+        self.by_node = False  # whether code that knows all branches and loops writes the graph node by node
         self.containers: list[str] = []
         self.recompute: Any = None  # the client's scope whose operations the backward pass repeats
         self.gradient_source = ""  # which call of tf.gradients is being built
@@ -80,6 +81,15 @@ class Scopes(threading.local):
             yield scope + "/" if scope else ""
         finally:
             self.name = former_name
+
+    @contextmanager
+    def written_by_node(self) -> Iterator[None]:
+        """Inside the block, an operation may use tensors of any branch or loop; the caller writes Enter and Exit."""
+        former, self.by_node = self.by_node, True
+        try:
+            yield
+        finally:
+            self.by_node = former
 
     def control_inputs(self) -> list[Any]:
         """Returns the operations for which a node that is made now must wait."""

@@ -153,6 +153,8 @@ def normalize_axes(axes: np.ndarray, rank: int, what: str = "axis") -> tuple[int
 def reduced(c: Infer, keep_dims: bool) -> Shape:
     """Returns the shape of a reduction of input 0 over the axes in input 1."""
     x, axes = c.shapes[0], c.value(1)
+    if c.shapes[1].ndims not in (None, 0, 1):
+        raise ShapeError(f"{c.op_name}: Shape must be at most rank 1 but is rank {c.shapes[1].ndims}: the axes")
     if x.dims is None:
         return unknown_shape
     if axes is None:

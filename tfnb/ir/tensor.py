@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.errors import DTypeError, InvalidArgumentError, SlicedAssignmentError
 from tfnb.types import DType, Shape, TensorSpec, as_shape
 
 __all__ = ["Runner", "SupportsTensor", "Tensor", "TensorLike", "call_operator", "install_operators", "is_tensor_like"]
@@ -58,6 +58,11 @@ class Tensor:
         self.graph: Any = graph
         self.op: Any = op
         self.index = index
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "assign":
+            raise SlicedAssignmentError(f"Sliced assignment is only supported for variables; {self.name} is none")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def spec(self) -> TensorSpec:

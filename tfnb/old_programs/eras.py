@@ -20,6 +20,7 @@ from tfnb.ops.array import concat as joining
 from tfnb.ops.logging import assertions
 from tfnb.ops.logging.print_assert import assert_that
 from tfnb.ops.nn import losses
+from tfnb.types import ShapeLike, as_shape
 
 __all__ = ["ERAS", "replacements", "version_of"]
 
@@ -211,11 +212,7 @@ class LSTMCell(_EarlyCell, rnn_cells.LSTMCell):
         state_is_tuple: bool | None = None,
         activation: Activation | None = None,
     ) -> None:
-        if (num_unit_shards, num_proj_shards) != (1, 1):
-            raise InvalidArgumentError(
-                f"LSTMCell: with an era of 0.x the weights are in one part, got num_unit_shards={num_unit_shards} and "
-                f"num_proj_shards={num_proj_shards}"
-            )
+        self._parts_of = {"kernel": num_unit_shards, "projection/kernel": num_proj_shards}
         rnn_cells.LSTMCell.__init__(
             self,
             num_units,
@@ -229,6 +226,19 @@ class LSTMCell(_EarlyCell, rnn_cells.LSTMCell):
             activation=activation,
             input_size=input_size,
         )
+
+    def add_variable(self, name: str, shape: ShapeLike, **kwargs: Any) -> Any:  # type: ignore[override]
+        """Makes weights of several parts, which 0.x cuts by rows: the first ones have a row more than the last."""
+        parts, first = self._parts_of.get(name, 1), self.early[name].removesuffix("0")
+        if parts == 1:
+            return super().add_variable(name, shape, **kwargs)
+        rows, columns = as_shape(shape).known()
+        if parts > rows:
+            raise InvalidArgumentError(f"Too many shards: shape={[rows, columns]}, num_shards={parts}")
+        sizes = [rows // parts + (k < rows % parts) for k in range(parts)]
+        add = super().add_variable
+        pieces = [add(f"{first}{k}", [n, columns], **kwargs) for k, n in enumerate(sizes)]
+        return joining.concat(pieces, 0)
 
 
 class MultiRNNCell(_EarlyCell, rnn_cells.MultiRNNCell):

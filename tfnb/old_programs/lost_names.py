@@ -55,7 +55,7 @@ def give_back() -> None:
             _add(np, old, getattr(np, new))
     for name in ("array", "asarray"):
         setattr(np, name, _ragged(getattr(np, name)))
-    np.reshape = _with_newshape(np.reshape)  # type: ignore[assignment]
+    np.reshape = _with_newshape(np.reshape)
 
 
 def _add(module: Any, name: str, value: object) -> None:

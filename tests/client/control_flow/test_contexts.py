@@ -51,6 +51,7 @@ def test_feeds_and_fetches():
     for op in graph.get_operations():
         types.setdefault(op.type, op)
     switch, enter = types["Switch"], types["Enter"].outputs[0]
+    assert not any(graph.is_feedable(t) for op in graph.get_operations() for t in op.outputs if "/Const" in op.name)
     assert not graph.is_fetchable(switch) and not graph.is_feedable(enter) and graph.is_feedable(start)
     with tf.Session() as sess:
         with pytest.raises(ValueError, match="has been marked as not fetchable"):

@@ -32,7 +32,7 @@ def test_unrelated_integer_and_foreign():
     assert tf.gradients(tf.cast(i, tf.float32), i) == [None]
     with tf.Graph().as_default():
         foreign = tf.constant(1.0)
-    with pytest.raises(errors.GraphError, match="Const:0 is an element of another graph"):
+    with pytest.raises(errors.GraphError, match="Const:0 is not an element of this graph"):
         tf.gradients(x, foreign)
 
 

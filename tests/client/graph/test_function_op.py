@@ -62,7 +62,7 @@ def test_defun_fixes_dtypes_and_name():
     assert z.op.type == "Together" and z.shape == [2] and run(z).tolist() == [2, 4]
     with pytest.raises(DTypeError, match="int32"):
         f(tf.constant(1), 2.0)
-    with pytest.raises(InvalidArgumentError, match="takes 2"):
+    with pytest.raises(InvalidArgumentError, match="arguments: 2, received: 1"):
         f(1.0)
     with pytest.raises(InvalidArgumentError, match="1 dtypes for the 2"):
         tf.Defun(tf.float32)(lambda x, y: x)
@@ -245,3 +245,54 @@ def test_functions_travel_in_the_library(graph):
         more = tf.gradients(y2 * y2, again.get_tensor_by_name("x:0"))[0]
         found = run([y2, dx, more], {"x:0": [1, 2, 3, 4]})
     assert [v.tolist() for v in found] == [[7, 9], [0, 0, 2, 2], [0, 0, 28, 36]]
+
+
+def test_the_definition_of_a_function():
+    @tf.Defun(tf.float32, noinline=True)
+    def successor(x):
+        """Successor of x."""
+        return x + 1.0
+
+    @tf.Defun(tf.float32, grad_func=tf.Defun(tf.float32, tf.float32)(lambda x, dy: dy))
+    def same(x):
+        return x * 1.0
+
+    with tf.Graph().as_default() as graph:
+        successor(tf.constant(1.0))
+        made = successor.definition
+        assert made.signature.description == "Successor of x."
+        assert made.attr["_noinline"].b
+        assert graph.as_graph_def().library.function[0] == made
+        assert successor.instantiate([tf.float32]).name == successor.name
+        assert (successor.declared_input_types, successor.captured_inputs) == ([tf.float32], [])
+        assert successor.grad_func_name is None
+        assert same.grad_func_name
+
+
+def test_a_shape_function_sees_inputs():
+    @tf.Defun(tf.float32, shape_func=lambda op: [[1, *op.inputs[0].get_shape().as_list()]])
+    def stacked(x):
+        return tf.stack([x])
+
+    with tf.Graph().as_default():
+        assert stacked(tf.zeros([2, 3])).shape.as_list() == [1, 2, 3]
+
+
+def test_errors_of_definitions_and_calls():
+    @tf.Defun(tf.int32)
+    def plus_one(a):
+        return a + 1
+
+    with tf.Graph().as_default():
+        with pytest.raises(ValueError, match="Expected number of arguments: 1, received: 2"):
+            plus_one(1, 2)
+        with pytest.raises(ValueError, match="Unknown keyword arguments: device"):
+            plus_one(1, device="/cpu:0")
+        with pytest.raises(ValueError, match="can not return None"):
+            _ = tf.Defun()(lambda: (None, None)).definition
+        with pytest.raises(ValueError, match="are not supported"):
+            tf.Defun()(lambda a=12: tf.constant(a))
+        with pytest.raises(ValueError, match="output names size = 2 outputs size = 1"):
+            tf.Defun(tf.float32, out_names=["a", "b"])(lambda x: x + 1.0)(2.0)
+        with tf.device("CPU"):
+            assert tf.constant(1).device == "/device:CPU:*"

@@ -216,7 +216,7 @@ def test_missing_elements_repeat_the_last():
     short = tf.TensorProto(dtype=1, tensor_shape=message.tensor_shape, float_val=[1, 2])
     assert tf.make_ndarray(short).tolist() == [1, 2, 2]
     assert tf.make_ndarray(tf.TensorProto(dtype=3)).tolist() == 0
-    assert tf.make_tensor_proto(5, shape=[2, 2]) == tf.make_tensor_proto(np.full((2, 2), 5, np.int32))
+    assert tf.make_ndarray(tf.make_tensor_proto(5, shape=[2, 2])).tolist() == [[5, 5], [5, 5]]
     with pytest.raises(InvalidArgumentError, match="shape"):
         tf.make_tensor_proto([1, 2], shape=[3], verify_shape=True)
 
@@ -240,3 +240,19 @@ def test_resource_variables_are_read_as_references():
         assert not sess.run("known:0")
         sess.run("set")
         assert sess.run("read:0").tolist() == [6, 6] and sess.run("known:0")
+
+
+def test_tensor_protos_list_what_tensorflow_lists():
+    made = tf.make_tensor_proto(10.0, shape=[3])
+    assert (list(made.float_val), made.tensor_content, tf.make_ndarray(made).tolist()) == ([10.0], b"", [10.0] * 3)
+    made = tf.make_tensor_proto(np.array([10.0, 20.0], np.float16))
+    assert (list(made.half_val), tf.make_ndarray(made).tolist()) == ([18688, 19712], [10.0, 20.0])
+    made = tf.make_tensor_proto([1 + 2j, 3 + 4j], dtype=tf.complex64)
+    assert (list(made.scomplex_val), tf.make_ndarray(made).tolist()) == ([1, 2, 3, 4], [1 + 2j, 3 + 4j])
+    made = tf.make_tensor_proto([(21,), (22,)], dtype=tf.qint32)
+    assert tf.make_ndarray(made).tolist() == [21, 22]
+    assert tf.make_ndarray(tf.make_tensor_proto([10, tf.Dimension(20)], dtype=tf.int32)).tolist() == [10, 20]
+    with pytest.raises(TypeError, match="Expected Tensor's shape"):
+        tf.make_tensor_proto([[1], [2]], shape=[1, 2], verify_shape=True)
+    with pytest.raises(ValueError, match="Too many elements"):
+        tf.make_tensor_proto([1, 2, 3], shape=[2])

@@ -222,3 +222,20 @@ def test_products_and_averages(ends):
     for build in (product, average("SAME"), average("VALID")):
         for mine, right in zip(ours(build), theirs(build), strict=True):
             np.testing.assert_allclose(mine, right, rtol=1e-6)
+
+
+@pytest.mark.parametrize("low", [-1.0, -4.0])
+def test_joined_values_have_a_common_range(low):
+    def joined(tf, raw):
+        values = [
+            tf.bitcast(tf.constant(np.arange(n * 2, dtype=np.uint8).reshape(2, n) * 30), tf.quint8) for n in (3, 1)
+        ]
+        out = raw.QuantizedConcat(concat_dim=1, values=values, input_mins=[-1.0, low], input_maxes=[2.0, 3.0])
+        return [tf.bitcast(out[0], tf.uint8), out[1], out[2]]
+
+    found = []
+    for tf, raw in ((tfnb, tfnb.raw_ops), (tf1, tensorflow.raw_ops)):
+        with tf.Graph().as_default(), tf.Session() as session:
+            found.append(session.run(joined(tf, raw)))
+    for mine, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(mine, theirs)

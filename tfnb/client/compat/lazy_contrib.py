@@ -153,6 +153,32 @@ contrib.solvers.least_squares : tfnb.client.contrib.solvers : cgls
 contrib.solvers.linear_equations : tfnb.client.contrib.solvers : conjugate_gradient
 contrib.solvers.util : tfnb.client.contrib.solvers : create_operator dot identity_operator l2norm l2normalize
 contrib.solvers.util : tfnb.client.contrib.solvers : l2norm_squared
+contrib.specs : builtins : exec_=exec
+contrib.specs : math : acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh degrees e erf erfc exp expm1 fabs
+contrib.specs : math : factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan ldexp lgamma
+contrib.specs : math : log log10 log1p log2 modf nan pi pow radians remainder sin sinh sqrt tan tanh tau trunc
+contrib.specs : tfnb.client.contrib.specs.descriptions : SHORT_NAMES SHORT_NAMES_SRC tf_left_split tf_num_params
+contrib.specs : tfnb.client.contrib.specs.descriptions : tf_parameter_iter tf_parameter_summary tf_print tf_spec_print
+contrib.specs : tfnb.client.contrib.specs.descriptions : tf_spec_structure tf_spec_summary tf_structure
+contrib.specs : tfnb.client.contrib.specs.functions : Callable Composable Composition External Function Import
+contrib.specs : tfnb.client.contrib.specs.functions : KEYWORDS Operator QUOTED check_keywords debug debug_
+contrib.specs : tfnb.client.contrib.specs.functions : get_positional
+contrib.specs : tfnb.client.contrib.specs.layers : Ap Bn Cl Cm Conc Cr Cs Ct Cx Do Dwm Dws Expand Fl Flat Fm Fr Fs Ft
+contrib.specs : tfnb.client.contrib.specs.layers : Fun Fx Id Idx Lrn Mp Print Relu Reshape Shared Sig Smax Squeeze
+contrib.specs : tfnb.client.contrib.specs.layers : Tanh Transpose Unit Var
+contrib.specs : tfnb.client.contrib.specs.networks : LocalImport create_net create_net_fun eval_params eval_spec
+contrib.specs : tfnb.client.contrib.specs.parameters : Lf Li Nt Uf Ui
+contrib.specs.params_ops : tfnb.client.contrib.specs.parameters : Lf Li Nt Uf Ui
+contrib.specs.specs : tfnb.client.contrib.specs.networks : LocalImport create_net create_net_fun eval_params eval_spec
+contrib.specs.specs_lib : tfnb.client.contrib.specs.functions : Callable Composable Composition External Function
+contrib.specs.specs_lib : tfnb.client.contrib.specs.functions : Import Operator check_keywords debug get_positional
+contrib.specs.specs_ops : tfnb.client.contrib.specs.functions : External Import debug
+contrib.specs.specs_ops : tfnb.client.contrib.specs.layers : Ap Bn Cl Cm Conc Cr Cs Ct Cx Do Dwm Dws Expand Fl Flat Fm
+contrib.specs.specs_ops : tfnb.client.contrib.specs.layers : Fr Fs Ft Fun Fx Id Idx Lrn Mp Print Relu Reshape Shared
+contrib.specs.specs_ops : tfnb.client.contrib.specs.layers : Sig Smax Squeeze Tanh Transpose Unit Var
+contrib.specs.summaries : tfnb.client.contrib.specs.descriptions : tf_left_split tf_num_params tf_parameter_iter
+contrib.specs.summaries : tfnb.client.contrib.specs.descriptions : tf_parameter_summary tf_print tf_spec_print
+contrib.specs.summaries : tfnb.client.contrib.specs.descriptions : tf_spec_structure tf_spec_summary tf_structure
 contrib.sparsemax : tfnb.client.contrib.sparsemax : sparsemax sparsemax_loss
 contrib.integrate : tfnb.client.contrib.integrate : odeint odeint_fixed
 contrib.nn : tfnb.client.contrib.nn : alpha_dropout scaled_softplus

@@ -11,7 +11,7 @@ from typing import Any
 from tfnb.client.graph.nest import flatten as flatten_all
 from tfnb.client.graph.nest import pack as pack_all
 from tfnb.client.graph.nest import same_structure
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import DTypeError, InvalidArgumentError
 
 __all__ = ["API"]
 
@@ -54,8 +54,12 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_compos
     """Returns the leaves `flat_sequence` in the form of `structure`.
 
     With `expand_composites` composites are made of their tensors again. Raises `InvalidArgumentError` for another
-    number of leaves.
+    number of leaves, and `DTypeError` unless they are a list or a tuple.
     """
+    if not isinstance(flat_sequence, (list, tuple)):
+        raise DTypeError(f"flat_sequence must be a sequence, got {type(flat_sequence).__name__} {flat_sequence!r}")
+    if not is_nested(structure) and not expand_composites and len(flat_sequence) != 1:
+        raise InvalidArgumentError(f"Structure is a scalar but len(flat_sequence) == {len(flat_sequence)} > 1")
     if expand_composites:
         return pack_all(structure, flat_sequence)
     packed = pack_all(_covered(structure), flat_sequence)
@@ -79,20 +83,69 @@ def assert_same_structure(
 ) -> None:
     """Raises `InvalidArgumentError` unless `nest1` and `nest2` are structures of the same form.
 
-    With `check_types` a list and a tuple differ; with `expand_composites` composites must be of the same kind.
+    With `check_types` a list and a tuple differ, for which it raises `DTypeError`; with `expand_composites` composites
+    must be of the same kind.
     """
     one, two = (nest1, nest2) if expand_composites else (_covered(nest1), _covered(nest2))
+    sizes = [len(flatten(nest)) if is_nested(nest) else 1 for nest in (nest1, nest2)]
+    if sizes[0] != sizes[1]:
+        first, second = (f"({n} elements): {nest!r}" for n, nest in zip(sizes, (nest1, nest2), strict=True))
+        raise InvalidArgumentError(
+            "The two structures don't have the same number of elements.\n\n"
+            f"First structure {first}\n\nSecond structure {second}"
+        )
+    _compare(nest1, nest2, check_types)
     if not same_structure(one, two, check_types):
         raise InvalidArgumentError(f"{nest1!r} has not the structure of {nest2!r}")
 
 
+def _compare(a: Any, b: Any, check_types: bool) -> None:
+    """Raises the error of `assert_same_structure` for the first difference between two structures."""
+    if is_nested(a) != is_nested(b):
+        raise InvalidArgumentError(
+            f"The two structures don't have the same nested structure.\n\nFirst structure: {a!r}\n\n"
+            f"Second structure: {b!r}"
+        )
+    if not is_nested(a):
+        return
+    if check_types and type(a) is not type(b):
+        raise DTypeError(
+            "The two structures don't have the same sequence type. First structure has type "
+            f"{type(a).__name__}, while second structure has type {type(b).__name__}."
+        )
+    if isinstance(a, Mapping) or isinstance(b, Mapping):
+        if not isinstance(a, Mapping) or not isinstance(b, Mapping) or set(a) != set(b):
+            raise InvalidArgumentError(f"The two dictionaries don't have the same set of keys: {list(a)} and {list(b)}")
+        for key in a:
+            _compare(a[key], b[key], check_types)
+        return
+    if len(a) != len(b):
+        raise InvalidArgumentError(
+            f"The two structures don't have the same nested structure.\n\nFirst structure: {a!r}\n\n"
+            f"Second structure: {b!r}"
+        )
+    for x, y in zip(a, b, strict=True):
+        _compare(x, y, check_types)
+
+
 def map_structure(
-    func: Callable[..., Any], *structure: object, check_types: bool = True, expand_composites: bool = False
+    func: Callable[..., Any],
+    *structure: object,
+    check_types: bool = True,
+    expand_composites: bool = False,
+    **others: object,
 ) -> Any:
     """Returns the results of `func` for the leaves of structures of the same form, in that form.
 
-    Raises `InvalidArgumentError` for structures of different forms, see `assert_same_structure`.
+    Raises `InvalidArgumentError` for structures of different forms, see `assert_same_structure`, without a structure
+    and for `others`, keywords that it does not have; `DTypeError` if `func` is not a function.
     """
+    if not callable(func):
+        raise DTypeError(f"func must be callable, got {func!r}")
+    if not structure:
+        raise InvalidArgumentError("Must provide at least one structure")
+    if others:
+        raise InvalidArgumentError(f"Only valid keyword argument is check_types, not: {', '.join(others)}")
     for other in structure[1:]:
         assert_same_structure(structure[0], other, check_types, expand_composites)
     leaves = [flatten(s, expand_composites) for s in structure]

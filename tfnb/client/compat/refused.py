@@ -28,6 +28,8 @@ _DATABASE = "it needs a library of a database; read the rows by Python, through 
 _MEASURED = "it measures or rearranges TensorFlow's own input pipeline; leave it out, elements are the same without"
 _OBJECTS = "it saves trees of Python objects, which belong to TensorFlow 2; use tf.train.Saver"
 _WORKERS = "several workers are tasks of a tf.train.DaskCluster, with tf.train.replica_device_setter and Supervisor"
+_MOVED = "its elements would belong to an eager iterator; use tf.data.make_initializable_iterator"
+_PROFILE = "it reads TensorFlow's own statistics of steps; use tf.RunMetadata, tf.profile and tf.timeline.Timeline"
 _BATCHING = "it gathers requests of a server; use tf.train.batch, or tf.data's batch"
 
 PACKAGES: Mapping[str, str] = {
@@ -171,6 +173,22 @@ NAMES: Mapping[str, str] = {
         ),
         _HARDWARE,
     ),
+    **dict.fromkeys(
+        (
+            "profiler.AdviceProto",
+            "profiler.GraphNodeProto",
+            "profiler.MultiGraphNodeProto",
+            "profiler.OpLogProto",
+            "profiler.ProfileOptionBuilder",
+            "profiler.Profiler",
+            "profiler.advise",
+            "profiler.profile",
+            "profiler.write_op_log",
+        ),
+        _PROFILE,
+    ),
+    "errors.raise_exception_on_not_ok_status": _LIBRARY,
+    "train.do_quantize_training_on_graphdef": _PHONES,
     "nondifferentiable_batch_function": _BATCHING,
     "compat.forward_compatibility_horizon": "operations have one form here, whatever the date",
     "keras.experimental.terminate_keras_multiprocessing_pools": "batches are fetched in threads, not in processes",
@@ -201,6 +219,8 @@ _RAW_OPS: Mapping[str, str] = {
     "Cudnn": _HARDWARE,
     "Nccl": _HARDWARE,
     "Collective": _HARDWARE,
+    **dict.fromkeys(("QuantizedConv2DAnd", "QuantizedConv2DWith", "QuantizedConv2DPerChannel"), _HARDWARE),
+    **dict.fromkeys(("QuantizedDepthwiseConv2D", "QuantizedMatMulWithBias"), _HARDWARE),
     "SummaryWriter": _EAGER,
     "SummaryDbWriter": _EAGER,
     "SummaryFileWriter": _EAGER,
@@ -236,6 +256,12 @@ _WRITERS = "WriteAudioSummary WriteGraphSummary WriteHistogramSummary WriteImage
 _RAW_NAMES: Mapping[str, str] = {
     **dict.fromkeys((*_WRITERS.split(), "WriteScalarSummary", "WriteSummary"), _EAGER),
     **dict.fromkeys(("Batch", "Unbatch"), _BATCHING),
+    **dict.fromkeys(("AnonymousIterator", "AnonymousIteratorV2", "DeleteIterator"), _MOVED),
+    **dict.fromkeys(("IteratorGetDevice", "ExperimentalIteratorGetDevice", "MapDefun"), _MEASURED),
+    **dict.fromkeys(("RequantizationRangePerChannel", "RequantizePerChannel"), _HARDWARE),
+    "CacheDatasetV2": "a cache belongs to its iterator; use tf.data.Dataset.cache",
+    "ShuffleDatasetV2": "seeds are attributes; use tf.data.Dataset.shuffle",
+    "Abort": "it ends the process; let tf.debugging.Assert end the step",
 }
 
 

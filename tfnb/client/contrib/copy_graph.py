@@ -86,7 +86,7 @@ def _copied(op: Any, known: dict[Any, Any], to_graph: GraphBuilder, scope: str) 
         return info.transformed_ops.get(before) or known.get(before)
 
     transformer.transform_external_input_handler = transformer.transform_external_hidden_input_handler = outer
-    transformer.transform_control_input_handler = waits_for
+    transformer.transform_original_op_handler = waits_for
     _, info = transformer(SubGraphView(needed), to_graph, scope, "", reuse_dst_scope=True)
     return info.transformed_ops
 

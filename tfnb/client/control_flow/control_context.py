@@ -175,6 +175,8 @@ class Context(ABC):
             op.extra[PIVOT] = self.pivot.op
         if op.opdef.kind is Kind.CONST:
             self.graph.prevent_fetching(op)
+            for t in op.outputs:
+                self.graph.prevent_feeding(t)
         if op.opdef.kind in PLACES:
             return
         self._read_references(op)

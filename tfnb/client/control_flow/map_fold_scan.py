@@ -14,6 +14,7 @@ from tfnb.client.graph.nest import flatten, pack, same_structure
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
+from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import shape_of
 from tfnb.types import Shape, as_dtype
@@ -176,6 +177,11 @@ def _unstacked(fn: Callable[..., Any], elems: object, what: str) -> tuple[list[T
     """
     if not callable(fn):
         raise DTypeError(f"{what}: fn must be callable, got {fn!r}")
+    if isinstance(elems, SparseTensor):
+        raise DTypeError(
+            f"{what}: elems must not be a sparse tensor. To go over its values, take `elems.values`; to go over its "
+            "rows, take tf.sparse_tensor_to_dense(elems)"
+        )
     flat = flatten(elems)
     graph = graph_of(flat)
     with graph.as_default():

@@ -60,6 +60,9 @@ class _ElementShape:
         self.shape = self.shape.merge_with(shape)
 
 
+_KERNEL_NAMES = {"float16": "half", "float32": "float", "float64": "double"}  # of dtypes, in messages of kernels
+
+
 class TensorArray:
     """An array of `size` tensors of `dtype`, each written once; with `dynamic_size` it grows.
 
@@ -273,11 +276,16 @@ class TensorArray:
         return None if static is None else int(static)
 
     def _tensor(self, value: TensorLike) -> Tensor:
-        tensor: Tensor = self.graph.to_tensor(value, self._dtype)
+        wanted = _KERNEL_NAMES.get(self._dtype.name, self._dtype.name)
+        try:
+            tensor: Tensor = self.graph.to_tensor(value, self._dtype)
+        except DTypeError as error:
+            other = self.graph.to_tensor(value).dtype.name
+            words = f"TensorArray dtype is {wanted} but Op is trying to write dtype {other}: {error.message}"
+            raise DTypeError(words) from None
         if tensor.dtype is not self._dtype:
-            raise DTypeError(
-                f"TensorArray of {self._dtype.name}: the value {tensor.name} is {tensor.dtype.name}", tensor.op
-            )
+            words = f"TensorArray dtype is {wanted} but Op is trying to write dtype {tensor.dtype.name}"
+            raise DTypeError(f"{words}: {tensor.name}", tensor.op)
         return tensor
 
     def __repr__(self) -> str:

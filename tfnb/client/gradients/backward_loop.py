@@ -266,6 +266,9 @@ def differentiate(
     ]
     if not variables and not captured:
         return []
+    live = _with_gradients(loop, variables, arrived)
+    idle = [k for k in variables if k not in live]
+    variables = [k for k in variables if k in live]
     backward = BackwardLoop(graph, loop)
     begin = [_dense(arrived[k], loop.exits[k]) for k in variables]
     xs = [loop.inputs[k] for k in variables] + [inner for _, inner in captured]
@@ -285,8 +288,35 @@ def differentiate(
     result: list[tuple[Tensor, Any]] = [
         (loop.enters[k].op.inputs[0], x) for k, x in zip(variables, exits[1:], strict=False)
     ]
-    result += [(t, finish()) for (t, _), finish in zip(captured, totals, strict=True)]
+    result += [(loop.enters[k].op.inputs[0], zeros_like(loop.enters[k].op.inputs[0])) for k in idle]
+    for (t, _), finish in zip(captured, totals, strict=True):
+        grad = finish()
+        result.append((t, zeros_like(t) if grad is None and idle else grad))
     return result
+
+
+def _with_gradients(loop: WhileContext, variables: Sequence[int], arrived: Sequence[Any]) -> set[int]:
+    """Returns the loop variables that get a gradient: at their exit, or in an iteration from one that gets one.
+
+    A step that wants gradients need not run what computes the others.
+    """
+    by_input = {loop.inputs[k]: k for k in variables} | {loop.merges[k]: k for k in variables}
+    live: set[int] = set()
+    pending = [k for k in variables if arrived[k] is not None]
+    while pending:
+        k = pending.pop()
+        if k in live:
+            continue
+        live.add(k)
+        seen, stack = set(), [loop.results[k]]
+        while stack:
+            t = stack.pop()
+            if t in by_input:
+                pending.append(by_input[t])
+            elif t.op not in seen and loop.holds(t.op):
+                seen.add(t.op)
+                stack.extend(t.op.inputs)
+    return live
 
 
 def has_gradient(t: Tensor) -> bool:

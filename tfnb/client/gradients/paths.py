@@ -25,9 +25,14 @@ _PUSHES = (LOOP_STACK_PUSH, stacks.PUSH)
 _POPS = (LOOP_STACK_POP, stacks.POP)
 
 
-def operations_between(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -> list[Operation]:
-    """Returns the ops on some path from an x to a y: those that xs reach, searched backwards from ys."""
-    reached = _reached(xs)
+def operations_between(
+    xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor], past_stops: bool = True
+) -> list[Operation]:
+    """Returns the ops on some path from an x to a y: those that xs reach, searched backwards from ys.
+
+    A StopGradient is on a path too, since gradients of a loop that has one are zeros, unless not `past_stops`.
+    """
+    reached = _reached(xs, past_stops)
     between: dict[Operation, None] = {}
     pending = [y.op for y in ys]
     while pending:
@@ -45,15 +50,15 @@ def _stops(op: Operation) -> bool:
     return op.opdef is STOP_GRADIENT and not op.gradient_type
 
 
-def _reached(xs: Sequence[Tensor]) -> set[Operation]:
-    """Returns the operations that an x reaches, without a StopGradient and what only it reaches."""
+def _reached(xs: Sequence[Tensor], past_stops: bool = True) -> set[Operation]:
+    """Returns the operations that an x reaches, without a StopGradient and what only it reaches if not `past_stops`."""
     result: set[Operation] = set()
     stack = [x.op for x in xs]
     while stack:
         op = stack.pop()
         if op not in result:
             result.add(op)
-            stack.extend(c for t in op.outputs for c in t.consumers() if not _stops(c))
+            stack.extend(c for t in op.outputs for c in t.consumers() if past_stops or not _stops(c))
             if SAVED in op.extra:
                 stack.append(op.extra[SAVED].pop)
     return result
@@ -67,7 +72,7 @@ def open_paths(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -
     """
     _refuse_strange_stacks(xs, ys)
     while True:
-        ops = operations_between(xs, ys, stops)
+        ops = operations_between(xs, ys, stops, past_stops=False)
         saved = [op for op in ops if op.opdef is LOOP_STACK_POP and SAVED in op.extra and has_gradient(op.y)]
         sums = [op for op in ops if op.opdef is LOOP_PRODUCTS_SUM]
         if not saved and not sums:

@@ -20,6 +20,7 @@ from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, Unimplemen
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.function import Function, FunctionBuilder, copy_into
+from tfnb.ir.graphdef.encode import encode_function
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import Infer
 from tfnb.ir.operation import Operation
@@ -30,6 +31,25 @@ from tfnb.types import DType, DTypeLike, Shape, as_dtype, as_shape, unknown_shap
 __all__ = ["API", "Defun", "function_op", "like_arguments", "make_gradient", "symbolic_gradient"]
 
 Signature = tuple[tuple[DType, Shape], ...]
+
+
+class InputShape:
+    """An input of a call, of which a shape function sees the static shape and the dtype."""
+
+    def __init__(self, shape: Shape, dtype: DType) -> None:
+        self.shape, self.dtype = shape, dtype
+
+    def get_shape(self) -> Shape:
+        """Returns the static shape."""
+        return self.shape
+
+
+class CallShapes:
+    """What a shape function sees of a call: `inputs`, and their `shapes`."""
+
+    def __init__(self, c: Infer) -> None:
+        self.shapes = c.shapes
+        self.inputs = [InputShape(shape, dtype) for shape, dtype in zip(c.shapes, c.dtypes, strict=True)]
 
 
 class DefinedFunction:
@@ -48,6 +68,7 @@ class DefinedFunction:
         python_grad_func: Callable[..., Any] | None = None,
         shape_func: Callable[[Any], Any] | None = None,
         out_names: Sequence[str] | None = None,
+        noinline: bool = False,
     ) -> None:
         if grad_func is not None and python_grad_func is not None:
             raise InvalidArgumentError("Defun: give grad_func or python_grad_func, not both")
@@ -58,15 +79,19 @@ class DefinedFunction:
         self.python_grad_func = python_grad_func
         self.shape_func = shape_func
         self.out_names = out_names
+        self.noinline = noinline
         self._built: dict[tuple[Any, Signature], Function] = {}
         self._listed: dict[Function, Any] = {}
         self.__name__ = func_name or getattr(function, "__name__", "function").strip("<>")
         self.__doc__ = function.__doc__
         parameters = list(inspect.signature(function).parameters.values())
+        if any(p.kind is p.VAR_KEYWORD or p.default is not p.empty for p in parameters):
+            raise InvalidArgumentError("Functions with argument defaults or keyword arguments are not supported.")
         has_fixed_arity = all(p.kind is not inspect.Parameter.VAR_POSITIONAL for p in parameters)
         if self.types is not None and has_fixed_arity and len(self.types) != len(parameters):
             raise InvalidArgumentError(
-                f"Defun: {len(self.types)} dtypes for the {len(parameters)} arguments of {self.__name__}"
+                f"The number of arguments differs from the number of specified input types: Defun: {len(self.types)} "
+                f"dtypes for the {len(parameters)} arguments of {self.__name__}"
             )
         self._parameters = [p.name for p in parameters] if has_fixed_arity else None
 
@@ -77,11 +102,45 @@ class DefinedFunction:
             return self.built([(t, unknown_shape) for t in self.types], get_default_graph()).name
         return self.__name__
 
-    def __call__(self, *args: object, name: str | None = None) -> Any:
+    def _only(self) -> Function:
+        """The function for its declared dtypes. Raises `InvalidArgumentError` if it takes the dtypes of each call."""
+        if self.types is None:
+            raise InvalidArgumentError(f"{self.__name__} has no dtypes of its own: call instantiate(dtypes)")
+        return self.instantiate(self.types)
+
+    @property
+    def definition(self) -> Any:
+        """The FunctionDef message of the function. Raises the errors of its construction."""
+        return encode_function(self._only())
+
+    @property
+    def declared_input_types(self) -> list[DType] | None:
+        """The dtypes of the arguments; None for a function that takes those of each call."""
+        return None if self.types is None else list(self.types)
+
+    @property
+    def captured_inputs(self) -> list[Tensor]:
+        """The tensors of the graph outside that the function reads."""
+        return list(self._only().captured)
+
+    @property
+    def grad_func_name(self) -> str | None:
+        """The name of the function that was given as the gradient."""
+        return self.grad_func.name if isinstance(self.grad_func, DefinedFunction) else None
+
+    def instantiate(self, input_types: Sequence[DTypeLike]) -> Function:
+        """Returns the function for arguments of these dtypes."""
+        return self.built([(as_dtype(t), unknown_shape) for t in input_types], get_default_graph())
+
+    def __call__(self, *args: object, name: str | None = None, **kwargs: object) -> Any:
         """Adds a call, and returns what the Python function returned, or the operation when that was None."""
         graph = graph_of(args)
+        if kwargs:
+            raise InvalidArgumentError(f"Unknown keyword arguments: {', '.join(kwargs)}; the only one is name")
         if self.types is not None and len(args) != len(self.types):
-            raise InvalidArgumentError(f"{self.__name__} takes {len(self.types)} arguments, got {len(args)}")
+            raise InvalidArgumentError(
+                f"Expected number of arguments: {len(self.types)}, received: {len(args)}, by {self.__name__}"
+            )
         dtypes = self.types or (None,) * len(args)
         with graph.as_default():
             tensors = [graph.to_tensor(a, t) for a, t in zip(args, dtypes, strict=True)]
@@ -116,6 +175,8 @@ class DefinedFunction:
             args = [body.add_arg(t, s, n) for (t, s), n in zip(signature, names, strict=True)]
             returned = self.function(*args)
             values = [] if returned is None else list(flatten(returned))
+            if any(v is None for v in values):
+                raise InvalidArgumentError(f"Function can not return None: {self.__name__} returned {values}")
             results = [body.to_tensor(v) for v in values]
         declared_name = self.func_name if self.types is not None else None
         function = Function(
@@ -127,6 +188,7 @@ class DefinedFunction:
             self._shapes if self.shape_func is not None else None,
             inspect.getdoc(self.function) or "",
         )
+        function.noinline = self.noinline
         self._listed[function] = isinstance(returned, (list, tuple))
         if isinstance(self.grad_func, DefinedFunction):
             grad_signature = [(a.dtype, unknown_shape) for a in (*body.args, *results)]
@@ -134,7 +196,7 @@ class DefinedFunction:
         return function
 
     def _shapes(self, c: Infer) -> list[Shape]:
-        return [as_shape(s) for s in self.shape_func(c)]  # type: ignore[misc]
+        return [as_shape(s) for s in self.shape_func(CallShapes(c))]  # type: ignore[misc]
 
     def _gradient(self, function: Function) -> Callable[..., Any]:
         if self.python_grad_func is not None:
@@ -234,9 +296,9 @@ class Defun:
     """Decorator: `@tf.Defun(tf.float32, tf.float32)` creates an op from a Python function of tensors.
 
     input_types: the arguments' dtypes; without any, those of each call. func_name: the name of the op. grad_func,
-    python_grad_func: the gradient, which is derived by default. shape_func: gets a view of the call with `shapes` and
-    returns one shape per output. `noinline` has no effect: all calls are inlined. Errors are raised at the first call,
-    except for a number of dtypes that does not fit the function.
+    python_grad_func: the gradient, which is derived by default. shape_func: gets a view of the call with `inputs` and
+    `shapes`, and returns one shape per output. `noinline` is a part of the definition; all calls are inlined. Errors
+    are raised at the first call, except for a number of dtypes that does not fit the function.
     """
 
     def __init__(
@@ -256,6 +318,7 @@ class Defun:
             "python_grad_func": python_grad_func,
             "shape_func": shape_func,
             "out_names": out_names,
+            "noinline": noinline,
         }
 
     def __call__(self, function: Callable[..., Any]) -> DefinedFunction:

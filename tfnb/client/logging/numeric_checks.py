@@ -50,7 +50,7 @@ def add_check_numerics_ops() -> Operation:
     References are not checked, only the tensors that read them, so that the check assigns no variable.
     """
     graph = get_default_graph()
-    with graph.control_dependencies(None), graph.name_scope("check_numerics"):
+    with graph.control_dependencies(None), graph.name_scope("check_numerics"), graph.scopes.written_by_node():
         last, context = _Checks(graph).chain(None, None)
         if context:
             last = _after(CONTROL_TRIGGER, graph, last)

@@ -26,9 +26,11 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
+from tfnb.ir.operation_keys import CONTEXT
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Runner, Tensor, TensorLike, call_operator
 from tfnb.ops.array.gather import gather
+from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.array.where_partition import boolean_mask
 from tfnb.ops.control_flow.switch_merge import NO_OP
@@ -90,6 +92,8 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
             keys.append(GraphKeys.TRAINABLE_VARIABLES)
         self._graph = graph
         self.trainable = trainable
+        if constraint is not None and not callable(constraint):
+            raise InvalidArgumentError(f"The `constraint` argument must be a callable, got {constraint!r}")
         self.constraint = constraint
         self.save_slice_info: Any = None  # set for a part of a partitioned variable, and for a slot of a part
         requested_dtype = None if dtype is None else as_dtype(dtype)
@@ -100,6 +104,12 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
                     with graph.name_scope("Initializer"):
                         value = value()
                 self._initial = _initial_tensor(graph, value, requested_dtype)
+                if not callable(initial_value) and CONTEXT in self._initial.op.extra:
+                    raise InvalidArgumentError(
+                        f"Initializer for variable {scope[:-1]!r} is from inside a control-flow construct, such as a "
+                        "loop or conditional; when creating a variable there, use a lambda as the initializer",
+                        self._initial.op,
+                    )
                 static = self._initial.shape if validate_shape else unknown_shape
                 if validate_shape and not static.is_fully_defined():
                     raise ShapeError(
@@ -397,13 +407,16 @@ def report_uninitialized_variables(
 
 
 def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Any:
-    """Returns an operation that reads all variables, so that a step fails if one of them has no value.
+    """Returns the ranks of all variables, an int32 vector, whose computation reads them.
 
-    `var_list` is by default all global and local variables; without any the result is None. The step raises
-    `FailedPreconditionError`.
+    A step that needs it, or its `op`, raises `FailedPreconditionError` if a variable has no value. `var_list` is by
+    default all global and local variables; without any the result is None.
     """
     variables = global_variables() + local_variables() if var_list is None else list(var_list)
-    return group(*[v.value() for v in variables]) if variables else None
+    if not variables:
+        return None
+    with variables[0].graph.control_dependencies([v.value().op for v in variables]):
+        return PACK([np.int32(v.shape.ndims or 0) for v in variables])
 
 
 API = {

@@ -42,6 +42,9 @@ class Functions(Protocol):
         """Returns the nodes in the form in which they are read."""
 
 
+_SCALAR_MEANS_UNKNOWN = 21  # the last version that wrote a Placeholder of unknown shape as if it were a scalar
+
+
 def import_graph_def(
     graph: GraphBuilder,
     graph_def: object,
@@ -60,6 +63,8 @@ def import_graph_def(
     message: GraphDef = as_message("graph", "GraphDef", graph_def)
     functions = library(message.library)
     nodes = functions.plain(message.node, Handles(message.node))
+    if message.versions.producer <= _SCALAR_MEANS_UNKNOWN:
+        nodes = [_of_unknown_shape(node) for node in nodes]
     with all_or_nothing(graph):
         used: set[Link] = set()
         element = add_nodes(graph, nodes, functions.find, tensors_by_link, prefix, used)
@@ -67,6 +72,16 @@ def import_graph_def(
         if unused:
             raise InvalidArgumentError(f"input_map names {unused}, which no node of the GraphDef reads")
         return None if return_elements is None else [element(name) for name in return_elements]
+
+
+def _of_unknown_shape(node: NodeDef) -> NodeDef:
+    """Returns the node, or, of a Placeholder with a scalar shape, a copy of unknown shape."""
+    if node.op != "Placeholder" or "shape" not in node.attr or node.attr["shape"].shape.dim:
+        return node
+    changed: NodeDef = type(node)()
+    changed.CopyFrom(node)
+    changed.attr["shape"].shape.unknown_rank = True
+    return changed
 
 
 def add_nodes(

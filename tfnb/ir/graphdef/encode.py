@@ -17,7 +17,7 @@ from tfnb.ir.opdef import OpDef
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
 
-__all__ = ["PRODUCER", "as_graph_def", "input_name", "node_def"]
+__all__ = ["PRODUCER", "as_graph_def", "encode_function", "input_name", "node_def"]
 
 PRODUCER = 27  # the version of GraphDef that TensorFlow 1.12 writes
 
@@ -43,6 +43,10 @@ class WrittenFunction(Protocol):
     def args(self) -> Sequence[Tensor]: ...
     @property
     def results(self) -> Sequence[Tensor]: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def noinline(self) -> bool: ...
     @property
     def body(self) -> WrittenGraph: ...
     @property
@@ -121,9 +125,9 @@ def encode_library(graph: WrittenGraph) -> FunctionDefLibrary:
         function = stack.pop()
         if seen.get(function.name) is function:
             continue
-        message = _encode(function)
+        message = encode_function(function)
         if function.name in seen:
-            if message != _encode(seen[function.name]):
+            if message != encode_function(seen[function.name]):
                 raise GraphError(f"two different functions of the graph have the name {function.name!r}")
             continue
         seen[function.name] = function
@@ -136,12 +140,17 @@ def encode_library(graph: WrittenGraph) -> FunctionDefLibrary:
     return library
 
 
-def _encode(function: WrittenFunction) -> FunctionDef:
+def encode_function(function: WrittenFunction) -> FunctionDef:
+    """Returns the FunctionDef of a function."""
     message: FunctionDef = proto("function").FunctionDef()
     args = {t.op for t in function.args}
     signature = message.signature
     signature.name = function.name
     signature.is_stateful = function.opdef.stateful
+    if function.description:
+        signature.description = function.description
+    if function.noinline:
+        message.attr["_noinline"].b = True
     for t in function.args:
         signature.input_arg.add(name=t.op.name, type=t.dtype.enum, is_ref=t.spec.ref)
     for a, t in zip(function.opdef.output_args, function.results, strict=True):

@@ -157,6 +157,7 @@ class FunctionDef(Message, Protocol):
     """A function: its signature, the nodes of its body, and the tensor of the body that each result is."""
 
     signature: OpSignature
+    attr: Mapping[str, AttrValue]
     node_def: Repeated[NodeDef]
     ret: MutableMapping[str, str]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.dimension import Dimension
 from tfnb.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError, ShapeError
 from tfnb.ir.bind import to_numpy
 from tfnb.ir.const import MAX_RANK
@@ -215,15 +216,41 @@ def make_tensor_proto(
         message: TensorProto = values
         return message
     requested_dtype = None if dtype is None else as_dtype(dtype)
-    array = to_numpy(values, requested_dtype)
-    if shape is not None:
-        dims = as_shape(shape).known()
-        count = int(np.prod(dims, dtype=np.int64))
-        if array.shape != dims and (verify_shape or array.size > count or (array.size == 0 < count)):
-            raise ShapeError(f"a value of shape {array.shape} was given for the shape {dims}")
-        flat = array.reshape(-1)
-        array = np.concatenate([flat, np.broadcast_to(flat[-1:], (count - flat.size,))]).reshape(dims)
-    return encode_array(array, declared=requested_dtype)
+    array = to_numpy(_plain(values), requested_dtype)
+    dims = array.shape if shape is None else as_shape(shape).known()
+    count = int(np.prod(dims, dtype=np.int64))
+    if array.shape != dims and verify_shape:
+        raise DTypeError(f"Expected Tensor's shape: {dims}, got {array.shape}.")
+    if array.size > count or (array.size == 0 < count):
+        raise ShapeError(
+            f"Too many elements provided. Needed at most {count}, but received {array.size} of shape {array.shape}"
+        )
+    kept = as_dtype(array.dtype)
+    if array.size == count and not kept.is_complex and not (kept.is_floating and kept.size == 2):
+        return encode_array(array.reshape(dims), declared=requested_dtype)
+    # TensorFlow lists the elements of 16-bit floats and complex numbers, and those of a value that is repeated
+    message = encode_array(array.reshape(-1)[:1], declared=requested_dtype)
+    message.tensor_shape.CopyFrom(encode_shape(Shape(dims)))
+    if array.size > 1:
+        field = getattr(message, _FIELDS[kept.name])
+        del field[:]
+        field.extend(array.reshape(-1) if kept.is_string else _numbers(array.reshape(-1), kept))
+    return message
+
+
+def _plain(values: Any) -> Any:
+    """Returns a value with integers in place of dimensions and of tuples of one integer, which stand for quantised
+    numbers.
+    """
+    if isinstance(values, Dimension):
+        return int(values)
+    if isinstance(values, tuple) and len(values) == 1 and isinstance(values[0], int):
+        return values[0]
+    if isinstance(values, list):
+        return [_plain(v) for v in values]
+    if hasattr(values, "__array__") and not isinstance(values, (np.ndarray, np.generic)):
+        return np.asarray(values.__array__())
+    return values
 
 
 def make_ndarray(tensor: TensorProto) -> np.ndarray:

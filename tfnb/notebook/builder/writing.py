@@ -18,6 +18,7 @@ from tfnb.notebook.builder.calls import CallForm, Slot
 from tfnb.notebook.builder.statements import Program, Statement, syntax
 
 __all__ = [
+    "IMPORT",
     "Splice",
     "bindings",
     "check_expression",
@@ -25,12 +26,16 @@ __all__ = [
     "delete_statement",
     "free_name",
     "insertion",
+    "library_import",
     "names_in_use",
     "remove_argument",
     "rename",
     "set_argument",
     "spliced",
 ]
+
+
+IMPORT = "import tfnb as tf"
 
 
 class Splice(NamedTuple):
@@ -195,6 +200,20 @@ def bindings(program: Program, statement: Statement, name: str) -> list[int]:
         if isinstance(part, ast.Name) and part.id == name and not isinstance(part.ctx, ast.Load):
             places.append(program.places.place(part.lineno, part.col_offset))
     return places
+
+
+def library_import(program: Program) -> list[Splice]:
+    """Puts an import of `tf` in front of the program, behind its text and what it takes from `__future__`."""
+    first = None
+    for s in program.statements:
+        is_text = isinstance(s.tree, ast.Expr) and isinstance(s.tree.value, ast.Constant)
+        if not is_text and not (isinstance(s.tree, ast.ImportFrom) and s.tree.module == "__future__"):
+            break
+        first = s
+    if first is not None:
+        return insertion(program, [IMPORT], first)
+    place = program.places.line_start(program.statements[0].outer[0]) if program.statements else 0
+    return [Splice(place, place, IMPORT + program.new_line())]
 
 
 # arguments

@@ -127,6 +127,8 @@ GATHER_ND = OpDef(
 def check_updates(name: str, indices: Shape, updates: Shape, shape: Shape) -> None:
     """Raises `ShapeError` unless the updates hold, for each index, one slice of a tensor of the given shape."""
     lead, dims = indices.dims, shape.dims
+    if shape.num_elements() == 0 and (indices.num_elements() or updates.num_elements()):
+        raise ShapeError(f"{name}: Indices and updates specified for empty output shape {shape}")
     if lead is None:
         return
     if not lead:

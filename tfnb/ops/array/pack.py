@@ -57,7 +57,8 @@ def _packed(c: Infer) -> Shape:
 
 def _packed_values(c: Infer) -> Shape | None:
     """The dimensions in a vector that is packed from scalars."""
-    if not c.dtypes[0].is_integer or any(x.ndims != 0 for x in c.shapes):
+    ranks = {x.ndims for x in c.shapes}  # those of unknown rank are scalars, too, if one is: all have one shape
+    if not c.dtypes[0].is_integer or 0 not in ranks or not ranks <= {0, None}:
         return None
     values = [c.value(i) for i in range(len(c.shapes))]
     return Shape(tuple(None if v is None or v < 0 else integer(v) for v in values))

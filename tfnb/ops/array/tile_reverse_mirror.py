@@ -141,7 +141,8 @@ def _tiled(c: Infer) -> Shape:
         multiples = c.as_shape(1).dims
         return unknown_shape if multiples is None else Shape((None,) * len(multiples))
     if value is None:
-        return Shape((None,) * len(x.dims))
+        counts = c.as_shape(1).with_rank(len(x.dims)).as_list()
+        return Shape(tuple(None if d is None or m is None else d * m for d, m in zip(x.dims, counts, strict=True)))
     if value.shape != (len(x.dims),) or (value < 0).any():
         raise ShapeError(f"Tile: needs a number >= 0 for each axis of shape {x}, got {value.tolist()}")
     return Shape(tuple(None if d is None else d * integer(m) for d, m in zip(x.dims, value, strict=True)))
@@ -201,6 +202,13 @@ def _reversal(name: str, second: str, doc: str, axes: Callable[[np.ndarray, int]
         )
 
     def infer(c: Infer) -> Shape:
+        flags = c.shapes[1].dims
+        if "Tidx" not in second and flags is not None and len(flags) == 1 and flags[0] is not None:
+            rank = flags[0]  # one bool for each axis
+            if c.shapes[0].ndims not in (None, rank):
+                raise ShapeError(f"{name}: Shape must be rank {rank} but is rank {c.shapes[0].ndims}: {c.shapes[0]}")
+            if c.shapes[0].ndims is None:
+                return Shape((None,) * rank)
         if c.shapes[0].dims is not None and c.value(1) is not None:
             axes(c.value(1), len(c.shapes[0].dims))
         return c.shapes[0]

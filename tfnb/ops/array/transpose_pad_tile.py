@@ -214,6 +214,9 @@ def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | 
         left = SHAPE(x, out_type=start.dtype) - start
         mask = (counts == -1).astype(counts.dtype)
         count = left * mask + counts * (1 - mask)
+        result = SLICE(x, start, count, name=name)
+        result.set_shape([None if n == -1 else n for n in counts.tolist()])
+        return result
     return SLICE(x, start, count, name=name)
 
 

@@ -317,7 +317,8 @@ def decode(
     rejects files with several frames. Raises `InvalidArgumentError` for a format not in `only`, damaged data, an image
     or a result larger than `LIMIT`, or an animation where one picture is needed.
     """
-    kind = _format(data)
+    # The first letters of a bitmap may be any where nothing else is expected, as TensorFlow does not read them.
+    kind = "BMP" if tuple(only) == ("BMP",) and data.startswith(b"B") else _format(data)
     if kind not in only:
         raise InvalidArgumentError(f"needed {' or '.join(only)}, got a {kind} file; use decode_image")
     if kind == "JPEG":

@@ -9,3 +9,8 @@ FAMILIES = (
     "readers",
     "serialized_tensors",
 )
+
+# Families that few programs use: their files are imported when one of the ops is used.
+LATER_FAMILIES = {
+    "late_files": "DecodeCompressed DecodePaddedRaw DecodeWav EncodeWav ShardedFilespec",
+}

@@ -231,7 +231,10 @@ LOG_MATRIX_DETERMINANT = OpDef(
 
 def _cholesky_host(call: HostCall, x: np.ndarray) -> np.ndarray:
     _checked_square(call, x)
-    why = "Cholesky decomposition was not successful. The input might not be valid, or not be positive definite"
+    why = (
+        "Cholesky decomposition was not successful. The input might not be valid, or not be positive definite "
+        "(LLT decomposition was not successful. The input might not be valid.)"
+    )
     return _guarded(call, why, lambda: np.linalg.cholesky(x)).astype(x.dtype, copy=False)
 
 

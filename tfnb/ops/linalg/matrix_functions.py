@@ -313,10 +313,18 @@ def norm(
     keep = bool(keep_dims if keepdims is None else keepdims)
     pair = isinstance(axis, (list, tuple)) and len(axis) == 2
     named = isinstance(ord, str)
+    if axis is not None and not (_is_axis(axis) or (pair and all(map(_is_axis, axis)) and axis[0] != axis[1])):
+        raise InvalidArgumentError(
+            f"norm: 'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis!r}"
+        )
     if pair and ord not in ("euclidean", "fro", 1, 2, np.inf):
-        raise InvalidArgumentError(f"norm: ord of matrices must be 'euclidean', 'fro', 1, 2 or inf, got {ord!r}")
+        raise InvalidArgumentError(
+            f"norm: 'ord' must be a supported matrix norm: 'euclidean', 'fro', 1, 2 or inf, got {ord!r}"
+        )
     if not pair and (ord != "euclidean" if named else not ord > 0):
-        raise InvalidArgumentError(f"norm: ord of vectors must be 'euclidean' or a number > 0, got {ord!r}")
+        raise InvalidArgumentError(
+            f"norm: 'ord' must be a supported vector norm: 'euclidean' or a number > 0, got {ord!r}"
+        )
     with x.graph.name_scope(name or "norm"):
         if pair and not named:
             return _matrix_norm(x, ord, int(axis[0]), int(axis[1]), keep)
@@ -328,6 +336,10 @@ def norm(
         if np.isinf(ord):
             return reduce_max(size, axis, keepdims=keep)
         return reduce_sum(size**ord, axis, keepdims=keep) ** (1.0 / ord)
+
+
+def _is_axis(axis: object) -> bool:
+    return isinstance(axis, (int, np.integer)) and not isinstance(axis, bool)
 
 
 def _matrix_norm(x: Tensor, ord: str | float, row: int, column: int, keep: bool) -> Any:

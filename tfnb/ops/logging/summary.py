@@ -90,7 +90,7 @@ def _scalars(c: Infer) -> Shape:
 def _tagged(*ranks: int) -> Any:
     def infer(c: Infer) -> Shape:
         if not c.shapes[0].is_compatible_with(scalar):
-            raise ShapeError(f"{c.op_name}: the tag must be a scalar, got shape {c.shapes[0]}")
+            raise ShapeError(f"{c.op_name}: Shape must be rank 0: the tag must be a scalar, got shape {c.shapes[0]}")
         if ranks and c.shapes[1].ndims not in (None, *ranks):
             allowed = " or ".join(map(str, ranks))
             raise ShapeError(f"{c.op_name}: needed a tensor of rank {allowed}, got {c.shapes[1]}")

@@ -42,7 +42,8 @@ def _finished(summary: Any) -> np.ndarray:
 
 def _tag(call: HostCall, tag: np.ndarray) -> str:
     if tag.ndim:
-        raise InvalidArgumentError(f"the tag must be a scalar, got shape {tag.shape}", call.op)
+        words = "Tags must be a scalar" if call.op.type == "ImageSummary" else "tags must be scalar"
+        raise InvalidArgumentError(f"{words}, got shape {tag.shape}", call.op)
     return tag.item().decode("utf-8", "replace")
 
 

@@ -18,3 +18,8 @@ FAMILIES = (
     "sufficient_statistics",
     "v1_early_ops",
 )
+
+# Families that few programs use: their files are imported when one of the ops is used.
+LATER_FAMILIES = {
+    "late_quantize": "QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 QuantizedConcat",
+}

@@ -198,8 +198,11 @@ def dropout(
     if (keep_prob is None) == (rate is None):
         raise InvalidArgumentError("dropout takes one of keep_prob and rate")
     keep = 1.0 - rate if keep_prob is None else keep_prob
-    if not is_tensor_like(keep) and not 0 < keep <= 1:
-        raise InvalidArgumentError(f"dropout: keep_prob must be in (0, 1], got {keep!r}")
+    if is_tensor_like(keep):
+        if not keep.shape.is_compatible_with(()):
+            raise ShapeError(f"dropout: keep_prob must be a scalar, got shape {keep.shape}")
+    elif np.ndim(keep) or not 0 < keep <= 1:
+        raise InvalidArgumentError(f"dropout: keep_prob must be a scalar in (0, 1], got {keep!r}")
     with scope(name, "dropout", x, keep):
         value = graph_of((x, keep)).to_tensor(x)
         if not value.dtype.is_floating:

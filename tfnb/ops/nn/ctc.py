@@ -190,6 +190,8 @@ def _host(
 ) -> tuple[np.ndarray, np.ndarray]:
     frames, batch, classes = x.shape
     check_lengths(call, x, lengths)
+    if not batch:
+        raise _bad(call, "batch_size must not be 0")
     if classes < 1:
         raise _bad(call, "there must be at least the class blank")
     labels = _labels(call, indices, values, batch, classes)

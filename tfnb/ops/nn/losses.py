@@ -20,6 +20,7 @@ from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import zeros_like
 from tfnb.ops.array.shape_ops import RESHAPE, STOP_GRADIENT, shape_of
 from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
+from tfnb.ops.math.binary import ADD, SUB
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import GREATER_EQUAL, LESS_EQUAL, LOGICAL_AND, SELECT
 from tfnb.ops.math.unary import EXP, LOG
@@ -210,10 +211,10 @@ def sigmoid_cross_entropy_with_logits(
     logits, labels (0.x: `targets`): the same float type and shape, which the result has too. Positional arguments begin
     with the logits, as in TensorFlow 0.x. Raises `ShapeError` when the shapes differ.
     """
-    with scope(name, "logistic_loss", logits, labels, targets):
+    with scope(name, "logistic_loss", logits, labels, targets) as full_name:
         x, z = _both(logits, targets if labels is None else labels, "sigmoid_cross_entropy_with_logits")
         _same_shape(x, z)
-        return SOFTPLUS(x) - x * z
+        return SUB(SOFTPLUS(x), x * z, name=full_name)
 
 
 def weighted_cross_entropy_with_logits(
@@ -231,10 +232,10 @@ def weighted_cross_entropy_with_logits(
     """
     if pos_weight is None:
         raise InvalidArgumentError("weighted_cross_entropy_with_logits needs pos_weight")
-    with scope(name, "logistic_loss", logits, targets, labels):
+    with scope(name, "logistic_loss", logits, targets, labels) as full_name:
         x, z = _both(logits, labels if targets is None else targets, "weighted_cross_entropy_with_logits")
         _same_shape(x, z)
-        return (1.0 - z) * x + (1.0 + (pos_weight - 1.0) * z) * SOFTPLUS(-x)
+        return ADD((1.0 - z) * x, (1.0 + (pos_weight - 1.0) * z) * SOFTPLUS(-x), name=full_name)
 
 
 def log_poisson_loss(

@@ -259,9 +259,15 @@ def sparse_merge(
 
 
 def sparse_retain(sp_input: SparseTensor | SparseTensorValue, to_retain: TensorLike) -> SparseTensor:
-    """Returns a sparse tensor with only those values for which the bool vector `to_retain` is true."""
+    """Returns a sparse tensor with only those values for which the bool vector `to_retain` is true.
+
+    Raises `ShapeError` if it has another length than the values.
+    """
     x = _sparse(sp_input, "sparse_retain")
-    rows = RESHAPE(WHERE(x.graph.to_tensor(to_retain, bool_)), np.asarray([-1], np.int32))
+    mask = x.graph.to_tensor(to_retain, bool_)
+    if not mask.shape.is_compatible_with(Shape(x.values.shape.dims)):
+        raise ShapeError(f"sparse_retain: to_retain has the shape {mask.shape}, the values have {x.values.shape}")
+    rows = RESHAPE(WHERE(mask), np.asarray([-1], np.int32))
     retained = SparseTensor(GATHER(x.indices, rows), GATHER(x.values, rows), x.dense_shape)
     return _with_shape(retained, x.shape)
 
@@ -344,6 +350,10 @@ def _pair(
     op: OpDef, a: SparseTensor | SparseTensorValue, b: SparseTensor | SparseTensorValue, name: str | None
 ) -> SparseTensor:
     x, y = _sparse(a, op.name), _sparse(b, op.name)
+    if None not in (x.shape.ndims, y.shape.ndims) and x.shape.ndims != y.shape.ndims:
+        raise ShapeError(f"{op.name}: Operands do not have the same ranks; got shapes: {x.shape} and {y.shape}")
+    if not x.shape.is_compatible_with(y.shape):
+        raise ShapeError(f"{op.name}: Operands' shapes do not match: got {x.shape} and {y.shape}")
     at, values = op(x.indices, x.values, x.dense_shape, y.indices, y.values, y.dense_shape, name=name)
     return _with_shape(SparseTensor(at, values, x.dense_shape), x.shape.merge_with(y.shape))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
@@ -26,7 +26,7 @@ from tfnb.ops.array.transpose_pad_tile import INVERT_PERMUTATION
 from tfnb.ops.sparse.arithmetic import check_places, places
 from tfnb.ops.sparse.pairs import any_number, columns, unraveled, values_at
 from tfnb.ops.sparse.rows import ReduceAttrs, reduce_groups
-from tfnb.types import ALL, NUMBERS, REALS, Shape, int32, int64
+from tfnb.types import ALL, NUMBERS, REALS, Shape, bracketed, int32, int64
 
 __all__ = [
     "OPS",
@@ -111,7 +111,8 @@ def _reshape_target(name: str, old: Sequence[int], new: Sequence[int]) -> list[i
     if -1 in dims or any(d < 0 for d in dims) or int(np.prod(dims, dtype=np.int64)) != size:
         why = f"{name}: a tensor of shape {list(old)} cannot have shape {list(new)}"
         if dims.count(-1) > 1:
-            raise InvalidArgumentError(f"only one output shape size may be -1: {why}")
+            words = "only one output dimension may be -1; only one output shape size may be -1"
+            raise InvalidArgumentError(f"{words}: {why}")
         if -1 in dims:
             raise InvalidArgumentError(
                 f"Input to reshape is a SparseTensor with {size} dense values, but the requested shape requires a "
@@ -125,6 +126,12 @@ def _reshape_target(name: str, old: Sequence[int], new: Sequence[int]) -> list[i
 
 def _reshaped(c: Infer) -> tuple[Shape, Shape]:
     count, new_rank = with_rank(c, 0, 2).dims[0], with_rank(c, 2, 1).dims[0]  # type: ignore[index]
+    old, new = c.value(1), c.value(2)
+    if old is not None and new is not None and -1 not in new and np.prod(old) != np.prod(new):
+        raise ShapeError(
+            f"SparseReshape: Cannot reshape a tensor with {np.prod(old)} elements to shape {bracketed(new)} "
+            f"({np.prod(new)} elements)"
+        )
     return Shape((count, new_rank)), Shape((new_rank,))
 
 

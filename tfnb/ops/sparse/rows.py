@@ -113,7 +113,7 @@ class ReduceAttrs:
 
 def _split_axes(axes: np.ndarray, rank: int) -> tuple[list[int], list[int]]:
     """Returns (remaining axes, reduced axes); an empty list of axes means all."""
-    reduced = {normalize_axis(int(a), rank) for a in axes.reshape(-1)}
+    reduced = {normalize_axis(int(a), rank, "Invalid reduction dimension") for a in axes.reshape(-1)}
     return [a for a in range(rank) if a not in reduced], sorted(reduced)
 
 

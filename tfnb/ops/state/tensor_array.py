@@ -6,6 +6,7 @@ array is another array of the same size. Invariant: an op with a flow input runs
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -100,6 +101,8 @@ def _shape_of(value: Tensor) -> Shape:
 
 # ---- kernels -------------------------------------------------------------------------------------
 
+_numbers = itertools.count()  # behind the names of arrays, so that messages tell those of one name apart
+
 
 def _make(call: HostCall, size: np.ndarray) -> tuple[Any, ...]:
     a = call.attrs
@@ -110,7 +113,7 @@ def _make(call: HostCall, size: np.ndarray) -> tuple[Any, ...]:
         a.dynamic_size,
         a.clear_after_read,
         a.identical_element_shapes,
-        a.tensor_array_name or call.op.name,
+        f"{a.tensor_array_name or call.op.name}_{next(_numbers)}",
     )
     return handle_of(state), _FLOW
 
@@ -135,7 +138,7 @@ def _gather(call: HostCall, handle: np.ndarray, indices: np.ndarray, flow: np.nd
         shape = state.shape.merge_with(_shape_of(call.attrs.element_shape))
         if not shape.is_fully_defined():
             raise InvalidArgumentError(
-                f"TensorArray {state.name} has size zero, but element shape "
+                f"{state.name}: TensorArray has size zero, but element shape "
                 f"{bracketed(shape.dims)} is not fully defined. "
                 "Currently only static shapes are supported when packing zero-size TensorArrays."
             )
@@ -190,7 +193,7 @@ def _why_not_joined(name: str, shapes: Sequence[tuple[int, ...]]) -> str:
         return f"TensorArray {name}: Concat saw a scalar shape at index {scalar} but requires at least vectors."
     k = next(k for k, s in enumerate(shapes) if s[1:] != shapes[0][1:])
     return (
-        f"TensorArray {name} has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: "
+        f"{name}: TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: "
         f"{bracketed(shapes[0][1:])} but index {k} has (excepting dimension 0) shape: {bracketed(shapes[k][1:])}"
     )
 

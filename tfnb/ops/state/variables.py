@@ -15,7 +15,7 @@ from tfnb.errors import InvalidArgumentError, OutOfRangeError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import ALL, INDEX, NUMBERS, Shape, scalar, unknown_shape
 
 __all__ = [
@@ -191,9 +191,12 @@ def assign(
 ) -> Any:
     """Sets the variable `ref` to `value`; returns the reference, through which the new value is read.
 
-    ref: a Variable or a reference tensor. value: of the variable's dtype and, unless `validate_shape` is False, of its
-    shape. Raises `ShapeError` when the shapes differ, `DTypeError` when `ref` is not a variable.
+    ref: a Variable, a reference tensor, or a slice of a variable. value: of the variable's dtype and, unless
+    `validate_shape` is False, of its shape. Raises `ShapeError` when the shapes differ, `DTypeError` when `ref` is not
+    a variable.
     """
+    if isinstance(ref, Tensor) and not ref.spec.ref and hasattr(ref, "assign"):  # a slice of a variable
+        return ref.assign(value, name=name)
     validate = True if validate_shape is None else bool(validate_shape)
     return ASSIGN(ref, value, validate_shape=validate, use_locking=use_locking is not False, name=name)
 

@@ -6,3 +6,6 @@ FAMILIES = (
     "join_split",
     "unicode",
 )
+
+# Families that few programs use: their files are imported when one of the ops is used.
+LATER_FAMILIES = {"late_strings": "StringNGrams"}

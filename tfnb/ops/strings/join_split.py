@@ -199,6 +199,12 @@ def _host_substr(call: HostCall, x: np.ndarray, pos: np.ndarray, length: np.ndar
     return mapped(call, lambda t, p, n: _cut(t, int(p), int(n), characters), x, pos, length)
 
 
+def _substr_shape(c: Infer) -> Shape:
+    if not c.shapes[1].is_compatible_with(c.shapes[2]):
+        raise ShapeError(f"Substr: pos and len must have the same shape, got {c.shapes[1]} and {c.shapes[2]}")
+    return broadcast(c)
+
+
 SUBSTR = OpDef(
     "Substr",
     "input: string, pos: T, len: T",
@@ -209,7 +215,7 @@ SUBSTR = OpDef(
     output: the broadcast shape. Errors: pos is beyond the string's end. Runs on the host.""",
     types={"T": INDEX},
     attrs=UnitAttrs,
-    infer=broadcast,
+    infer=_substr_shape,
     host=_host_substr,
     grad=NOT_DIFFERENTIABLE,
     api="substr strings.substr",
@@ -219,7 +225,7 @@ SUBSTR = OpDef(
 def _rows(call: HostCall, x: np.ndarray, separator: np.ndarray) -> bytes:
     if x.ndim != 1:
         raise InvalidArgumentError(f"{call.op.type}: needed a vector, got shape {x.shape}", call.op)
-    if separator.size != 1:
+    if separator.shape != ((1,) if call.op.type == "StringSplitV2" and separator.ndim else ()):
         raise InvalidArgumentError(
             f"{call.op.type}: the separator must be one string, got shape {separator.shape}",
             call.op,

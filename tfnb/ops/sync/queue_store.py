@@ -275,20 +275,26 @@ class RandomShuffleQueue(Queue):
         dtypes: Sequence[DType],
         shapes: Sequence[Shape],
         min_after_dequeue: int = 0,
-        seed: int | None = None,
+        seeds: tuple[int, int] = (0, 0),
     ) -> None:
         super().__init__(name, capacity, dtypes, shapes)
         self.min_after_dequeue = min_after_dequeue
-        self._random = random.Random(seed)
+        self.seeds = seeds  # (0, 0) stands for none
+        self._random = random.Random((seeds[0] << 32) ^ seeds[1] if any(seeds) else None)
         self._elements: list[Element] = []
 
     def check_same(self, other: Queue) -> None:
         super().check_same(other)
-        if isinstance(other, RandomShuffleQueue) and self.min_after_dequeue != other.min_after_dequeue:
-            raise InvalidArgumentError(
-                f"Shared queue '{self.name}' has min_after_dequeue {self.min_after_dequeue} but requested "
-                f"min_after_dequeue was {other.min_after_dequeue}"
-            )
+        if not isinstance(other, RandomShuffleQueue):
+            return
+        for aspect, own, requested in (
+            ("min_after_dequeue", self.min_after_dequeue, other.min_after_dequeue),
+            ("random seeds", self.seeds, other.seeds),
+        ):
+            if own != requested and not (aspect == "random seeds" and (0, 0) in (own, requested)):
+                raise InvalidArgumentError(
+                    f"Shared queue '{self.name}' has {aspect} {own} but requested {aspect} was {requested}"
+                )
 
     def _put(self, element: Element) -> None:
         self._elements.append(element)

@@ -102,8 +102,7 @@ def _priority(call: HostCall, name: str) -> Queue:
 
 def _shuffle(call: HostCall, name: str) -> Queue:
     a = call.attrs
-    seed = (a.seed << 32) ^ a.seed2 if a.seed or a.seed2 else None
-    return RandomShuffleQueue(name, _limit(call), a.component_types, a.shapes, a.min_after_dequeue, seed)
+    return RandomShuffleQueue(name, _limit(call), a.component_types, a.shapes, a.min_after_dequeue, (a.seed, a.seed2))
 
 
 def _queue_op(name: str, kind: type[Queue], make: Callable[..., Any], doc: str, attrs: type = QueueAttrs) -> OpDef:

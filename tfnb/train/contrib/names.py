@@ -12,6 +12,11 @@ from tfnb.client.namespace import lazy_names
 __all__ = ["API"]
 
 _TABLE = """
+contrib.model_pruning : tfnb.train.contrib.pruning : Pruning apply_mask get_masked_weights get_masks get_pruning_hparams
+contrib.model_pruning : tfnb.train.contrib.pruning : get_thresholds get_weight_sparsity get_weights
+contrib.model_pruning : tfnb.train.contrib.pruned_layers : MaskedBasicLSTMCell MaskedLSTMCell graph_def_from_checkpoint
+contrib.model_pruning : tfnb.train.contrib.pruned_layers : masked_conv2d=masked_convolution masked_convolution
+contrib.model_pruning : tfnb.train.contrib.pruned_layers : masked_fully_connected strip_pruning_vars_fn train
 distribute contrib.distribute : tfnb.train.distribute.contexts : ReplicaContext get_loss_reduction get_replica_context
 distribute contrib.distribute : tfnb.train.distribute.contexts : get_strategy has_strategy in_cross_replica_context
 distribute : tfnb.train.distribute.contexts : experimental_set_strategy

@@ -57,8 +57,8 @@ class Model:
     ) -> None:
         if loss not in LOSSES:
             raise InvalidArgumentError(f"Model: the loss {loss!r}; needed one of {', '.join(LOSSES)}")
-        outputs = outputs.__tensor__() if hasattr(outputs, "__tensor__") else outputs
-        self.graph, self.inputs, self.outputs = outputs.graph, inputs, outputs
+        logits: Any = outputs.__tensor__() if hasattr(outputs, "__tensor__") else outputs
+        self.graph, self.inputs, self.outputs = logits.graph, inputs, logits
         self._feeds = dict(feeds or {})
         with self.graph.as_default(), self.graph.name_scope("model"):
             self._build(loss, optimizer, learning_rate)

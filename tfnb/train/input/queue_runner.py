@@ -156,7 +156,7 @@ class QueueRunner:
         ]
         if coord is not None:
             stopper = threading.Thread(
-                target=self._cancel_on_stop, args=(sess, coord), daemon=daemon, name=f"{prefix}stop"
+                target=self._cancel_on_stop, args=(sess, coord), daemon=daemon, name=f"{prefix}close_on_stop"
             )
             threads.append(stopper)
             for t in threads:

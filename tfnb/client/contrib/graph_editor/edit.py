@@ -58,7 +58,7 @@ def detach_inputs(sgv: Any, control_inputs: bool = False) -> tuple[SubGraphView,
 
 
 def detach_outputs(sgv: Any, control_outputs: Any = None) -> tuple[SubGraphView, list[Any]]:
-    """Returns a part whose readers outside read new placeholders, and these.
+    """Returns the part `sgv`, whose readers outside read new placeholders now, and these.
 
     Outputs that nobody reads are left out. control_outputs: a `ControlOutputs` or a graph, if nothing outside shall
     wait for the part either.
@@ -81,7 +81,7 @@ def detach_outputs(sgv: Any, control_outputs: Any = None) -> tuple[SubGraphView,
 def detach(
     sgv: Any, control_inputs: bool = False, control_outputs: Any = None, control_ios: Any = None
 ) -> tuple[SubGraphView, list[Any], list[Any]]:
-    """Returns a part that is cut off on both sides, and the placeholders of its inputs and for its readers."""
+    """Returns the part `sgv`, cut off on both sides, and the placeholders of its inputs and for its readers."""
     follow, waiting = check_cios(control_inputs, control_outputs, control_ios)
     view, inputs = detach_inputs(sgv, follow)
     _, outputs = detach_outputs(view, waiting)

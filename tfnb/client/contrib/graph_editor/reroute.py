@@ -94,22 +94,22 @@ def _of_parts(sgv0: Any, sgv1: Any, swap: bool, inputs: bool, outputs: bool) -> 
 
 
 def swap_inputs(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
-    """Exchanges the inputs of two parts of a graph, and returns the parts."""
+    """Exchanges the inputs of two parts of a graph, `sgv0` and `sgv1`, and returns the parts."""
     return _of_parts(sgv0, sgv1, True, True, False)
 
 
 def reroute_inputs(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
-    """Makes the second part read the inputs of the first, and returns the parts."""
+    """Makes the part `sgv1` read the inputs of `sgv0`, and returns the parts."""
     return _of_parts(sgv0, sgv1, False, True, False)
 
 
 def swap_outputs(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
-    """Exchanges the outputs of two parts for those that read them, and returns the parts."""
+    """Exchanges the outputs of `sgv0` and `sgv1` for those that read them, and returns the parts."""
     return _of_parts(sgv0, sgv1, True, False, True)
 
 
 def reroute_outputs(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
-    """Makes those that read outputs of the second part read those of the first, and returns the parts."""
+    """Makes those that read outputs of `sgv1` read those of `sgv0`, and returns the parts."""
     return _of_parts(sgv0, sgv1, False, False, True)
 
 

@@ -68,7 +68,6 @@ class _State:
         self.scope, self.scope_ = src_scope, dst_scope
         self.transformed_ops: dict[Any, Any] = {}
         self.transformed_ts: dict[Any, Any] = {}
-        self.control_ios: Any = None
 
     def new_name(self, name: str) -> str:
         """Returns a name of the source scope in the scope of the copies."""
@@ -116,7 +115,7 @@ def copy_op_handler(
     graph = info.graph_
     attrs = op.attrs
     scopes = graph.scopes
-    with graph.as_default(), graph.control_dependencies(None), scopes.named(""):
+    with graph.as_default(), graph.control_dependencies(None), scopes.named(""), scopes.written_by_node():
         made = graph.create_op(op.opdef, list(new_inputs), attrs, op.types, info.new_name(op.name) + "/")
     made.device, made.gradient_type, made.origin = op.device, op.gradient_type, op.origin
     if copy_shape:
@@ -140,7 +139,6 @@ class Transformer:
         self.transform_external_input_handler: Callable[..., Any] = keep_t_if_possible_handler
         self.transform_external_hidden_input_handler: Callable[..., Any] = keep_t_if_possible_handler
         self.transform_original_op_handler: Callable[..., Any] = transform_op_if_inside_handler
-        self.transform_control_input_handler: Callable[..., Any] = transform_op_if_inside_handler
 
     def __call__(
         self,
@@ -203,7 +201,7 @@ class Transformer:
         for op, made in info.transformed_ops.items():
             if not isinstance(made, Operation) or made is op:
                 continue
-            waits = [self.transform_control_input_handler(info, before) for before in op.control_inputs]
+            waits = [self.transform_original_op_handler(info, before) for before in op.control_inputs]
             made.control_inputs = list(dict.fromkeys(w for w in waits if w is not None))
             names = {f"loc:@{old.name}": f"loc:@{new.name}" for old, new in info.transformed_ops.items()}
             same = info.graph is info.graph_

@@ -1,0 +1,73 @@
+"""What TensorFlow 1.x refuses when a graph is made or run, by class and in its words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.errors import InvalidArgumentError
+
+
+def sparse(shape):
+    return tf.SparseTensor([[0] * len(shape)], [1], shape)
+
+
+def loop_with_a_variable():
+    def body(i):
+        return i + tf.Variable(tf.zeros([], tf.int32)).read_value()
+
+    return tf.while_loop(lambda i: i < 3, body, [0])
+
+
+AT_ONCE = {
+    "order of vectors": (lambda: tf.norm(np.ones((2, 2)), ord="fro"), "'ord' must be a supported vector norm"),
+    "order of matrices": (lambda: tf.norm(np.ones((2, 2)), 1.1, [-2, -1]), "'ord' must be a supported matrix norm"),
+    "axes of a norm": (lambda: tf.norm(np.ones((2, 2)), axis=[1, 1]), "'axis' must be None, an integer, or a tuple of"),
+    "an axis between two": (
+        lambda: tf.norm(np.ones((2, 2)), axis=[3.1]),
+        "'axis' must be None, an integer, or a tuple",
+    ),
+    "vector of probabilities": (lambda: tf.nn.dropout(tf.ones([2]), [0.0, 1.0]), "keep_prob must be a scalar"),
+    "probabilities": (lambda: tf.nn.dropout(tf.ones([2]), tf.placeholder(tf.float32, [2])), "must be a scalar"),
+    "matrix of axes": (lambda: tf.reduce_sum(np.ones((2, 3)), np.array([[0], [1]])), "must be at most rank 1"),
+    "constraint": (lambda: tf.Variable(1.0, constraint=0), "must be a callable"),
+    "variable in a loop": (loop_with_a_variable, "inside a control-flow"),
+    "ranks": (lambda: tf.sparse_maximum(sparse([1, 1]), sparse([2])), "Operands do not have the same ranks"),
+    "shapes": (lambda: tf.sparse_maximum(sparse([1]), sparse([2])), "Operands' shapes do not match"),
+    "axis": (lambda: tf.sparse_reduce_sum(sparse([2, 3]), -3), "Invalid reduction dimension -3"),
+    "mask": (lambda: tf.sparse_retain(sparse([2]), [True, False]), "to_retain has the shape"),
+    "elements": (lambda: tf.sparse_reshape(sparse([5, 6]), [4, 7]), "Cannot reshape a tensor with 30 elements"),
+    "nothing to scatter into": (
+        lambda: tf.scatter_nd(tf.zeros([2, 2], tf.int32), tf.zeros([2, 2], tf.int32), [0, 3, 2]),
+        "Indices and updates specified for empty output shape",
+    ),
+    "substrings": (lambda: tf.substr("abc", [[1, 2]], [1, 2]), "pos and len must have the same shape"),
+}
+
+
+@pytest.mark.parametrize("case", AT_ONCE)
+def test_refused_when_the_graph_is_made(case):
+    build, words = AT_ONCE[case]
+    with tf.Graph().as_default(), pytest.raises(InvalidArgumentError, match=words):
+        build()
+
+
+def test_a_delimiter_is_one_string_when_the_step_runs():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        delimiter = tf.placeholder(tf.string)
+        parts = tf.string_split(["a|b"], delimiter)
+        assert sess.run(parts, {delimiter: "|"}).values.tolist() == [b"a", b"b"]
+        for wrong in (["a"], ["a", "b"]):
+            with pytest.raises(InvalidArgumentError, match="must be one string"):
+                sess.run(parts, {delimiter: wrong})
+
+
+def test_an_assertion_of_initialised_variables_is_a_tensor():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        v = tf.Variable([1, 2])
+        checked = tf.assert_variables_initialized([v])
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value"):
+            sess.run(checked.op)
+        sess.run(v.initializer)
+        assert sess.run(checked).tolist() == [1]
