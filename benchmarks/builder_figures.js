@@ -83,6 +83,19 @@ globalThis.builderFigures = (() => {
     }, seconds);
   }
 
+  // The wheel over what is inside of a block.
+  async function panInside(seconds = 3) {
+    const canvas = document.querySelector(".tfnb-builder .graph-host canvas.drawing");
+    const box = canvas.getBoundingClientRect();
+    const at = { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 };
+    return rate((n) => {
+      const deltaY = n % 40 < 20 ? 30 : -30;
+      canvas.dispatchEvent(
+        new WheelEvent("wheel", { bubbles: true, cancelable: true, deltaY, ...at }),
+      );
+    }, seconds);
+  }
+
   // Milliseconds from each gesture to the drawing of the kernel's answer.
   async function answers(times) {
     key("Escape");
@@ -128,5 +141,5 @@ globalThis.builderFigures = (() => {
     }
   }
 
-  return { far, drag, pan, answers, settled };
+  return { far, drag, pan, panInside, answers, settled };
 })();

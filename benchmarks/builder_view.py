@@ -4,7 +4,7 @@
 
 Limits: 60 frames/s while 100 selected nodes are dragged among 300 near ones; 100 ms from a gesture to the kernel's
 answer in the 95th percentile; a module of 350 kB; with `--large`, 3 s until a graph file is drawn, and then 50
-frames/s.
+frames/s where its scopes are moved in, and where an operation of a scope is used.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
+from benchmarks.builder_document import ROW, grid
 from tests.browser import conftest as browser
 from tfnb.notebook.assets import widget_module
 
@@ -26,20 +27,15 @@ FIGURES = Path(__file__).parent / "builder_figures.js"
 VIEW = ".tfnb-builder"
 WINDOW = {"width": 1720, "height": 1080}
 STYLE = ".tfnb-builder { height: 900px !important; }"
-ROW = 17
 
 
 def grid_source(nodes: int) -> str:
     """A cell that shows a builder of so many nodes, each reading its left or its upper neighbour, on a grid."""
-    lines = ["import tfnb as tf", "", "n0 = tf.ones([8, 8])"]
-    for k in range(1, nodes):
-        lines.append(f"n{k} = tf.tanh(n{k - 1 if k % 2 else max(0, k - ROW)})")
     places = {f"n{k}": [150 * (k % ROW), 64 * (k // ROW)] for k in range(nodes)}
     move = {"type": "gesture", "gesture": 0, "edits": [{"edit": "move", "positions": places}]}
     return "\n".join(
         [
-            "import tfnb as tf",
-            f"b = tf.builder({chr(10).join(lines)!r})",
+            f"b = tf.builder({grid(nodes)!r})",
             f"b.answer({move!r})",
             "b",
         ]
@@ -47,15 +43,17 @@ def grid_source(nodes: int) -> str:
 
 
 def opened(context: Any, lab: browser.Lab, name: str, cell: str) -> tuple[browser.Notebook, float]:
-    """The notebook, and the seconds from running its cell to the drawing."""
-    lab.write(name, [cell])
+    """The notebook, and the seconds from running its cell to the drawing; the cell before it imports the library."""
+    lab.write(name, ["import tfnb as tf", cell])
     page = context.new_page()
     notebook = browser.Notebook(page, lab)
     notebook.open(name)
     page.add_style_tag(content=STYLE)
     page.add_script_tag(path=FIGURES)
+    notebook.run_all_but_the_last()
+    page.evaluate("() => { jupyterapp.shell.currentWidget.content.activeCellIndex = 1; }")
     begin = time.perf_counter()
-    notebook.command("notebook:run-all-cells")
+    notebook.command("notebook:run-cell")
     page.wait_for_function(f"() => Number(document.querySelector('{VIEW} .stage')?.dataset.nodes) > 0", timeout=120_000)
     took = time.perf_counter() - begin
     assert notebook.errors() == [], notebook.errors()
@@ -101,11 +99,28 @@ def near(context: Any, lab: browser.Lab, nodes: int) -> None:
 
 
 def large(context: Any, lab: browser.Lab, file: Path) -> None:
-    cell = f"import tfnb as tf\ntf.builder({str(file.resolve())!r})"
-    notebook, took = opened(context, lab, "large.ipynb", cell)
-    nodes = notebook.page.evaluate(f"document.querySelector('{VIEW} .stage').dataset.nodes")
-    print(f"{file.name}: drawn after {took:.2f} s (at most 3), {nodes} nodes of the drawing")
-    found = notebook.page.evaluate("() => builderFigures.drag(5)")
+    """Opens a file, opens its block to the scopes, moves there, uses an operation of a scope, and drags its node."""
+    notebook, took = opened(context, lab, "large.ipynb", f"tf.builder({str(file.resolve())!r})")
+    page, view = notebook.page, notebook.page.locator(VIEW)
+    view.locator(".stage").focus()
+    page.keyboard.press("End")
+    begin = time.perf_counter()
+    page.keyboard.press("o")
+    view.locator(".graph-host[data-ready=true]").wait_for(timeout=120_000)
+    inside = time.perf_counter() - begin
+    print(f"{file.name}: drawn after {took:.2f} s, and its scopes {inside:.2f} s after a key (at most 3 together)")
+    scopes = page.evaluate("() => builderFigures.panInside()")
+    print(f"moving in its scopes: {scopes['rate']:.0f} frames/s (at least 50)")
+    page.keyboard.press("/")
+    page.keyboard.type("Relu")
+    page.keyboard.press("Enter")
+    use = view.get_by_role("button", name="Use on the canvas")
+    use.wait_for(timeout=60_000)
+    begin = time.perf_counter()
+    use.click()
+    page.wait_for_function(f"() => Number(document.querySelector('{VIEW} .stage').dataset.nodes) > 2", timeout=60_000)
+    print(f"an operation of a scope is used after {time.perf_counter() - begin:.2f} s")
+    found = page.evaluate("() => builderFigures.drag(3)")
     print(f"drag in it: {found['rate']:.0f} frames/s (at least 50), {found['near']} near")
 
 

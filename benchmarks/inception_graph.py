@@ -1,6 +1,7 @@
 """A graph as large as Inception-v3 in the white paper (36,000 nodes): towers with shared variables, and gradients.
 
-Only its structure matters, and views of it run nothing. Invariant: the same arguments give the same names.
+Images have the sizes of Inception-v3 (299, 35, 17 and 8), with strides of convolutions in place of its four largest
+pools. Invariant: the same arguments give the same names.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ BLOCKS = {
     **{f"mixed_8x8x2048{c}": _C for c in "ab"},
 }
 
+_REDUCTIONS = ("mixed_17x17x768a", "mixed_8x8x1280a")
+
 
 def _conv(x: Any, height: int, width: int, channels: int, name: str, stride: int = 1) -> Any:
     """Convolution, batch normalisation and rectifier, as the slim library of the time wrote them."""
@@ -55,6 +58,7 @@ def _conv(x: Any, height: int, width: int, channels: int, name: str, stride: int
 
 
 def _mixed(x: Any, branches: Any, name: str) -> Any:
+    """A block. One that makes the image smaller does so in the last convolution of each branch."""
     with tf.variable_scope(name):
         ends = []
         for k, branch in enumerate(branches):
@@ -64,14 +68,15 @@ def _mixed(x: Any, branches: Any, name: str) -> Any:
                     if layer == "pool":
                         y = tf.nn.avg_pool(y, [1, 3, 3, 1], [1, 1, 1, 1], "SAME", name="AvgPool")
                     else:
-                        y = _conv(y, *layer, f"Conv_{i}")
+                        stride = 2 if name in _REDUCTIONS and i == len(branch) - 1 else 1
+                        y = _conv(y, *layer, f"Conv_{i}", stride)
                 ends.append(y)
         return tf.concat(ends, 3, name="concat")
 
 
 def _tower(images: Any, labels: Any, blocks: int) -> Any:
     x = images
-    for i, (size, channels, stride) in enumerate([(3, 32, 2), (3, 32, 1), (3, 64, 1), (1, 80, 1), (3, 192, 1)]):
+    for i, (size, channels, stride) in enumerate([(3, 32, 2), (3, 32, 1), (3, 64, 2), (1, 80, 1), (3, 192, 2)]):
         x = _conv(x, size, size, channels, f"conv{i}", stride)
     for name, branches in list(BLOCKS.items())[:blocks]:
         x = _mixed(x, branches, name)

@@ -14,7 +14,7 @@ from pathlib import Path
 from pages import settle
 
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, Kind, OpDef
-from tfnb.ops import FAMILIES
+from tfnb.ops import all_families
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "ops.md"
 HEAD = """# Operations
@@ -77,9 +77,10 @@ def entry(op: OpDef) -> str:
 def page() -> str:
     """The whole text."""
     parts = [HEAD]
-    count = sum(len(family.OPS) for family in FAMILIES)
-    parts.append(f"{count} operations in {sum(bool(f.OPS) for f in FAMILIES)} families.")
-    for family in FAMILIES:
+    families = all_families()
+    count = sum(len(family.OPS) for family in families)
+    parts.append(f"{count} operations in {sum(bool(f.OPS) for f in families)} families.")
+    for family in families:
         if family.OPS:
             title = (family.__doc__ or family.__name__).splitlines()[0].rstrip(".")
             parts += [f"## {title}", *(entry(op) for op in family.OPS)]

@@ -29,6 +29,7 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
         "shutil.rmtree",
         "folders whose names are numbers, older exports than exports_to_keep, in the strategy's own folder",
     ),
+    ("tf_keras/model_pictures.py", "plot_model"): ("write_bytes, write_text", "the picture that the caller named"),
     ("tf_keras/engine/saving.py", "SavedByKeras.save"): (
         "write_text",
         "the configuration in the folder that the caller named",

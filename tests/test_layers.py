@@ -1,7 +1,7 @@
 """Who may import whom (docs/architecture.md), read from the syntax tree.
 
 An import inside a function, under TYPE_CHECKING or by `import_module` counts like any other, and so does a family of
-operations that `FAMILIES` of a folder names, which `tfnb/ops/catalog.py` imports by that name.
+operations that `FAMILIES` and `LATER_FAMILIES` of a folder name, which `tfnb/ops/catalog.py` imports by that name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,18 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 # All packages may also import these; among themselves they must not form a cycle.
-BASE = {"caches", "disk_cache", "errors", "settings", "size_terms", "size_trace", "sizes", "system", "types"}
+BASE = {
+    "caches",
+    "dimension",
+    "disk_cache",
+    "errors",
+    "settings",
+    "size_terms",
+    "size_trace",
+    "sizes",
+    "system",
+    "types",
+}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "ir": set(),
@@ -99,6 +110,9 @@ def imported(module: str, path: Path, known: dict[str, Path]) -> list[tuple[str,
         elif isinstance(node, ast.Assign) and [ast.unparse(t) for t in node.targets] == ["FAMILIES"]:
             strings = (n.value for n in ast.walk(node.value) if isinstance(n, ast.Constant))
             targets = [f"{package}.{name}" for name in strings if isinstance(name, str)]
+        elif isinstance(node, ast.Assign) and [ast.unparse(t) for t in node.targets] == ["LATER_FAMILIES"]:
+            keys = node.value.keys if isinstance(node.value, ast.Dict) else []
+            targets = [f"{package}.{key.value}" for key in keys if isinstance(key, ast.Constant)]
         found += [(target, node.lineno, id(node) in deferred) for target in dict.fromkeys(targets)]
     return found
 

@@ -39,6 +39,7 @@ _LAZY = {
     "ConfigProto": "tfnb.session.api",
     "GPUOptions": "tfnb.session.api",
     "GraphOptions": "tfnb.session.api",
+    "OptimizerOptions": "tfnb.session.api",
     "RunOptions": "tfnb.session.api",
     "RunMetadata": "tfnb.session.api",
     "list_devices": "tfnb.session.api",
@@ -106,8 +107,7 @@ def _read_mnist(
     Nothing is downloaded.
     """
     mnist = _import_module("tfnb.datasets.mnist")
-    size = mnist.VALIDATION_SIZE if validation_size is None else validation_size
-    return mnist.read_data_sets(train_dir, fake_data, one_hot, dtype, reshape, size, seed, source_url)
+    return mnist.read_data_sets(train_dir, fake_data, one_hot, dtype, reshape, validation_size, seed, source_url)
 
 
 def _preprocessing(name: str) -> _Lazy:
@@ -165,6 +165,8 @@ _REST = {
     "examples.tutorials.mnist.input_data.read_data_sets": _read_mnist,
     "contrib.learn.datasets.mnist.read_data_sets": _read_mnist,
     "contrib.learn.python.learn.datasets.mnist.read_data_sets": _read_mnist,
+    "contrib.learn.datasets.mnist.DataSet": _Lazy(lambda: _import_module("tfnb.datasets.batches").DataSet),
+    "contrib.learn.python.learn.datasets.mnist.DataSet": _Lazy(lambda: _import_module("tfnb.datasets.batches").DataSet),
     "python.client.device_lib.list_local_devices": _Lazy(lambda: _import_module("tfnb.session.api").list_local_devices),
     "python.client.timeline.Timeline": _Lazy(lambda: _import_module("tfnb.session.api").Timeline),
 }

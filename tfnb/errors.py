@@ -39,6 +39,7 @@ __all__ = [
     "DataLossError",
     "DeadlineExceededError",
     "DeviceNotFoundError",
+    "EmptyGraphError",
     "FailedPreconditionError",
     "FinalizedGraphError",
     "GraphError",
@@ -46,6 +47,7 @@ __all__ = [
     "InvalidArgumentError",
     "InvalidFetchError",
     "KernelBuildError",
+    "NestingError",
     "NotFoundError",
     "OpError",
     "Origin",
@@ -57,6 +59,7 @@ __all__ = [
     "UnavailableError",
     "UnimplementedError",
     "UnknownError",
+    "UnknownNameError",
     "error_code_from_exception_type",
     "exception_type_from_error_code",
     "refuse_given",
@@ -259,6 +262,10 @@ class NotFoundError(OpError, LookupError):
     code = 5
 
 
+class UnknownNameError(NotFoundError, ValueError):
+    """There is nothing of a name that the program gives, such as a task or a variable."""
+
+
 class DeviceNotFoundError(NotFoundError):
     """No OpenCL platform or device fits; the message says how to get one."""
 
@@ -291,12 +298,20 @@ class NoSessionError(FailedPreconditionError, ValueError):
     """A tensor or operation was to be run, and there is no session that can run it."""
 
 
+class NestingError(FailedPreconditionError, AssertionError):
+    """A block of a default session ended before a block inside it."""
+
+
 class NotReadyError(FailedPreconditionError, RuntimeError):
     """A session or a service was to be started, and its model or this process is not ready for it."""
 
 
 class ClosedSessionError(FailedPreconditionError, RuntimeError):
     """The session was closed."""
+
+
+class EmptyGraphError(FailedPreconditionError, RuntimeError):
+    """A session is asked to run something, and its graph has no operations."""
 
 
 class AbortedError(OpError):
@@ -311,7 +326,7 @@ class OutOfRangeError(OpError):
     code = 11
 
 
-class UnimplementedError(OpError):
+class UnimplementedError(OpError, NotImplementedError):
     """There is no kernel for this operation on this device with these types."""
 
     code = 12

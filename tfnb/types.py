@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsIndex, SupportsInt, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from tfnb.dimension import Dimension, size_of
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
-from tfnb.sizes import Size
 
 __all__ = [
     "DType",
@@ -27,6 +27,7 @@ __all__ = [
     "as_dtype",
     "as_shape",
     "bracketed",
+    "install_shape_message",
     "scalar",
     "unknown_shape",
 ]
@@ -250,90 +251,6 @@ def as_dtype(value: object) -> DType:
     return dtype
 
 
-class Dimension:
-    """One dimension of a static shape, as in TensorFlow 1: `value` is an int, or None if the size is unknown."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: SupportsIndex | None) -> None:
-        self.value = _dim(value)
-
-    def __int__(self) -> int:
-        if self.value is None:
-            raise ShapeError("an unknown Dimension has no value until the graph runs; use tf.shape(tensor) for it")
-        return self.value
-
-    __index__ = __int__
-
-    def __eq__(self, other: object) -> bool | None:  # type: ignore[override]
-        """Whether the sizes are equal; None, which counts as False, if one is unknown."""
-        other = other.value if isinstance(other, Dimension) else other
-        return None if self.value is None or other is None else bool(self.value == other)
-
-    def __ne__(self, other: object) -> bool | None:  # type: ignore[override]
-        """Whether the sizes differ; None if one is unknown."""
-        equal = self == other
-        return None if equal is None else not equal
-
-    def __hash__(self) -> int:
-        return hash(self.value)
-
-    def _with(self, other: SupportsInt | None, f: Callable[[int, int], int]) -> Dimension:
-        other = other.value if isinstance(other, Dimension) else other
-        return Dimension(None if self.value is None or other is None else f(self.value, int(other)))
-
-    def __add__(self, other: SupportsInt | None) -> Dimension:
-        return self._with(other, lambda a, b: a + b)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: SupportsInt | None) -> Dimension:
-        return self._with(other, lambda a, b: a - b)
-
-    def __mul__(self, other: SupportsInt | None) -> Dimension:
-        return self._with(other, lambda a, b: a * b)
-
-    __rmul__ = __mul__
-
-    def __floordiv__(self, other: SupportsInt | None) -> Dimension:
-        return self._with(other, lambda a, b: a // b)
-
-    def __mod__(self, other: SupportsInt | None) -> Dimension:
-        return self._with(other, lambda a, b: a % b)
-
-    def __lt__(self, other: SupportsInt) -> bool:
-        return int(self) < int(other)
-
-    def __gt__(self, other: SupportsInt) -> bool:
-        return int(self) > int(other)
-
-    def __le__(self, other: SupportsInt) -> bool:
-        return int(self) <= int(other)
-
-    def __ge__(self, other: SupportsInt) -> bool:
-        return int(self) >= int(other)
-
-    def __repr__(self) -> str:
-        return f"Dimension({self.value})"
-
-    def __str__(self) -> str:
-        return "?" if self.value is None else str(self.value)
-
-
-def _dim(value: SupportsIndex | None) -> int | None:
-    if isinstance(value, Dimension):
-        return value.value
-    if value is None or isinstance(value, Size):
-        return value  # type: ignore[return-value]
-    try:
-        n = value.__index__()
-    except (AttributeError, TypeError):
-        raise DTypeError(f"a dimension must be an integer or None, not {value!r}") from None
-    if n < 0:
-        raise ShapeError(f"a dimension must be >= 0 or None, not {n}")
-    return int(n)
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Shape:
     """A static shape, public as `tf.TensorShape`: `dims` is a tuple of int or None, or None if the rank is unknown."""
@@ -341,8 +258,10 @@ class Shape:
     dims: tuple[int | None, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.dims is not None:
-            object.__setattr__(self, "dims", tuple(_dim(d) for d in _iterate(self.dims)))
+        if getattr(self.dims, "unknown_rank", False):
+            object.__setattr__(self, "dims", None)
+        elif self.dims is not None:
+            object.__setattr__(self, "dims", tuple(size_of(d) for d in _iterate(self.dims)))
 
     @property
     def ndims(self) -> int | None:
@@ -436,12 +355,23 @@ class Shape:
             raise ShapeError(f"Shape {self} must have rank at most {rank}")
         return self
 
+    def most_specific_compatible_shape(self, other: object) -> Shape:
+        """Returns the most specific shape with which both shapes are compatible: what they disagree on is unknown."""
+        other = as_shape(other)
+        if self.dims is None or other.dims is None or len(self.dims) != len(other.dims):
+            return unknown_shape
+        return Shape(tuple(a if a == b else None for a, b in zip(self.dims, other.dims, strict=True)))
+
     def concatenate(self, other: object) -> Shape:
         """Returns the dimensions of this shape followed by those of `other`, of unknown rank if one of them is."""
-        other = as_shape(other)
+        other = Shape((other,)) if isinstance(other, Dimension) else as_shape(other)  # type: ignore[arg-type]
         if self.dims is None or other.dims is None:
             return unknown_shape
         return Shape(self.dims + other.dims)
+
+    def as_proto(self) -> Any:
+        """Returns the shape as a TensorShapeProto, a message of TensorFlow's GraphDefs."""
+        return _message_of(self)
 
     def __len__(self) -> int:
         if self.dims is None:
@@ -489,10 +419,22 @@ def bracketed(dims: Iterable[Any] | None) -> str:
 def _iterate(dims: object) -> Iterable[Any]:
     if isinstance(dims, Shape):
         return dims.dims or ()
+    if hasattr(dims, "unknown_rank"):  # a TensorShapeProto, in which -1 is unknown
+        message: Any = dims
+        return tuple(None if d.size == -1 else d.size for d in message.dim)
     try:
         return tuple(cast("Iterable[Any]", dims))
     except TypeError:
         return (dims,)
+
+
+_message_of: Callable[[Shape], Any]
+
+
+def install_shape_message(encode: Callable[[Shape], Any]) -> None:
+    """Lets `encode` make the messages of `Shape.as_proto`, whose classes are of a layer above this one."""
+    global _message_of
+    _message_of = encode
 
 
 unknown_shape = Shape(None)
@@ -509,7 +451,7 @@ def as_shape(value: object) -> Shape:
     """
     if isinstance(value, Shape):
         return value
-    if value is None:
+    if value is None or getattr(value, "unknown_rank", False):
         return unknown_shape
     if isinstance(value, (str, bytes)):
         raise InvalidArgumentError(f"{value!r} is not a shape")

@@ -1,14 +1,14 @@
 // Optimizer updates of the rows of a variable that an index vector names (the rules of tfnb/ops/training/updates.py).
 //
 //   var, slots  (rows, width)   in place
-//   lr, rho, ...  one T each    hyperparameters
+//   lr, rho, ...  one each      hyperparameters
 //   grad        (count, width)
 //   indices     (count)         int or long; an index outside [0, rows) is skipped
 //   for i in order: row indices[i] of var and of each slot is updated with grad[i, :]
 //   next, last  (count)         with -DSUMMED=1, from link_rows: a row that occurs several times is updated once, with
 //                               the sum of its gradients in their order
 //
-// -DT=float|double   element type and type of all arithmetic
+// -DT=float          element type: float, double, or half and bfloat, which are computed in float (lib/element.clh)
 // -DINDEX=int        type of the indices
 // -DNESTEROV=0       sparse_momentum looks ahead
 // -DUPDATE_SLOTS=1   sparse_adagrad updates its accumulator
@@ -16,9 +16,8 @@
 // Group g of G owns the rows r with r % G == g and reads all indices, so repeated indices are no race and results do not
 // depend on the number of groups. One work-item per group.
 
-#ifndef T
-#define T float
-#endif
+#include "lib/element.clh"
+
 #ifndef INDEX
 #define INDEX int
 #endif
@@ -43,15 +42,16 @@
 #endif
 #define JOIN(a, b) a##b
 #define ROOT_OF(type) JOIN(type, _root)
-#define ROOT ROOT_OF(T)
+#define ROOT ROOT_OF(SUM)
 
 #define KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-#define REF(name) __global T *restrict name
-#define HYPER(name) __global const T *restrict name
+#define REF(name) __global MEMORY *restrict name
+#define HYPER(name) __global const MEMORY *restrict name
+#define READ(name) SUM name = ELEMENT(name##_, 0)
 
 #if !SUMMED
 
-#define ROWS __global const T *restrict grad, __global const INDEX *restrict indices, int rows, int width, int count
+#define ROWS __global const MEMORY *restrict grad, __global const INDEX *restrict indices, int rows, int width, int count
 
 // The body runs for each element: `at` is its place in var and slots, `g` its gradient.
 #define EACH_ELEMENT(body)                                                                       \
@@ -64,7 +64,7 @@
             size_t first = (size_t)r * width;                                                    \
             for (int k = 0; k < width; ++k) {                                                    \
                 size_t at = first + k;                                                           \
-                T g = grad[(size_t)i * width + k];                                               \
+                SUM g = ELEMENT(grad, (size_t)i * width + k);                                    \
                 body                                                                             \
             }                                                                                    \
         }                                                                                        \
@@ -73,14 +73,14 @@
 #else
 
 #define ROWS                                                                                     \
-    __global const T *restrict grad, __global const INDEX *restrict indices, __global const int *restrict next, \
+    __global const MEMORY *restrict grad, __global const INDEX *restrict indices, __global const int *restrict next, \
         __global const int *restrict last, int rows, int width, int count
 #define BLOCK 256  // elements that are summed at once
 
 #define EACH_ELEMENT(body)                                                                       \
     {                                                                                            \
         int share = get_num_groups(0), own = get_group_id(0);                                    \
-        T sums[BLOCK];                                                                           \
+        SUM sums[BLOCK];                                                                         \
         for (int i = 0; i < count; ++i) {                                                        \
             INDEX r = indices[i];                                                                \
             if (last[i] < 0 || r < 0 || r >= rows || r % share != own)                           \
@@ -88,17 +88,17 @@
             for (int begin = 0; begin < width; begin += BLOCK) {                                 \
                 int n = width - begin < BLOCK ? width - begin : BLOCK;                           \
                 size_t first = (size_t)r * width + begin;                                        \
-                __global const T *restrict from = grad + (size_t)i * width + begin;              \
+                __global const MEMORY *restrict from = grad + (size_t)i * width + begin;              \
                 for (int k = 0; k < n; ++k)                                                      \
-                    sums[k] = (T)0 + from[k];                                                    \
+                    sums[k] = (SUM)0 + ELEMENT(from, k);                                         \
                 for (int j = next[i]; j >= 0; j = next[j]) {                                     \
                     from = grad + (size_t)j * width + begin;                                     \
                     for (int k = 0; k < n; ++k)                                                  \
-                        sums[k] += from[k];                                                      \
+                        sums[k] += ELEMENT(from, k);                                             \
                 }                                                                                \
                 for (int k = 0; k < n; ++k) {                                                    \
                     size_t at = first + k;                                                       \
-                    T g = sums[k];                                                               \
+                    SUM g = sums[k];                                                             \
                     body                                                                         \
                 }                                                                                \
             }                                                                                    \
@@ -133,165 +133,165 @@ KERNEL link_rows(__global const INDEX *restrict indices, __global int *restrict 
 #endif
 
 // The point of least l1 |v| + l2/2 v^2 + |v - x|^2 / (2 rate).
-inline T shrink(T x, T rate, T l1, T l2)
+inline SUM shrink(SUM x, SUM rate, SUM l1, SUM l2)
 {
-    T size = (x < 0 ? -x : x) - rate * l1;
+    SUM size = (x < 0 ? -x : x) - rate * l1;
     size = size > 0 ? size : 0;
     return (x < 0 ? -size : size) / (1 + rate * l2);
 }
 
-inline T lr_power_of(T x, T lr_power)
+inline SUM lr_power_of(SUM x, SUM lr_power)
 {
-    return lr_power == (T)-0.5 ? ROOT(x) : pow(x, -lr_power);
+    return lr_power == (SUM)-0.5 ? ROOT(x) : pow(x, -lr_power);
 }
 
 KERNEL sparse_momentum(REF(var), REF(accum), HYPER(lr_), HYPER(rate_), ROWS)
 {
-    T lr = *lr_, rate = *rate_;
+    READ(lr); READ(rate);
     EACH_ELEMENT({
-        T a = accum[at] * rate + g;
-        accum[at] = a;
-        var[at] -= NESTEROV ? g * lr + a * rate * lr : a * lr;
+        SUM a = ELEMENT(accum, at) * rate + g;
+        PUT(a, accum, at);
+        PUT(ELEMENT(var, at) - (NESTEROV ? g * lr + a * rate * lr : a * lr), var, at);
     })
 }
 
 KERNEL sparse_adagrad(REF(var), REF(accum), HYPER(lr_), ROWS)
 {
-    T lr = *lr_;
+    READ(lr);
     EACH_ELEMENT({
-        T a = accum[at];
+        SUM a = ELEMENT(accum, at);
         if (UPDATE_SLOTS) {
             a += g * g;
-            accum[at] = a;
+            PUT(a, accum, at);
         }
-        var[at] -= lr * g / ROOT(a);
+        PUT(ELEMENT(var, at) - lr * g / ROOT(a), var, at);
     })
 }
 
 KERNEL sparse_adadelta(
     REF(var), REF(accum), REF(accum_update), HYPER(lr_), HYPER(rho_), HYPER(epsilon_), ROWS)
 {
-    T lr = *lr_, rho = *rho_, epsilon = *epsilon_;
+    READ(lr); READ(rho); READ(epsilon);
     EACH_ELEMENT({
-        T a = accum[at] * rho + g * g * (1 - rho);
-        T update = ROOT(accum_update[at] + epsilon) / ROOT(a + epsilon) * g;
-        accum[at] = a;
-        var[at] -= update * lr;
-        accum_update[at] = accum_update[at] * rho + update * update * (1 - rho);
+        SUM a = ELEMENT(accum, at) * rho + g * g * (1 - rho);
+        SUM update = ROOT(ELEMENT(accum_update, at) + epsilon) / ROOT(a + epsilon) * g;
+        PUT(a, accum, at);
+        PUT(ELEMENT(var, at) - update * lr, var, at);
+        PUT(ELEMENT(accum_update, at) * rho + update * update * (1 - rho), accum_update, at);
     })
 }
 
 KERNEL sparse_rms_prop(
     REF(var), REF(ms), REF(mom), HYPER(lr_), HYPER(rho_), HYPER(rate_), HYPER(epsilon_), ROWS)
 {
-    T lr = *lr_, rho = *rho_, rate = *rate_, epsilon = *epsilon_;
+    READ(lr); READ(rho); READ(rate); READ(epsilon);
     EACH_ELEMENT({
-        T square = ms[at] + (g * g - ms[at]) * (1 - rho);
-        T step = mom[at] * rate + g * lr / ROOT(square + epsilon);
-        ms[at] = square;
-        mom[at] = step;
-        var[at] -= step;
+        SUM square = ELEMENT(ms, at) + (g * g - ELEMENT(ms, at)) * (1 - rho);
+        SUM step = ELEMENT(mom, at) * rate + g * lr / ROOT(square + epsilon);
+        PUT(square, ms, at);
+        PUT(step, mom, at);
+        PUT(ELEMENT(var, at) - step, var, at);
     })
 }
 
 KERNEL sparse_centered_rms_prop(
     REF(var), REF(mg), REF(ms), REF(mom), HYPER(lr_), HYPER(rho_), HYPER(rate_), HYPER(epsilon_), ROWS)
 {
-    T lr = *lr_, rho = *rho_, rate = *rate_, epsilon = *epsilon_;
+    READ(lr); READ(rho); READ(rate); READ(epsilon);
     EACH_ELEMENT({
-        T square = ms[at] + (g * g - ms[at]) * (1 - rho);
-        T mean = mg[at] + (g - mg[at]) * (1 - rho);
-        T step = mom[at] * rate + g * lr / ROOT(square - mean * mean + epsilon);
-        ms[at] = square;
-        mg[at] = mean;
-        mom[at] = step;
-        var[at] -= step;
+        SUM square = ELEMENT(ms, at) + (g * g - ELEMENT(ms, at)) * (1 - rho);
+        SUM mean = ELEMENT(mg, at) + (g - ELEMENT(mg, at)) * (1 - rho);
+        SUM step = ELEMENT(mom, at) * rate + g * lr / ROOT(square - mean * mean + epsilon);
+        PUT(square, ms, at);
+        PUT(mean, mg, at);
+        PUT(step, mom, at);
+        PUT(ELEMENT(var, at) - step, var, at);
     })
 }
 
 KERNEL sparse_ftrl(
     REF(var), REF(accum), REF(linear), HYPER(lr_), HYPER(l1_), HYPER(l2_), HYPER(lr_power_), ROWS)
 {
-    T lr = *lr_, l1 = *l1_, l2 = *l2_, lr_power = *lr_power_;
+    READ(lr); READ(l1); READ(l2); READ(lr_power);
     EACH_ELEMENT({
-        T squares = accum[at] + g * g;
-        T scale = lr_power_of(squares, lr_power);
-        T z = linear[at] + g - (scale - lr_power_of(accum[at], lr_power)) / lr * var[at];
-        T bounded = z > l1 ? l1 : z < -l1 ? -l1 : z;
-        accum[at] = squares;
-        linear[at] = z;
-        var[at] = z > l1 || z < -l1 ? (bounded - z) / (scale / lr + 2 * l2) : 0;
+        SUM squares = ELEMENT(accum, at) + g * g;
+        SUM scale = lr_power_of(squares, lr_power);
+        SUM z = ELEMENT(linear, at) + g - (scale - lr_power_of(ELEMENT(accum, at), lr_power)) / lr * ELEMENT(var, at);
+        SUM bounded = z > l1 ? l1 : z < -l1 ? -l1 : z;
+        PUT(squares, accum, at);
+        PUT(z, linear, at);
+        PUT(z > l1 || z < -l1 ? (bounded - z) / (scale / lr + 2 * l2) : 0, var, at);
     })
 }
 
 KERNEL sparse_proximal_gradient_descent(REF(var), HYPER(alpha_), HYPER(l1_), HYPER(l2_), ROWS)
 {
-    T alpha = *alpha_, l1 = *l1_, l2 = *l2_;
-    EACH_ELEMENT({ var[at] = shrink(var[at] - alpha * g, alpha, l1, l2); })
+    READ(alpha); READ(l1); READ(l2);
+    EACH_ELEMENT({ PUT(shrink(ELEMENT(var, at) - alpha * g, alpha, l1, l2), var, at); })
 }
 
 KERNEL sparse_proximal_adagrad(
     REF(var), REF(accum), HYPER(lr_), HYPER(l1_), HYPER(l2_), ROWS)
 {
-    T lr = *lr_, l1 = *l1_, l2 = *l2_;
+    READ(lr); READ(l1); READ(l2);
     EACH_ELEMENT({
-        T a = accum[at] + g * g;
-        T rate = lr / ROOT(a);
-        accum[at] = a;
-        var[at] = shrink(var[at] - g * rate, rate, l1, l2);
+        SUM a = ELEMENT(accum, at) + g * g;
+        SUM rate = lr / ROOT(a);
+        PUT(a, accum, at);
+        PUT(shrink(ELEMENT(var, at) - g * rate, rate, l1, l2), var, at);
     })
 }
 
 KERNEL sparse_keras_momentum(REF(var), REF(accum), HYPER(lr_), HYPER(rate_), ROWS)
 {
-    T lr = *lr_, rate = *rate_;
+    READ(lr); READ(rate);
     EACH_ELEMENT({
-        T a = accum[at] * rate - g * lr;
-        accum[at] = a;
-        var[at] += NESTEROV ? a * rate - g * lr : a;
+        SUM a = ELEMENT(accum, at) * rate - g * lr;
+        PUT(a, accum, at);
+        PUT(ELEMENT(var, at) + (NESTEROV ? a * rate - g * lr : a), var, at);
     })
 }
 
 KERNEL sparse_adagrad_v2(REF(var), REF(accum), HYPER(lr_), HYPER(epsilon_), ROWS)
 {
-    T lr = *lr_, epsilon = *epsilon_;
+    READ(lr); READ(epsilon);
     EACH_ELEMENT({
-        T a = accum[at];
+        SUM a = ELEMENT(accum, at);
         if (UPDATE_SLOTS) {
             a += g * g;
-            accum[at] = a;
+            PUT(a, accum, at);
         }
-        var[at] -= lr * g / (ROOT(a) + epsilon);
+        PUT(ELEMENT(var, at) - (lr * g / (ROOT(a) + epsilon)), var, at);
     })
 }
 
 KERNEL sparse_adagrad_da(
-    REF(var), REF(sums), REF(squares), HYPER(lr_), HYPER(l1_), HYPER(l2_), __global const long *restrict step_, ROWS)
+    REF(var), REF(totals), REF(squares), HYPER(lr_), HYPER(l1_), HYPER(l2_), __global const long *restrict step_, ROWS)
 {
-    T lr = *lr_, l1 = *l1_, l2 = *l2_, step = (T)*step_;
+    READ(lr); READ(l1); READ(l2); SUM step = (SUM)*step_;
     EACH_ELEMENT({
-        T sum = sums[at] + g;
-        T square = squares[at] + g * g;
-        sums[at] = sum;
-        squares[at] = square;
-        T size = l1 > 0 ? (sum < 0 ? -sum : sum) - l1 * step : (sum < 0 ? -sum : sum);
+        SUM sum = ELEMENT(totals, at) + g;
+        SUM square = ELEMENT(squares, at) + g * g;
+        PUT(sum, totals, at);
+        PUT(square, squares, at);
+        SUM size = l1 > 0 ? (sum < 0 ? -sum : sum) - l1 * step : (sum < 0 ? -sum : sum);
         size = size > 0 ? size : 0;
-        var[at] = (sum < 0 ? size : -size) * lr / (ROOT(square) + l2 * step * lr);
+        PUT((sum < 0 ? size : -size) * lr / (ROOT(square) + l2 * step * lr), var, at);
     })
 }
 
 KERNEL sparse_ftrl_v2(REF(var), REF(accum), REF(linear), HYPER(lr_), HYPER(l1_), HYPER(l2_), HYPER(shrinkage_),
                       HYPER(lr_power_), ROWS)
 {
-    T lr = *lr_, l1 = *l1_, l2 = *l2_, shrinkage = *shrinkage_, lr_power = *lr_power_;
+    READ(lr); READ(l1); READ(l2); READ(shrinkage); READ(lr_power);
     EACH_ELEMENT({
-        T squares = accum[at] + g * g;
-        T scale = lr_power_of(squares, lr_power);
-        T shrunk = g + 2 * shrinkage * var[at];
-        T z = linear[at] + shrunk - (scale - lr_power_of(accum[at], lr_power)) / lr * var[at];
-        T bounded = z > l1 ? l1 : z < -l1 ? -l1 : z;
-        accum[at] = squares;
-        linear[at] = z;
-        var[at] = z > l1 || z < -l1 ? (bounded - z) / (scale / lr + 2 * l2) : 0;
+        SUM squares = ELEMENT(accum, at) + g * g;
+        SUM scale = lr_power_of(squares, lr_power);
+        SUM shrunk = g + 2 * shrinkage * ELEMENT(var, at);
+        SUM z = ELEMENT(linear, at) + shrunk - (scale - lr_power_of(ELEMENT(accum, at), lr_power)) / lr * ELEMENT(var, at);
+        SUM bounded = z > l1 ? l1 : z < -l1 ? -l1 : z;
+        PUT(squares, accum, at);
+        PUT(z, linear, at);
+        PUT(z > l1 || z < -l1 ? (bounded - z) / (scale / lr + 2 * l2) : 0, var, at);
     })
 }

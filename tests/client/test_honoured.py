@@ -154,7 +154,6 @@ def _variable():
     ("make", "named"),
     [
         (lambda: tf.contrib.layers.batch_norm(tf.ones([2, 2]), batch_weights=tf.ones([2])), "batch_weights"),
-        (lambda: tf.contrib.layers.batch_norm(tf.ones([2, 2]), renorm=True), "renorm"),
         (lambda: tf.contrib.layers.batch_norm(tf.ones([2, 2]), renrom=True), "renrom"),
         (lambda: tf.group(_variable().initializer, nam="x"), "nam"),
         (lambda: tf.flags.DEFINE_string("x", "", "", shortname="y"), "shortname"),

@@ -59,6 +59,16 @@ def test_seed_fixes_the_order():
     assert one.tolist() != other.tolist()
 
 
+def test_batches_are_those_of_tensorflow():
+    np.random.seed(5)
+    data = DataSet(np.arange(10).reshape(10, 1, 1, 1), np.arange(10), dtype=np.uint8)
+    batches = [data.next_batch(4)[1].tolist() for _ in range(6)]
+    # what TensorFlow 1.15 returns for this state of NumPy
+    assert batches == [[9, 5, 2, 4], [7, 1, 0, 8], [6, 3, 2, 1], [0, 4, 6, 5], [7, 8, 3, 9], [2, 4, 8, 3]]
+    assert data.labels.tolist() == [2, 4, 8, 3, 9, 0, 5, 7, 6, 1]
+    assert data.images[:, 0].tolist() == data.labels.tolist()
+
+
 def numbered(n):
     return DataSet(np.arange(n).reshape(n, 1, 1, 1), np.arange(n), dtype=np.uint8, seed=3)
 
@@ -128,6 +138,13 @@ def test_own_folder(tmp_path):
     own = mnist.read_data_sets(tmp_path, validation_size=2)
     assert (own.train.num_examples, own.validation.num_examples, own.test.num_examples) == (4, 2, 2)
     np.testing.assert_array_equal(own.train.labels, [2, 3, 4, 5])
+
+
+def test_a_full_folder_is_divided_as_tensorflow_does(tmp_path):
+    for name in mnist.FILES:
+        shutil.copy(SHIPPED / name, tmp_path)
+    parts = mnist.read_data_sets(tmp_path)
+    assert (parts.train.num_examples, parts.validation.num_examples) == (3500, 5000)
 
 
 def idx(*sizes, body, magic=(0, 0, 8)):
@@ -218,3 +235,7 @@ def test_single_files_as_old_programs_read_them(tmp_path):
     assert input_data.maybe_download("t10k-images-idx3-ubyte.gz", tmp_path) == str(tmp_path / Path(path).name)
     with pytest.raises(NotFoundError):
         input_data.maybe_download("other.gz", tmp_path)
+
+
+def test_the_class_of_the_digits_by_its_old_name():
+    assert tf.contrib.learn.datasets.mnist.DataSet is DataSet

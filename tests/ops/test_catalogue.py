@@ -75,6 +75,7 @@ GRADIENT_CASES = [c for c in CASES if _differentiable(c)]
 # gradients that refuse where less than the shapes is known: when, and why
 NEEDS = {
     "ExtractImagePatches": ("ranks nothing", "how windows lie follows from the images' size, as in TensorFlow"),
+    "ExtractVolumePatches": ("ranks nothing", "how windows lie follows from the volumes' size, as in TensorFlow"),
     "MirrorPad": ("nothing", "each axis is folded back by ops of its own"),
     "Qr": ("ranks nothing", "the formula depends on which side is longer, as in TensorFlow"),
     "SparseReduceSum": ("nothing", "which dimensions stay is a choice of ops"),

@@ -12,8 +12,8 @@ import pytest
 import tfnb
 from tfnb.errors import NotFoundError
 from tfnb.ir.opdef import OpDef
-from tfnb.ops import API, CATALOG, FAMILIES, FOLDERS
-from tfnb.ops.catalog import families_of
+from tfnb.ops import API, CATALOG, FOLDERS, all_families
+from tfnb.ops.catalog import Catalog, families_of, later_families_of, later_ops_of
 
 OPS = Path(tfnb.__file__).parent / "ops"
 MODULES = sorted(f"tfnb.ops.{path.parent.name}.{path.stem}" for path in OPS.glob("*/*.py") if path.stem != "__init__")
@@ -55,6 +55,26 @@ def test_a_family_is_what_its_folder_names(monkeypatch):
     assert [family.OPS for family in families_of(folder)] == [(CATALOG["Add"],)]
 
 
+def test_a_later_family_is_imported_when_one_of_its_ops_is_used(monkeypatch):
+    folder = folder_with(monkeypatch, (), OPS=(CATALOG["Add"], CATALOG["Sub"]))
+    folder.LATER_FAMILIES = {"family": "Add Sub"}
+    catalog = Catalog((CATALOG["Mul"],), later=later_ops_of(folder))
+    assert sorted(catalog) == ["Add", "Mul", "Sub"] and len(catalog) == 3 and "Sub" in catalog
+    family = sys.modules.pop("rooms.family")
+    assert catalog["Mul"] is CATALOG["Mul"]  # which does not need the family
+    with pytest.raises(ModuleNotFoundError, match=r"rooms\.family"):
+        catalog["Sub"]
+    sys.modules["rooms.family"] = family
+    assert catalog["Sub"] is CATALOG["Sub"] and sorted(catalog) == ["Add", "Mul", "Sub"] and len(catalog) == 3
+
+
+def test_a_later_family_with_other_ops_than_are_named_is_an_error(monkeypatch):
+    folder = folder_with(monkeypatch, (), OPS=(CATALOG["Add"],))
+    folder.LATER_FAMILIES = {"family": "Sub"}
+    with pytest.raises(NotFoundError, match="names other ops than its OPS"):
+        later_families_of(folder)
+
+
 def test_every_folder_is_in_the_catalogue():
     folders = {path.parent.name for path in OPS.glob("*/__init__.py")}
     assert {folder.__name__ for folder in FOLDERS} == {f"tfnb.ops.{name}" for name in folders}
@@ -70,7 +90,7 @@ def test_no_op_and_no_function_is_forgotten(name):
         ops = [value for value in vars(module).values() if isinstance(value, OpDef)]
         assert [op.name for op in ops if op not in registered] == []
     tables = {key for key in ("OPS", "API", "OPERATORS") if key in vars(module)}
-    assert not tables or module in FAMILIES
+    assert not tables or module in all_families()
     for key, value in vars(module).items():
         if isinstance(value, dict) and not key.startswith("_") and key not in ("API", "OPERATORS"):
             functions = [f for f in value.values() if isinstance(f, types.FunctionType)]

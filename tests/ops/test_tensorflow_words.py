@@ -70,6 +70,27 @@ MORE = {
     "cholesky": (lambda: tf.cholesky([[-1.0]]), "Cholesky decomposition was not successful"),
     "determinant": (lambda: tf.matrix_determinant(np.eye(2) * 1e200), "determinant is not finite"),
     "confusion": (lambda: tf.confusion_matrix([-1], [0], 2), "`labels` contains negative values"),
+    "confusion of ranks": (lambda: tf.confusion_matrix([[1, 2]], [1, 2]), r"Can not squeeze dim\[1\]"),
+    "axis of gather": (lambda: tf.gather([1, 2], 0, axis=2), "Shape must be at least rank 3 but is rank 1"),
+    "axis of gather in a step": (
+        lambda: tf.gather(tf.placeholder_with_default([1, 2], None), 0, axis=-2),
+        r"Expected axis in the range \[-1, 1\), but got -2",
+    ),
+    "scientific": (lambda: tf.as_string([1], scientific=True), "scientific and shortest format not supported"),
+    "precision": (lambda: tf.as_string([1], precision=0), "precision not supported"),
+    "index": (
+        lambda: tf.ones([2])[1.0],
+        "Value passed to parameter 'begin' has DataType float32 not in list of allowed",
+    ),
+    "index tensor": (lambda: tf.ones([2])[tf.constant(1.0)], "DataType float32 for attr 'Index'"),
+    "constant": (
+        lambda: tf.constant([1, 2], shape=[1]),
+        "^Too many elements provided. Needed at most 1, but received 2",
+    ),
+    "large": (
+        lambda: tf.convert_to_tensor(tf.TensorShape([2**31]), tf.int32),
+        r"a dimension is too large \(2147483648\)",
+    ),
     "count up": (lambda: tf.Variable(3).count_up_to(3), "uninitialized|Reached limit of 3"),
 }
 
@@ -79,3 +100,17 @@ def test_more_words(case):
     build, words = MORE[case]
     with tf.Graph().as_default(), tf.Session() as sess, pytest.raises(OpError, match=words):
         sess.run(build())
+
+
+def test_a_shape_with_a_large_dimension_is_int64():
+    assert tf.convert_to_tensor(tf.TensorShape([2**31 - 1])).dtype == tf.int32
+    assert tf.convert_to_tensor(tf.TensorShape([2**31])).dtype == tf.int64
+    assert tf.truncated_normal(tf.TensorShape([2**33, 1])).shape == [2**33, 1]
+
+
+def test_the_gradient_of_whole_rows_is_indexed():
+    x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    slices = tf.gradients(tf.gather_nd(x, [[1], [1]]), x)[0]
+    assert isinstance(slices, tf.IndexedSlices)
+    with tf.Session() as sess:
+        assert sess.run(tf.convert_to_tensor(slices)).tolist() == [[0.0, 0.0], [2.0, 2.0]]

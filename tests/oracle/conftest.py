@@ -15,7 +15,14 @@ os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # tf.layers and the recurrent
 TESTS = Path(__file__).parents[1]
 CASES = sorted({str(path.parent) for path in (TESTS / "ops").glob("*/cases_*.py")})
 HERE = Path(__file__).parent
-sys.path[:0] = [str(TESTS / "ops"), *CASES, str(TESTS / "client" / "control_flow"), str(HERE), str(HERE / "client")]
+sys.path[:0] = [
+    str(TESTS / "ops"),
+    *CASES,
+    str(TESTS / "client" / "control_flow"),
+    str(TESTS / "client" / "linear_operators"),
+    str(HERE),
+    str(HERE / "client"),
+]
 
 HAS_TENSORFLOW = importlib.util.find_spec("tensorflow") is not None
 

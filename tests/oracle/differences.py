@@ -14,6 +14,9 @@ from belonging import together
 from building import CATALOG
 from cases import Case
 
+from tfnb.ops import FOLDERS
+from tfnb.ops.catalog import later_ops_of
+
 __all__ = ["ELSEWHERE", "KINDS", "NOTES", "RULES", "Rule", "generated_ops", "listed"]
 
 KINDS = {
@@ -566,9 +569,15 @@ ELSEWHERE: dict[str, str] = {
     ),
     "moves control, not values: compared as whole programs in tests/oracle/client/test_control_flow.py": (
         "Assert CheckNumerics ControlTrigger Enter Exit LoopCond Merge NextIteration NoOp Placeholder"
-        " PlaceholderWithDefault Print RefEnter RefExit RefMerge RefNextIteration RefSwitch Switch"
+        " PlaceholderWithDefault Print PrintV2 RefEnter RefExit RefMerge RefNextIteration RefSwitch Switch"
     ),
+    "its value is the time: tests/client/compat": "Timestamp",
 }
+# The other operations of late families.
+_LATE = {name for folder in FOLDERS for name in later_ops_of(folder)}
+ELSEWHERE["few programs use it: compared on the written cases in tests/oracle/test_ops.py"] = " ".join(
+    sorted(_LATE - {name for names in ELSEWHERE.values() for name in names.split()})
+)
 
 
 def listed(case: Case, kind: str, what: str) -> Rule | None:

@@ -20,6 +20,10 @@ with warnings.catch_warnings():
     pytest.importorskip("tensorflow")
     from tensorflow.python.framework import op_def_registry
 
+_RULES = (
+    "Adadelta Adagrad CenteredRMSProp Ftrl Momentum ProximalAdagrad ProximalGradientDescent RMSProp"  # sparse rules
+)
+_SUMMED = [f"SparseApply{rule}Summed" for rule in _RULES.split()]
 # Ops of our own that TensorFlow lacks, and why.
 OURS = {
     "ApplyAdamWithAmsgrad": "TensorFlow has it on resource variables alone",
@@ -30,9 +34,14 @@ OURS = {
     "LoopProductsAdd": "as LoopProducts",
     "LoopProductsSum": "as LoopProducts",
     "LoopStack": "state of while_loop's gradient; TensorFlow has StackV2 on resources",
+    "CompareAndBitpack": "later versions of TensorFlow dropped it",
     "GatherTree": "TensorFlow has it in contrib alone",
     "LoopStackPush": "as LoopStack",
     "LoopStackPop": "as LoopStack",
+    "PartitionRows": "a step of the expansion of DynamicPartition",
+    "StitchRows": "a step of the expansion of DynamicStitch",
+    "TakeRows": "a step of the expansions of DynamicPartition and DynamicStitch",
+    **dict.fromkeys(_SUMMED, "a sparse update that sums the gradients of equal rows itself"),
     "ReaderNumRecordsSkipped": "how many damaged records a reader left out",
     "ResizeAreaGrad": "TensorFlow has no gradient of ResizeArea",
     "ResizeLines": "a step of the expansion of the image resizing ops",

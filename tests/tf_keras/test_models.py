@@ -158,3 +158,26 @@ def test_wrong_data_is_refused():
         model.fit(np.ones((4, 3)), np.ones(3), verbose=0)
     with pytest.raises(RuntimeError, match="compile"):
         small().fit(*data(), verbose=0)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Momentum", "Adagrad", "Adadelta", "Adamax", "Ftrl"])
+def test_an_embedding_is_changed_by_rows(name):
+    """Rows that a batch does not read keep their values and slots, as with TensorFlow's sparse updates."""
+    make = getattr(keras.optimizers, name, lambda rate: keras.optimizers.SGD(rate, momentum=0.9))
+    model = keras.Sequential(
+        [keras.layers.Embedding(5, 2, input_length=3), keras.layers.Flatten(), keras.layers.Dense(1)]
+    )
+    optimizer = make(0.5)
+    model.compile(optimizer, "mse")
+    model.train_on_batch(np.array([[0, 1, 1]]), np.ones((1, 1)))
+    first, slots = model.get_weights()[0], optimizer.get_weights()
+    model.train_on_batch(np.array([[2, 1, 2]]), np.ones((1, 1)))
+    second, later = model.get_weights()[0], optimizer.get_weights()
+    np.testing.assert_array_equal(second[[0, 3, 4]], first[[0, 3, 4]])
+    assert (second[[1, 2]] != first[[1, 2]]).all()
+    for a, b in zip(slots, later, strict=True):
+        if a.shape == (5, 2):
+            np.testing.assert_array_equal(a[[0, 3, 4]], b[[0, 3, 4]])
+    nodes = tf.get_default_graph().get_operations()
+    dense = [op for op in nodes if op.type.startswith("Assign") and op.inputs[0].op.name == "embedding/embeddings"]
+    assert [op.type for op in dense] == ["Assign"]  # its initial value

@@ -80,3 +80,15 @@ def test_resources(tmp_path):
         tf.load_op_library(str(tmp_path / "zero_out.so"))
     with tf.Graph().as_default(), tf.Session() as session:
         assert session.run(tf.user_ops.my_fact()) == b"0! == 1"
+
+
+def test_tolerances_of_elements_devices_and_errors():
+    case = tf.test.TestCase()
+    case.assertAllClose([1.0, 2.0], [1.1, 2.0], atol=np.array([0.2, 0.0]))
+    with pytest.raises(AssertionError, match="differ"):
+        case.assertAllClose([1.0, 2.0], [1.1, 2.1], atol=np.array([0.2, 0.0]))
+    case.assertAllClose(np.float16([1.0]), np.ones(1, tf.bfloat16.as_numpy_dtype))
+    with tf.Graph().as_default(), case.session() as sess, tf.device("/device:GPU:7"):
+        assert sess.run(tf.constant(1.0)) == 1.0
+        x = tf.constant(1.0)
+        assert isinstance(tf.test.compute_gradient_error(x, [], x * 2.0, []), np.floating)

@@ -48,7 +48,7 @@ def test_equal_graphs():
     tf.test.assert_equal_graph_def(graph(1), graph(1, -1))
     with pytest.raises(AssertionError, match="node a differs"):
         tf.test.assert_equal_graph_def(graph(1), graph(2))
-    with pytest.raises(AssertionError, match=r"lacking nodes \['a', 'b'\]"):
+    with pytest.raises(AssertionError, match=r"missing nodes: \['a', 'b'\]"):
         tf.test.assert_equal_graph_def(tf.GraphDef(), graph(2))
     with pytest.raises(TypeError):
         tf.test.assert_equal_graph_def(1, graph(2))

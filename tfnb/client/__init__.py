@@ -30,6 +30,7 @@ from tfnb.client.dataset import csv_datasets
 from tfnb.client.gradients import backprop, recompute
 from tfnb.client.graph import (
     default_graph,
+    device_spec,
     function_op,
     graph_def,
     graph_util,
@@ -38,9 +39,11 @@ from tfnb.client.graph import (
 )
 from tfnb.client.io import example_protos, file_names, readers, records
 from tfnb.client.layers import (
+    base,
     chain,
     conv_layers,
     dense_layers,
+    input_spec,
     norm_layers,
     pool_layers,
 )
@@ -57,6 +60,7 @@ from tfnb.client.rnn import cell_wrappers, dynamic_rnn, seq2seq, static_rnn
 from tfnb.client.rnn import cells as rnn_cells
 from tfnb.client.sync import accumulators, barriers, queues
 from tfnb.client.variables import (
+    creators,
     embedding,
     initializers,
     partitioned,
@@ -72,11 +76,13 @@ __all__ = ["ALIASES", "API", "REFUSED_NAMES", "REFUSED_PACKAGES", "VIEWS"]
 
 MODULES = (
     default_graph,
+    device_spec,
     graph_def,
     function_op,
     graph_util,
     meta_graph,
     variables,
+    creators,
     replication,
     partitioned,
     variable_scope,
@@ -98,6 +104,8 @@ MODULES = (
     primitives,
     numeric_checks,
     tensor_array,
+    base,
+    input_spec,
     dense_layers,
     conv_layers,
     pool_layers,

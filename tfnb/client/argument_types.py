@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, TypeAlias
 
-from tfnb.ir.device_spec import DeviceSpec
+from tfnb.client.graph.device_spec import DeviceSpec
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
 

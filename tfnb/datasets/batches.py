@@ -1,13 +1,14 @@
 """Examples with labels, served in batches: the `DataSet` of TensorFlow's first tutorials.
 
 An epoch returns each example once. A batch that crosses the end of an epoch takes the rest of it and the start of the
-next epoch, which is shuffled anew. Invariant: an image always comes with its label, and the arrays `images` and
-`labels` never change; shuffling changes only the order of the batches.
+next epoch, which is shuffled anew. Invariant: an image always comes with its label, and orders follow from the random
+state of NumPy as TensorFlow's do.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,19 +59,21 @@ class DataSet:
                 self._images = self._images.reshape(self._num_examples, pixels)
             if kind == np.float32:
                 self._images = self._images.astype(np.float32) * np.float32(1 / 255)
-        self._rng = np.random.default_rng(seed)
-        self._order: np.ndarray | None = None
+        # Without a seed, the random state of NumPy that programs seed, so that they get the batches of TensorFlow.
+        self._shuffled: Callable[[Any], None] = (
+            np.random.shuffle if seed is None else np.random.RandomState(seed).shuffle
+        )
         self._epochs_completed = 0
         self._index_in_epoch = 0
 
     @property
     def images(self) -> np.ndarray:
-        """All images, in the order of the file."""
+        """All images, in the order of the file, or of the present epoch once batches have been shuffled."""
         return self._images
 
     @property
     def labels(self) -> np.ndarray:
-        """All labels, in the order of the file."""
+        """All labels, in the order of `images`."""
         return self._labels
 
     @property
@@ -98,24 +101,26 @@ class DataSet:
             )
         start, end = self._index_in_epoch, self._index_in_epoch + batch_size
         if start == 0 and self._epochs_completed == 0 and shuffle:
-            self._order = self._rng.permutation(self._num_examples)
+            self._shuffle()
         if end <= self._num_examples:
             self._index_in_epoch = end
             return self._serve(start, end)
         rest = self._serve(start, self._num_examples)
         self._epochs_completed += 1
         if shuffle:
-            self._order = self._rng.permutation(self._num_examples)
+            self._shuffle()
         self._index_in_epoch = end - self._num_examples
         new = self._serve(0, self._index_in_epoch)
         return np.concatenate((rest[0], new[0])), np.concatenate((rest[1], new[1]))
 
+    def _shuffle(self) -> None:
+        order = np.arange(self._num_examples)
+        self._shuffled(order)
+        self._images, self._labels = self._images[order], self._labels[order]
+
     def _serve(self, start: int, end: int) -> tuple[np.ndarray, np.ndarray]:
-        # Either way the result is a copy, so a caller that changes a batch does not change the data set.
-        if self._order is None:
-            return self._images[start:end].copy(), self._labels[start:end].copy()
-        indices = self._order[start:end]
-        return self._images[indices], self._labels[indices]
+        # A copy, so a caller that changes a batch does not change the data set.
+        return self._images[start:end].copy(), self._labels[start:end].copy()
 
     def _fake_batch(self, batch_size: int) -> tuple[list[list[int]], list[Any]]:
         label = [1] + [0] * 9 if self._one_hot else 0

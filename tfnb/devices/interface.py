@@ -94,7 +94,7 @@ class Device(Protocol):
     @property
     def lock(self) -> Lock: ...
 
-    def load(self, program: Program, spare: Any = None) -> LoadedProgram:
+    def load(self, program: Program, spare: LoadedProgram | None = None) -> LoadedProgram:
         """Builds a program and binds it to the device. Raises `KernelBuildError` or `ResourceExhaustedError`.
 
         `spare` is a program of this device that is not needed any more, or None. If the steps of the two differ in

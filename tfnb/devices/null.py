@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.caches import Cache
 from tfnb.codegen.program import DeviceFacts, Program
 from tfnb.devices.buffers import Cell, DeviceTensor, MemoryStats, Ticket
-from tfnb.devices.interface import Recorder
+from tfnb.devices.interface import LoadedProgram, Recorder
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.types import as_dtype
 
@@ -29,7 +29,7 @@ class NullDevice:
         self.facts = facts or DeviceFacts()
         self.lock = threading.RLock()
 
-    def load(self, program: Program, spare: NullProgram | None = None) -> NullProgram:
+    def load(self, program: Program, spare: LoadedProgram | None = None) -> NullProgram:
         return NullProgram(self, program)
 
     def allocate(self, info: TensorInfo) -> DeviceTensor:

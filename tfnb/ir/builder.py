@@ -32,6 +32,7 @@ from tfnb.ir.graphdef.encode import as_graph_def, new_versions
 from tfnb.ir.graphdef.message_types import GraphDef, Versions
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.operation import Operation
+from tfnb.ir.operation_keys import CONTEXT
 from tfnb.ir.origin import user_origin
 from tfnb.ir.record import Attrs
 from tfnb.ir.scopes import Names, Scopes, check_name
@@ -85,6 +86,17 @@ def pack_outputs(opdef: OpDef, op: object, outputs: Sequence[Tensor]) -> Any:
     if is_single and opdef.output_args[0].number is None and not opdef.output_args[0].type_list:
         return outputs[0]
     return list(outputs)
+
+
+def _sizes(value: Any, dtype: DType | None) -> np.ndarray:
+    """Returns the dimensions of a shape, or one, as int32, or int64 where one is too large or the `dtype` says so."""
+    sizes = np.asarray(value, np.int64)
+    large = sizes.size and sizes.max() > np.iinfo(np.int32).max
+    if large and dtype is int32:
+        raise InvalidArgumentError(
+            f"Cannot convert a TensorShape to dtype int32; a dimension is too large ({sizes.max()})"
+        )
+    return sizes if large or dtype is int64 else sizes.astype(np.int32)
 
 
 class GraphBuilder(GraphElements, Collections):
@@ -158,6 +170,9 @@ class GraphBuilder(GraphElements, Collections):
             op.control_inputs = self._control_inputs(op)
             op.gradient_type = scopes.gradient_override(opdef.name)
             self._place(op)
+            for t in inputs:
+                if CONTEXT in t.op.extra:
+                    t.op.extra[CONTEXT].check_use(t, op, scopes.control_flow)
             if scopes.control_flow is not None:
                 scopes.control_flow.add_op(op)
             if scopes.recompute is not None:
@@ -165,7 +180,9 @@ class GraphBuilder(GraphElements, Collections):
             self._add(op)
         return op
 
-    def _full_name(self, name: str) -> str:
+    def _full_name(self, name: str | bytes) -> str:
+        if isinstance(name, bytes):
+            name = name.decode()
         if name.endswith("/"):  # a name that ends in "/" is complete: no scope is put in front of it
             full = name[:-1]
             return full if full not in self._by_name else self._names.unique(full)
@@ -216,7 +233,7 @@ class GraphBuilder(GraphElements, Collections):
         if isinstance(value, (Shape, Dimension)):
             if dtype not in (None, int32, int64):
                 raise DTypeError(f"a {type(value).__name__} becomes a tensor of int32 or int64, not of {dtype}")
-            value = np.asarray(value.known() if isinstance(value, Shape) else int(value), np.int32)
+            value = _sizes(value.known() if isinstance(value, Shape) else int(value), dtype)
         elif isinstance(value, (list, tuple)) and any(hasattr(v, "value") for v in value):
             value = [int(v) for v in value]
         elif hasattr(value, "value") and hasattr(value, "__index__"):

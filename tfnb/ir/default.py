@@ -8,8 +8,7 @@ of the process, made on first use.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tfnb.errors import GraphError
@@ -54,14 +53,21 @@ def reset_default_graph() -> None:
         _bottom[:] = [_factory[0]()]
 
 
-@contextmanager
-def pushed(graph: object) -> Iterator[Any]:
-    """Makes `graph` this thread's default inside the `with` block."""
-    _stack.graphs.append(graph)
-    try:
-        yield graph
-    finally:
-        if not _stack.graphs or _stack.graphs.pop() is not graph:
+class pushed:
+    """Makes `graph` this thread's default inside the `with` block.
+
+    It is a class and no generator, because a generator that is never closed would remove a graph when it is collected.
+    """
+
+    def __init__(self, graph: object) -> None:
+        self._graph: Any = graph
+
+    def __enter__(self) -> Any:
+        _stack.graphs.append(self._graph)
+        return self._graph
+
+    def __exit__(self, *_: object) -> None:
+        if not _stack.graphs or _stack.graphs.pop() is not self._graph:
             raise GraphError("blocks of `graph.as_default()` were closed in the wrong order")
 
 

@@ -35,12 +35,15 @@ class DeviceSpec:
             try:
                 if match is None:
                     raise ValueError
-                fields.update(_read(match.group(1).lower(), match.group(2)))
+                read = _read(match.group(1).lower(), match.group(2))
             except ValueError:
                 raise InvalidArgumentError(
                     f"{text!r} is not a device name: {part!r} not understood; "
                     "needed something like '/job:worker/task:0/device:CPU:0', '/cpu:0' or '/gpu:1'"
                 ) from None
+            if "device_type" in fields and "device_type" in read:
+                raise InvalidArgumentError(f"Cannot specify multiple device types: {text!r}")
+            fields.update(read)
         return DeviceSpec(**fields)
 
     def matches(self, full: DeviceSpec) -> bool:
@@ -78,5 +81,6 @@ def _read(key: str, value: str) -> dict[str, Any]:
         return {key: int(value)}
     if key == "device":
         kind, _, index = value.partition(":")
-        return {"device_type": kind.upper(), "device_index": None if index in ("", "*") else int(index)}
+        kind = kind.upper() if kind.upper() in ("CPU", "GPU") else kind
+        return {"device_type": kind, "device_index": None if index in ("", "*") else int(index)}
     return {"device_type": key.upper(), "device_index": None if value == "*" else int(value)}

@@ -57,8 +57,8 @@ class GraphElements:
         Raises `NotFoundError` for an unknown name, `GraphError` for an element of another graph, `DTypeError`
         for anything else.
         """
-        if isinstance(obj, str):
-            element = self._named(obj, allow_operation)
+        if isinstance(obj, (str, bytes)):
+            element = self._named(obj if isinstance(obj, str) else obj.decode(), allow_operation)
         elif hasattr(obj, "__tensor__"):
             element = obj.__tensor__(as_ref=True)
         else:

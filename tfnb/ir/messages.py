@@ -7,6 +7,7 @@ uses.
 from __future__ import annotations
 
 from tfnb.ir.protos import proto
+from tfnb.ir.server_def import server_def_class
 
 __all__ = [
     "AttrValue",
@@ -20,8 +21,8 @@ __all__ = [
     "NameAttrList",
     "NodeDef",
     "OpList",
-    "OptimizerOptions",
     "SaverDef",
+    "ServerDef",
     "SignatureDef",
     "TensorProto",
     "TensorInfo",
@@ -45,5 +46,5 @@ CollectionDef = proto("meta_graph").CollectionDef
 TensorInfo = proto("meta_graph").TensorInfo
 ClusterDef = proto("cluster").ClusterDef
 JobDef = proto("cluster").JobDef
-OptimizerOptions = proto("config").OptimizerOptions
 SignatureDef = proto("meta_graph").SignatureDef
+ServerDef = server_def_class()

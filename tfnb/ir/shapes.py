@@ -163,11 +163,15 @@ def reduced(c: Infer, keep_dims: bool) -> Shape:
     return Shape(tuple(d for i, d in enumerate(x.dims) if i not in reduced_axes))
 
 
-def with_rank(c: Infer, i: int, rank: int) -> Shape:
-    """Returns the shape of input i, which must have `rank` dimensions. Raises `ShapeError` if it has others."""
+def with_rank(c: Infer, i: int, rank: int, rule: str = "") -> Shape:
+    """Returns the shape of input i, which must have `rank` dimensions.
+
+    Raises `ShapeError` if it has others; `rule` is what the message says of the input in TensorFlow's kernels.
+    """
     s = c.shapes[i]
     if s.dims is not None and len(s.dims) != rank:
         raise ShapeError(
             f"{c.op_name}: Shape must be rank {rank} but is rank {len(s.dims)} for input {i}, got shape {s}"
+            + (rule and f": {rule}")
         )
     return Shape((None,) * rank) if s.dims is None else s

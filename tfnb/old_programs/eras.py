@@ -138,12 +138,12 @@ class _EarlyCell(rnn_cells.RNNCell):
     def add_variable(self, name: str, *args: Any, **kwargs: Any) -> Any:
         return super().add_variable(self.early.get(name, name), *args, **kwargs)
 
-    def _open(self) -> Any:
+    def _reopen(self) -> Any:
         """Opens the scope of the cell, in which another cell of the class has the same variables: 0.x does not make
         the name of a scope unique.
         """
         if self._scope is not None:
-            return super()._open()
+            return super()._reopen()
         return variable_scope(self._given_name or self.default_name, reuse=self._reuse)
 
     def _state(self, state_is_tuple: bool | None) -> bool:

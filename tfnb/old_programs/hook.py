@@ -19,6 +19,7 @@ from typing import Any
 
 from tfnb.client import VIEWS
 from tfnb.errors import FailedPreconditionError
+from tfnb.ir.graphdef.encode import PRODUCER
 from tfnb.old_programs.eras import replacements, version_of
 from tfnb.old_programs.missing import missing_module, missing_name
 
@@ -100,7 +101,7 @@ class _Family:
             "VERSION": version,
             "GIT_VERSION": f"tfnb-{sys.modules['tfnb'].__version__}",
             "COMPILER_VERSION": "OpenCL",
-            "GRAPH_DEF_VERSION": 134,
+            "GRAPH_DEF_VERSION": PRODUCER,
             "GRAPH_DEF_VERSION_MIN_CONSUMER": 0,
             "GRAPH_DEF_VERSION_MIN_PRODUCER": 0,
         }

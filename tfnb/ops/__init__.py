@@ -1,11 +1,13 @@
 """The catalogue: the explicit list of all operations, with one folder per concept and one file per family of ops.
 
 `CATALOG` maps names of ops to their definitions, `API` maps public names to functions.
-Invariant: nothing registers itself; an op is in the catalogue because `FAMILIES` of its folder names its file.
+Invariant: nothing registers itself; an op is in the catalogue because `FAMILIES` of its folder names its file, or
+`LATER_FAMILIES` its file and itself; files of the latter are imported when one of their ops is used.
 """
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 from tfnb.ir.tensor import install_operators
@@ -31,9 +33,9 @@ from tfnb.ops import (
     training,
 )
 from tfnb.ops.array import array_functions
-from tfnb.ops.catalog import Catalog, families_of, op_function
+from tfnb.ops.catalog import Catalog, families_of, later_families_of, later_ops_of, op_function
 
-__all__ = ["API", "CATALOG", "FAMILIES", "FOLDERS", "op_function"]
+__all__ = ["API", "CATALOG", "FAMILIES", "FOLDERS", "all_families", "op_function"]
 
 FOLDERS = (
     math,
@@ -55,7 +57,13 @@ FOLDERS = (
     logging,
 )
 FAMILIES = (*(family for folder in FOLDERS for family in families_of(folder)), old_names, operators)
-CATALOG = Catalog(*(family.OPS for family in FAMILIES))
+_LATER = {op: module for folder in FOLDERS for op, module in later_ops_of(folder).items()}
+CATALOG = Catalog(*(family.OPS for family in FAMILIES), later=_LATER)
+
+
+def all_families() -> tuple[ModuleType, ...]:
+    """Returns the modules of all families of ops, those that are imported late too."""
+    return (*FAMILIES, *(family for folder in FOLDERS for family in later_families_of(folder)))
 
 
 def _merged(attribute: str) -> dict[str, Any]:

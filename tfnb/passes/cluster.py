@@ -128,6 +128,7 @@ class _Levels:
         self.level: dict[int, int] = {}
         self.context = contexts(graph)
         self.counters = counters(graph, self.context)
+        self._on_device = {i: _on_device(graph, node) for i, node in graph.nodes.items()}
         self.counters |= host_indices(graph, lambda node: self.on_device(node.id))
         self._derivable: dict[int, bool] = {}
         self._frames: dict[str, int] = {}  # the highest level of a loop's Enters
@@ -145,7 +146,7 @@ class _Levels:
                 break
 
     def on_device(self, i: int) -> bool:
-        return i not in self.counters and _on_device(self.graph, self.graph.nodes[i])
+        return self._on_device[i] and i not in self.counters
 
     def _find(self, node: Node) -> int:
         return self._exit_level(node, self.least(node, self.level))

@@ -38,6 +38,7 @@ from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.stats import COMPILE, LAUNCH, StepStats
 from tfnb.runtime.values import Value, info_of, to_host
 from tfnb.size_trace import SizeTrace
+from tfnb.system.collector import collector_paused
 from tfnb.system.interrupts import HeldInterrupts, interruptible, raise_if_held
 from tfnb.system.progress import compiling
 
@@ -243,6 +244,7 @@ class ClusterKernel:
                 return program, known_class
         what = f"{self.cluster.name} of {len(self.cluster.nodes):,} nodes"
         wait.enter_context(compiling(what, "cluster"))
+        wait.enter_context(collector_paused())
         with self._classes.timed():
             served = ServedShapes(sizes, partial(self._compile_class, shapes, infos, values))
         if classes is None:

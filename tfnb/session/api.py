@@ -6,7 +6,7 @@ from typing import Any
 
 from tfnb.devices import opencl
 from tfnb.session.chrome_trace import Timeline
-from tfnb.session.config import ConfigProto, GPUOptions, GraphOptions, RunMetadata, RunOptions
+from tfnb.session.config import ConfigProto, GPUOptions, GraphOptions, OptimizerOptions, RunMetadata, RunOptions
 from tfnb.session.default import get_default_session
 from tfnb.session.profile import profile
 from tfnb.session.session import InteractiveSession, Session
@@ -17,6 +17,7 @@ __all__ = [
     "GPUOptions",
     "GraphOptions",
     "InteractiveSession",
+    "OptimizerOptions",
     "RunMetadata",
     "RunOptions",
     "Session",

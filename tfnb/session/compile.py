@@ -43,6 +43,7 @@ from tfnb.runtime.resources import ResourceManager
 from tfnb.session.placing import Placing
 from tfnb.session.planning import Planner
 from tfnb.settings import Settings
+from tfnb.system.collector import collector_paused
 from tfnb.system.progress import compiling
 
 __all__ = ["STAGES", "CompiledStep", "Context", "Stage", "compile_step", "plan_part"]
@@ -132,7 +133,7 @@ def compile_step(
     `rewrite` changes the pruned graph; partial runs use it. Raises `OpError`s that name the node that caused them.
     """
     work = _Work(request, context, rewrite, context.placing.rules(_user_graph(request)))
-    with compiling("a step") as progress:
+    with compiling("a step") as progress, collector_paused():
         for number, stage in enumerate(STAGES, 1):
             if context.optimize or not stage.optimizes:
                 size = f" of {len(work.graph.nodes):,} nodes" if work.graph.nodes else ""

@@ -14,7 +14,17 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.protos import proto
 from tfnb.session.step_messages import NodeStats, StepStatsMessage, fields_of, parsed, step_stats_message
 
-__all__ = ["ConfigProto", "GPUOptions", "GraphOptions", "NodeStats", "RunMetadata", "RunOptions", "StepTimes"]
+__all__ = [
+    "ConfigProto",
+    "GPUOptions",
+    "GraphOptions",
+    "NodeStats",
+    "OptimizerOptions",
+    "RunMetadata",
+    "RunOptions",
+    "StepTimes",
+    "config_message",
+]
 
 
 class RunMetadataMessage(Protocol):
@@ -48,8 +58,52 @@ class GPUOptions:
 
 
 @dataclass
+class OptimizerOptions:
+    """What is optimised in a graph, as in TensorFlow. `opt_level` is `L1` (also `DEFAULT`) or `L0`, which turns the
+    optimisations off unless one of them is asked for by name; they are on or off together. Calls of functions are
+    always inlined, and everything is compiled, so `do_function_inlining` and `global_jit_level` have no effect.
+    """
+
+    L0: ClassVar[int] = -1
+    L1: ClassVar[int] = 0
+    OFF: ClassVar[int] = -1
+    DEFAULT: ClassVar[int] = 0
+    ON_1: ClassVar[int] = 1
+    ON_2: ClassVar[int] = 2
+
+    opt_level: int = 0
+    do_common_subexpression_elimination: bool = False
+    do_constant_folding: bool = False
+    do_function_inlining: bool = False
+    global_jit_level: int = 0
+
+    def optimizes(self) -> bool:
+        """Whether graphs are optimised."""
+        wanted = self.do_common_subexpression_elimination or self.do_constant_folding
+        return wanted or self.opt_level != self.L0
+
+
+@dataclass
+class ThreadPoolOption:
+    """A pool of host threads. The number of threads has no effect, because it follows the work."""
+
+    num_threads: int = 0
+    global_name: str = ""
+
+
+class ThreadPools(list[ThreadPoolOption]):
+    """The thread pools of a configuration."""
+
+    def add(self, num_threads: int = 0, global_name: str = "") -> ThreadPoolOption:
+        """Appends a pool and returns it."""
+        self.append(ThreadPoolOption(num_threads, global_name))
+        return self[-1]
+
+
+@dataclass
 class GraphOptions:
-    """Options for compilation. `optimize=False` turns folding, CSE, simplification and fusion off.
+    """Options for compilation. `optimize=False` turns folding, CSE, simplification and fusion off, as do
+    `optimizer_options` of level L0. `infer_shapes`: the session's `graph_def` has the static shapes of tensors.
 
     `enable_bfloat16_sendrecv`: float32 tensors are sent between devices as their upper 16 bits.
 
@@ -68,6 +122,8 @@ class GraphOptions:
     enable_bfloat16_sendrecv: bool = False
     enable_recv_scheduling: bool = False
     placement: str = ""
+    infer_shapes: bool = False
+    optimizer_options: OptimizerOptions = field(default_factory=OptimizerOptions)
 
 
 @dataclass
@@ -79,7 +135,7 @@ class ConfigProto:
     device if the requested one does not exist or has no kernel. `log_device_placement`: print the device of every node
     of a step. `memory_limit`: bytes for each device (0: no limit). `operation_timeout_in_ms`: time limit of a step in
     milliseconds (0: none). `device_filters`: the session uses only these tasks of a cluster, as "/job:ps". The thread
-    counts have no effect, because OpenCL devices use all their compute units.
+    counts and pools have no effect, because OpenCL devices use all their compute units.
     """
 
     device_count: dict[str, int] = field(default_factory=dict)
@@ -92,6 +148,8 @@ class ConfigProto:
     device_filters: Sequence[str] = ()
     gpu_options: GPUOptions = field(default_factory=GPUOptions)
     graph_options: GraphOptions = field(default_factory=GraphOptions)
+    use_per_session_threads: bool = False
+    session_inter_op_thread_pool: ThreadPools = field(default_factory=ThreadPools)
 
 
 @dataclass
@@ -137,6 +195,19 @@ class RunMetadata:
         message.step_stats.CopyFrom(step_stats_message(self.step_stats))
         return message
 
+    def HasField(self, field_name: str) -> bool:
+        """Whether a field of TensorFlow's message is set. Raises `InvalidArgumentError` for another name."""
+        if field_name not in ("step_stats", "cost_graph"):
+            raise InvalidArgumentError(f"RunMetadata has no field {field_name!r} that may be set or not")
+        return field_name == "step_stats" and bool(self.step_stats)
+
+    def ParseFromString(self, data: bytes) -> int:
+        """Takes the values of a serialised message, and returns its length. Raises `InvalidArgumentError` for other
+        bytes."""
+        other = RunMetadata.FromString(data)
+        self.step_stats, self.passes, self.wall_us, self.graph = other.step_stats, [], other.wall_us, None
+        return len(data)
+
     def SerializeToString(self) -> bytes:
         """The bytes of TensorFlow's RunMetadata message."""
         return bytes(self.to_proto().SerializeToString())
@@ -152,3 +223,24 @@ class RunMetadata:
         """The metadata of TensorFlow's RunMetadata message. Times are relative to the first event."""
         times = StepTimes(NodeStats(**fields) for fields in fields_of(message.step_stats))
         return RunMetadata(times, wall_us=max((t.end_us for t in times), default=0.0))
+
+
+def config_message(config: ConfigProto) -> Any:
+    """TensorFlow's ConfigProto message of a configuration, with the fields that the message has too."""
+    message = proto("config").ConfigProto()
+    message.device_count.update(config.device_count)
+    message.device_filters.extend(config.device_filters)
+    for name in ("intra_op_parallelism_threads", "inter_op_parallelism_threads", "operation_timeout_in_ms"):
+        setattr(message, name, getattr(config, name))
+    for name in ("allow_soft_placement", "log_device_placement", "use_per_session_threads"):
+        setattr(message, name, getattr(config, name))
+    for pool in config.session_inter_op_thread_pool:
+        message.session_inter_op_thread_pool.add(num_threads=pool.num_threads, global_name=pool.global_name)
+    for name, value in vars(config.gpu_options).items():
+        setattr(message.gpu_options, name, value)
+    options, into = config.graph_options, message.graph_options
+    for name in ("enable_bfloat16_sendrecv", "enable_recv_scheduling", "infer_shapes"):
+        setattr(into, name, getattr(options, name))
+    for name, value in vars(options.optimizer_options).items():
+        setattr(into.optimizer_options, name, value)
+    return message

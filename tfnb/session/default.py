@@ -6,12 +6,12 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from tfnb.errors import NoSessionError
+from tfnb.errors import NestingError, NoSessionError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 
-__all__ = ["evaluate", "get_default_session", "pop", "push", "run_operation"]
+__all__ = ["evaluate", "get_default_session", "leave", "pop", "push", "run_operation"]
 
 
 class DefaultSession(Protocol):
@@ -40,6 +40,13 @@ def pop(session: DefaultSession) -> None:
     """Removes the topmost entry of `session` from the stack of this thread. Does nothing if it is not there."""
     if session in _stack.sessions:
         del _stack.sessions[len(_stack.sessions) - 1 - _stack.sessions[::-1].index(session)]
+
+
+def leave(session: DefaultSession) -> None:
+    """Removes `session`, which must be the innermost default session. Raises `NestingError` if another one is."""
+    if session in _stack.sessions and _stack.sessions[-1] is not session:
+        raise NestingError(f"Nesting violated for default stack of {type(session).__name__} objects")
+    pop(session)
 
 
 def get_default_session() -> Any:

@@ -18,6 +18,7 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.sparse import SparseTensor, parts_of, value_type
 from tfnb.ir.tensor import Tensor
+from tfnb.session.tensor_handle import TensorHandle
 from tfnb.types import DType, bfloat16
 
 __all__ = ["feed_array", "feed_key", "flat_feeds", "flat_keys"]
@@ -96,6 +97,8 @@ def feed_key(graph: GraphBuilder, key: object) -> Tensor:
 def feed_array(tensor: Tensor, value: object) -> np.ndarray:
     """`value` as an array for `tensor`. Raises `DTypeError` or `ShapeError` naming both."""
     dtype = tensor.dtype
+    if isinstance(value, TensorHandle):
+        value = value.eval()
     if type(value) is np.ndarray and value.dtype == dtype.np and not dtype.is_string:
         array = value
     else:

@@ -24,6 +24,8 @@ from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.sparse import SparseTensor, parts_of, value_type
 from tfnb.ir.tensor import Tensor
+from tfnb.ops.state.session_tensors import GET_SESSION_HANDLE
+from tfnb.session.tensor_handle import HandleSource
 
 __all__ = ["FetchPlan", "plan_fetches"]
 
@@ -41,8 +43,9 @@ class FetchPlan:
 
 
 class _Planner:
-    def __init__(self, graph: GraphBuilder) -> None:
+    def __init__(self, graph: GraphBuilder, handles: HandleSource | None) -> None:
         self.graph = graph
+        self.handles = handles
         self.tensors: dict[Tensor, int] = {}
         self.operations: dict[Operation, None] = {}
 
@@ -82,11 +85,15 @@ class _Planner:
                 f"cannot fetch {str(fetch)[:120]!r} of type {type(fetch).__name__}: {e.message}", _op_of(fetch)
             ) from None
         if not self.graph.is_fetchable(element):
-            raise InvalidFetchError(f"{element.name} is marked as not fetchable", _op_of(element))
+            raise InvalidFetchError(f"{element.name} has been marked as not fetchable", _op_of(element))
         if isinstance(element, Operation):
             self.operations[element] = None
             return lambda _: None
         index = self.tensors.setdefault(element, len(self.tensors))
+        source = self.handles
+        if source is not None and element.op.type == GET_SESSION_HANDLE.name:
+            dtype = element.op.inputs[0].dtype
+            return lambda values: source.make(values[index].item(), dtype)
         return lambda values: _own(values[index])
 
 
@@ -116,9 +123,11 @@ def _like_mapping(fetch: Mapping[Any, Any], keys: list[Any], values: list[Any]) 
     return kind(zip(keys, values, strict=True))
 
 
-def plan_fetches(graph: GraphBuilder, fetches: object) -> FetchPlan:
-    """The plan for a structure of fetches. Raises `InvalidFetchError` for an object that is not an element of the graph
-    or must not be fetched."""
-    planner = _Planner(graph)
+def plan_fetches(graph: GraphBuilder, fetches: object, handles: HandleSource | None = None) -> FetchPlan:
+    """The plan for a structure of fetches; `handles` makes the values of handles of tensors (else they are strings).
+
+    Raises `InvalidFetchError` for an object that is not an element of the graph or must not be fetched.
+    """
+    planner = _Planner(graph, handles)
     rebuild = planner.plan(fetches)
     return FetchPlan(tuple(planner.tensors), tuple(planner.operations), rebuild)

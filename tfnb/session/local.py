@@ -94,7 +94,7 @@ class LocalWorker:
             self.resources,
             settings,
             Placing(limits, config.allow_soft_placement, config.graph_options.placement or settings.placement),
-            settings.optimize and config.graph_options.optimize,
+            settings.optimize and config.graph_options.optimize and config.graph_options.optimizer_options.optimizes(),
             config.graph_options.enable_bfloat16_sendrecv,
             config.graph_options.enable_recv_scheduling,
         )
@@ -127,7 +127,7 @@ class LocalWorker:
         try:
             self._running[key] = cancellation
             if self._closed:  # after the line above, so `close` sees this step or this step sees `close`
-                raise ClosedSessionError("the session is closed")
+                raise ClosedSessionError("Attempted to use a closed Session.")
             return executor.run(
                 feeds,
                 timeout=None if deadline is None else deadline.left(),

@@ -20,6 +20,7 @@ from tfnb.caches import Cache, Caches, summary_of
 from tfnb.errors import (
     ClosedSessionError,
     DTypeError,
+    EmptyGraphError,
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
@@ -42,6 +43,7 @@ from tfnb.session.fetch import FetchPlan, plan_fetches
 from tfnb.session.local import DeviceDescription, LocalWorker
 from tfnb.session.partial import PartialRun
 from tfnb.session.recording import Recording
+from tfnb.session.tensor_handle import HandleSource
 from tfnb.system.interrupts import HeldInterrupts
 
 if TYPE_CHECKING:
@@ -83,20 +85,26 @@ class Session:
 
     `target` is "" for this machine, or the target of a `tf.train.Server` or `DaskCluster`; `config` is a `ConfigProto`.
     Use the session as a context manager, or call `close`. Raises `DeviceNotFoundError` if there is no OpenCL device,
-    `UnavailableError` if no task answers at the target, and `DTypeError` for another `config`.
+    `UnavailableError` if no task answers at the target, `NotFoundError` for a target that is no address, and
+    `DTypeError` for another `graph` or `config`.
     """
 
     def __init__(self, target: str = "", graph: GraphBuilder | None = None, config: ConfigProto | None = None) -> None:
         if config is not None and not isinstance(config, ConfigProto):
             raise DTypeError(f"config must be a tf.ConfigProto, got {type(config).__name__}")
+        if graph is not None and not isinstance(graph, GraphBuilder):
+            raise DTypeError(f"graph must be a tf.Graph, got {type(graph).__name__}")
         self._graph = graph if graph is not None else get_default_graph()
         self._config = config if config is not None else ConfigProto()
         address = target.decode() if isinstance(target, bytes) else getattr(target, "target", target)
+        if not isinstance(address, str):
+            raise DTypeError(f"target must be a string, got {type(target).__name__} {target!r}")
         is_local = address in ("", "local")
         with self._bounded():
             self._worker: LocalWorker | Master = (
                 LocalWorker(self._config) if is_local else dask.connect(address, self._config)
             )
+        self._handles = HandleSource(self._worker)
         self._steps: Cache[Any, CompiledStep] = Cache("compiled steps", _MAX_KEPT)
         self._plans: Cache[Any, tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]] = Cache("requests", _MAX_KEPT)
         self._lock = threading.Lock()
@@ -110,6 +118,11 @@ class Session:
     def graph(self) -> Any:
         """The graph whose operations the session runs."""
         return self._graph
+
+    @property
+    def graph_def(self) -> Any:
+        """The GraphDef of the session's graph."""
+        return self._graph.as_graph_def(add_shapes=self._config.graph_options.infer_shapes)
 
     def run(
         self,
@@ -165,7 +178,7 @@ class Session:
         `InvalidArgumentError` for another number of values."""
         keys = tuple(feed_list or ())
         tensors = tuple(feed_key(self._graph, k) for k in flat_keys(keys))
-        plan = plan_fetches(self._graph, fetches)
+        plan = plan_fetches(self._graph, fetches, self._handles)
         step = self._step(plan, tensors, None)
 
         def call(*values: object, options: RunOptions | None = None, run_metadata: RunMetadata | None = None) -> Any:
@@ -193,7 +206,7 @@ class Session:
         """
         if self._closed:
             raise self._refusal()
-        plan = plan_fetches(self._graph, fetches)
+        plan = plan_fetches(self._graph, fetches, self._handles)
         tensors = tuple(feed_key(self._graph, k) for k in flat_keys(tuple(feeds or ())))
         exchange, needs = Exchange(), []
 
@@ -222,7 +235,7 @@ class Session:
         run = self._partial.get(handle)
         if run is None:
             raise InvalidArgumentError(f"the partial run {handle!r} is not known, or everything was fetched")
-        plan = plan_fetches(self._graph, fetches)
+        plan = plan_fetches(self._graph, fetches, self._handles)
         feeds = flat_feeds(feed_dict) if feed_dict else {}
         results = plan.rebuild(run.part(plan, {feed_key(self._graph, k): v for k, v in feeds.items()}))
         if run.finished:
@@ -284,7 +297,7 @@ class Session:
     def _refusal(self) -> FailedPreconditionError:
         """The error of a call on a closed session."""
         if self._pid == os.getpid():
-            return ClosedSessionError("the session is closed")
+            return ClosedSessionError("Attempted to use a closed Session.")
         return FailedPreconditionError(
             f"the session was made in process {self._pid}, before a fork: its devices need threads that do not exist "
             "in this process. Make a new session here, or start the process with multiprocessing's 'spawn' method"
@@ -305,7 +318,7 @@ class Session:
         `fetches` is as in `run`; `feeds` are the tensors that would be fed. The step is compiled and not run. Raises
         the errors of compilation, as `run` does.
         """
-        plan = plan_fetches(self._graph, fetches)
+        plan = plan_fetches(self._graph, fetches, self._handles)
         placement = self._step(plan, tuple(feed_key(self._graph, f) for f in feeds), None).placement
         return self._worker.context.placing.explain(placement)
 
@@ -377,7 +390,9 @@ class Session:
             self._plans.hits += 1
             return request
         tensors = tuple(feed_key(self._graph, k) for k in feeds)
-        plan = plan_fetches(self._graph, fetches)
+        plan = plan_fetches(self._graph, fetches, self._handles)
+        if not self._graph.version:
+            raise EmptyGraphError("The Session graph is empty. Add operations to the graph before calling run().")
         request = (plan, tensors, within(lambda: self._step(plan, tensors, metadata), "the step to be compiled"))
         if key is not None:
             with self._lock:
@@ -415,7 +430,7 @@ class _AsDefault:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        default.pop(self._session)
+        default.leave(self._session)
         self._graph.__exit__(kind, error, trace)
 
 

@@ -173,6 +173,8 @@ def serialize(initializer: Any) -> Any:
 
 def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Returns the initialiser of a name or configuration."""
+    if isinstance(config, str):
+        config = {"class_name": config, "config": {}}  # also functions that return an initialiser are called
     if isinstance(config, Mapping) and "dtype" in (config.get("config") or {}):
         inner = {**config["config"], "dtype": tf.as_dtype(config["config"]["dtype"] or "float32")}
         config = {**config, "config": inner}

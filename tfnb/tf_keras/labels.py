@@ -1,4 +1,4 @@
-"""Arrays of labels, and the tensors that models begin with (`tf.keras.utils`).
+"""Arrays of labels, kernels of other libraries, and the tensors that models begin with (`tf.keras.utils`).
 
 Invariant: the functions of arrays leave the arrays that they are given as they were.
 """
@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.tf_keras.backend.values import batch_get_value, batch_set_value
 from tfnb.tf_keras.engine.structure import flat, history_of
 
-__all__ = ["get_source_inputs", "normalize", "to_categorical"]
+__all__ = ["convert_all_kernels_in_model", "get_source_inputs", "normalize", "to_categorical"]
 
 
 def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32") -> np.ndarray:
@@ -45,3 +46,14 @@ def get_source_inputs(tensor: Any, layer: Any = None, node_index: int | None = N
     for t in node.input_tensors:
         found += [s for s in get_source_inputs(t) if not any(s is f for f in found)]
     return found
+
+
+def convert_all_kernels_in_model(model: Any) -> None:
+    """Turns the kernels of all convolutions of a model around, as weights between Theano and TensorFlow need it."""
+    turned = {"Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose"}
+    pairs = []
+    for layer in model.layers:
+        if type(layer).__name__ in turned:
+            value = batch_get_value([layer.kernel])[0]
+            pairs.append((layer.kernel, np.flip(value, tuple(range(value.ndim - 2)))))
+    batch_set_value(pairs)

@@ -12,6 +12,44 @@ from tfnb.client.namespace import lazy_names
 __all__ = ["API"]
 
 _TABLE = """
+keras.applications.vgg16 keras.applications : tfnb.tf_keras.applications.plain : VGG16
+keras.applications.vgg16 : tfnb.tf_keras.applications.imagenet : decode_predictions
+keras.applications.vgg16 : tfnb.tf_keras.applications.imagenet : preprocess_input
+keras.applications.vgg19 keras.applications : tfnb.tf_keras.applications.plain : VGG19
+keras.applications.vgg19 : tfnb.tf_keras.applications.imagenet : decode_predictions
+keras.applications.vgg19 : tfnb.tf_keras.applications.imagenet : preprocess_input
+keras.applications.densenet keras.applications : tfnb.tf_keras.applications.plain : DenseNet121 DenseNet169 DenseNet201
+keras.applications.densenet : tfnb.tf_keras.applications.imagenet : decode_predictions
+keras.applications.densenet : tfnb.tf_keras.applications.imagenet : preprocess_input=standardized
+keras.applications.xception keras.applications : tfnb.tf_keras.applications.plain : Xception
+keras.applications.xception : tfnb.tf_keras.applications.imagenet : decode_predictions
+keras.applications.xception : tfnb.tf_keras.applications.imagenet : preprocess_input=scaled
+keras.applications.resnet keras.applications : tfnb.tf_keras.applications.residual : ResNet101 ResNet152 ResNet50
+keras.applications.resnet : tfnb.tf_keras.applications.imagenet : decode_predictions
+keras.applications.resnet : tfnb.tf_keras.applications.imagenet : preprocess_input
+keras.applications.resnet50 : tfnb.tf_keras.applications.residual : ResNet50
+keras.applications.resnet50 : tfnb.tf_keras.applications.imagenet : decode_predictions
+keras.applications.resnet50 : tfnb.tf_keras.applications.imagenet : preprocess_input
+keras.applications.resnet_v2 keras.applications : tfnb.tf_keras.applications.residual : ResNet101V2 ResNet152V2
+keras.applications.resnet_v2 keras.applications : tfnb.tf_keras.applications.residual : ResNet50V2
+keras.applications.resnet_v2 : tfnb.tf_keras.applications.imagenet : decode_predictions
+keras.applications.resnet_v2 : tfnb.tf_keras.applications.imagenet : preprocess_input=scaled
+keras.applications.inception_v3 keras.applications : tfnb.tf_keras.applications.inception : InceptionV3
+keras.applications.inception_v3 : tfnb.tf_keras.applications.imagenet : decode_predictions
+keras.applications.inception_v3 : tfnb.tf_keras.applications.imagenet : preprocess_input=scaled
+keras.applications.inception_resnet_v2 keras.applications : tfnb.tf_keras.applications.inception : InceptionResNetV2
+keras.applications.inception_resnet_v2 : tfnb.tf_keras.applications.imagenet : decode_predictions
+keras.applications.inception_resnet_v2 : tfnb.tf_keras.applications.imagenet : preprocess_input=scaled
+keras.applications.mobilenet keras.applications : tfnb.tf_keras.applications.mobile : MobileNet
+keras.applications.mobilenet : tfnb.tf_keras.applications.imagenet : decode_predictions
+keras.applications.mobilenet : tfnb.tf_keras.applications.imagenet : preprocess_input=scaled
+keras.applications.mobilenet_v2 keras.applications : tfnb.tf_keras.applications.mobile : MobileNetV2
+keras.applications.mobilenet_v2 : tfnb.tf_keras.applications.imagenet : decode_predictions
+keras.applications.mobilenet_v2 : tfnb.tf_keras.applications.imagenet : preprocess_input=scaled
+keras.applications.nasnet keras.applications : tfnb.tf_keras.applications.searched : NASNetLarge NASNetMobile
+keras.applications.nasnet : tfnb.tf_keras.applications.imagenet : decode_predictions
+keras.applications.nasnet : tfnb.tf_keras.applications.imagenet : preprocess_input=scaled
+keras.applications.imagenet_utils : tfnb.tf_keras.applications.imagenet : decode_predictions preprocess_input
 keras : tfnb.tf_keras.engine.input_layer : Input
 keras : tfnb.tf_keras.engine.sequential : Sequential
 keras : tfnb.tf_keras.engine.training : Model
@@ -48,6 +86,16 @@ keras.callbacks : tfnb.tf_keras.callbacks.base : BaseLogger Callback History Pro
 keras.callbacks : tfnb.tf_keras.callbacks.control : EarlyStopping LambdaCallback LearningRateScheduler
 keras.callbacks : tfnb.tf_keras.callbacks.control : ReduceLROnPlateau TerminateOnNaN
 keras.callbacks : tfnb.tf_keras.callbacks.files : CSVLogger ModelCheckpoint TensorBoard
+keras.callbacks : tfnb.tf_keras.callbacks.remote : RemoteMonitor
+keras.estimator : tfnb.tf_keras.estimator : model_to_estimator
+keras.experimental : tfnb.tf_keras.engine.loading : export_saved_model load_from_saved_model
+keras.experimental : tfnb.tf_keras.premade : LinearModel WideDeepModel
+keras.utils : tfnb.tf_keras.labels : convert_all_kernels_in_model
+keras.utils : tfnb.tf_keras.model_pictures : model_to_dot plot_model
+keras.utils : tfnb.tf_keras.parallel_model : multi_gpu_model
+keras.wrappers.scikit_learn : tfnb.tf_keras.scikit_learn : KerasClassifier KerasRegressor
+contrib.saved_model : tfnb.tf_keras.engine.loading : load_keras_model=load_from_saved_model
+contrib.saved_model : tfnb.tf_keras.engine.loading : save_keras_model=export_saved_model
 keras.constraints : tfnb.tf_keras.constraints : Constraint MaxNorm MinMaxNorm NonNeg RadialConstraint UnitNorm
 keras.constraints : tfnb.tf_keras.constraints : deserialize get max_norm min_max_norm non_neg radial_constraint
 keras.constraints : tfnb.tf_keras.constraints : serialize unit_norm
@@ -84,6 +132,10 @@ keras.layers : tfnb.tf_keras.layers.convolution : SeparableConvolution2D=Separab
 keras.layers : tfnb.tf_keras.layers.core : Activation ActivityRegularization Dense Dropout Flatten Lambda Masking
 keras.layers : tfnb.tf_keras.layers.core : Permute RepeatVector Reshape SpatialDropout1D SpatialDropout2D
 keras.layers : tfnb.tf_keras.layers.core : SpatialDropout3D
+keras.layers : tfnb.tf_keras.layers.features : DenseFeatures
+keras.experimental : tfnb.tf_keras.layers.features : SequenceFeatures
+keras.layers : tfnb.tf_keras.layers.local : LocallyConnected1D LocallyConnected2D
+keras.layers : tfnb.tf_keras.layers.recurrent_convolution : ConvLSTM2D
 keras.layers : tfnb.tf_keras.layers.merge : Add AdditiveAttention Attention Average Concatenate Dot Maximum Minimum
 keras.layers : tfnb.tf_keras.layers.merge : Multiply Subtract add average concatenate dot maximum minimum multiply
 keras.layers : tfnb.tf_keras.layers.merge : subtract
@@ -143,6 +195,12 @@ keras.optimizers : tfnb.tf_keras.optimizers.rules : Adadelta Adagrad Adam Adamax
 keras.optimizers.schedules : tfnb.tf_keras.optimizers.schedules : ExponentialDecay InverseTimeDecay
 keras.optimizers.schedules : tfnb.tf_keras.optimizers.schedules : LearningRateSchedule PiecewiseConstantDecay
 keras.optimizers.schedules : tfnb.tf_keras.optimizers.schedules : PolynomialDecay deserialize serialize
+keras.preprocessing.image : tfnb.tf_keras.preprocessing.images : apply_affine_transform apply_brightness_shift
+keras.preprocessing.image : tfnb.tf_keras.preprocessing.images : apply_channel_shift array_to_img img_to_array load_img
+keras.preprocessing.image : tfnb.tf_keras.preprocessing.images : random_brightness random_channel_shift random_rotation
+keras.preprocessing.image : tfnb.tf_keras.preprocessing.images : random_shear random_shift random_zoom save_img
+keras.preprocessing.image : tfnb.tf_keras.preprocessing.image_batches : DirectoryIterator Iterator NumpyArrayIterator
+keras.preprocessing.image : tfnb.tf_keras.preprocessing.image_generator : ImageDataGenerator
 keras.preprocessing.sequence : tfnb.tf_keras.preprocessing.sequence : TimeseriesGenerator make_sampling_table
 keras.preprocessing.sequence : tfnb.tf_keras.preprocessing.sequence : pad_sequences skipgrams
 keras.preprocessing.text : tfnb.tf_keras.preprocessing.text : Tokenizer hashing_trick one_hot text_to_word_sequence

@@ -106,6 +106,11 @@ def test_src_dir_path(relative_path: str) -> str:
 test_src_dir_path.__test__ = False  # type: ignore[attr-defined]
 
 
+def _wide(x: np.ndarray) -> np.ndarray:
+    """`x`; numbers of a type that NumPy does not compare with its own, such as bfloat16, become float32."""
+    return x if x.dtype.isbuiltin or x.dtype.kind in "OSU" else x.astype(np.float32)
+
+
 class TestCase(unittest.TestCase):
     """A `unittest.TestCase` with `test_session()` and assertions on arrays."""
 
@@ -142,8 +147,10 @@ class TestCase(unittest.TestCase):
         """Returns a context with a default session for `graph`, by default the default graph.
 
         As in TensorFlow, operations of the block are placed on the first CPU; with `use_gpu` the session chooses their
-        device, and with `force_gpu` they are placed on the first GPU.
+        device, and with `force_gpu` they are placed on the first GPU. Without a `config`, and unless `force_gpu` is
+        given, a device that does not exist is replaced by one that does.
         """
+        config = ConfigProto(allow_soft_placement=not force_gpu) if config is None else config
         with Session(graph=graph, config=config) as new_session, new_session.graph.device(_place(use_gpu, force_gpu)):
             yield new_session
 
@@ -161,7 +168,7 @@ class TestCase(unittest.TestCase):
                 yield session
             return
         if self._cached is None:
-            self._cached = Session()
+            self._cached = Session(config=ConfigProto(allow_soft_placement=True))
         graph = self._cached.graph
         with graph.as_default(), self._cached.as_default(), graph.device(_place(use_gpu, force_gpu)):
             yield self._cached
@@ -188,13 +195,13 @@ class TestCase(unittest.TestCase):
         self,
         a: TensorLike | Mapping[Any, Any],
         b: TensorLike | Mapping[Any, Any],
-        rtol: float = 1e-6,
-        atol: float = 1e-6,
+        rtol: float | np.ndarray = 1e-6,
+        atol: float | np.ndarray = 1e-6,
         msg: str | None = None,
     ) -> None:
         """Fails unless arrays or tensors, or dicts of them, have equal shapes and |a - b| <= atol + rtol * |b|.
 
-        msg: the message of the failure.
+        rtol, atol: a number, or one for each element. msg: the message of the failure.
         """
         expected: Any = b
         if isinstance(a, dict):
@@ -202,9 +209,12 @@ class TestCase(unittest.TestCase):
             for key in a:
                 self.assertAllClose(a[key], expected[key], rtol, atol, msg)
             return
-        a, b = self._array(a), self._array(expected)
+        a, b = (_wide(self._array(x)) for x in (a, expected))
         self.assertEqual(a.shape, b.shape, msg)
-        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=msg or "")
+        if np.ndim(rtol) == np.ndim(atol) == 0:
+            np.testing.assert_allclose(a, b, rtol=float(rtol), atol=float(atol), err_msg=msg or "")
+        elif not np.isclose(a, b, rtol, atol).all():  # NumPy's assertion does not write tolerances of each element
+            self.fail(msg or f"{a} and {b} differ by more than atol {atol} and rtol {rtol}")
 
     def assertAllCloseAccordingToType(
         self,
@@ -212,17 +222,22 @@ class TestCase(unittest.TestCase):
         b: TensorLike,
         rtol: float = 1e-6,
         atol: float = 1e-6,
+        float_rtol: float = 1e-6,
+        float_atol: float = 1e-6,
         half_rtol: float = 1e-3,
         half_atol: float = 1e-3,
     ) -> None:
-        """Fails like `assertAllClose`, with the tolerances `half_rtol` and `half_atol` if `a` or `b` has a 16-bit
-        dtype.
+        """Fails like `assertAllClose`. Tolerances are at least `float_rtol` and `float_atol` if `a` or `b` has a 32-bit
+        dtype, and at least `half_rtol` and `half_atol` if one has a 16-bit dtype.
         """
         a, b = self._array(a), self._array(b)
-        is_half = 2 in (a.dtype.itemsize, b.dtype.itemsize)
-        self.assertAllClose(
-            a.astype(np.float64), b.astype(np.float64), half_rtol if is_half else rtol, half_atol if is_half else atol
-        )
+        kinds = {a.dtype.name, b.dtype.name}
+        if kinds & {"float32", "complex64"}:
+            rtol, atol = max(rtol, float_rtol), max(atol, float_atol)
+        if kinds & {"float16", "bfloat16"}:
+            rtol, atol = max(rtol, half_rtol), max(atol, half_atol)
+        wide = [x.astype(np.float64) if x.dtype.kind in "fV" else x for x in (a, b)]
+        self.assertAllClose(wide[0], wide[1], rtol, atol)
 
     def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
         """Fails unless the numbers `f1` and `f2` differ by at most `err`; `msg` is the message."""
@@ -374,4 +389,5 @@ def compute_gradient_error(
     """
     jacobians = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
     pairs = jacobians if isinstance(jacobians, list) else [jacobians]
-    return max((float(np.max(np.abs(a - b), initial=0.0)) for a, b in pairs), default=0.0)
+    # A NumPy number, as TensorFlow's: programs of the time write it with "text" % error, which a Python float refuses.
+    return np.float64(max((np.max(np.abs(a - b), initial=0.0) for a, b in pairs), default=0.0))

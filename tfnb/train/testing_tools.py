@@ -183,8 +183,10 @@ def assert_equal_graph_def(
             raise TypeError(f"needed a GraphDef, got {type(graph).__name__}")
     left, right = (_nodes(g, checkpoint_v2, hash_table_shared_name) for g in (actual, expected))
     lacking, added = sorted(right.keys() - left.keys()), sorted(left.keys() - right.keys())
-    if lacking or added:
-        raise AssertionError(f"the graphs differ: lacking nodes {lacking}, added nodes {added}")
+    if added:
+        raise AssertionError(f"Found unexpected node '{added[-1]}'; all unexpected nodes: {added}")
+    if lacking:
+        raise AssertionError(f"Did not find expected node '{lacking[-1]}'; all missing nodes: {lacking}")
     for name, node in left.items():
         if node != right[name]:
             raise AssertionError(f"node {name} differs:\n{node}\nexpected:\n{right[name]}")

@@ -129,6 +129,10 @@ export interface Drawing {
   readonly changed: readonly BuilderNode[];
   /** The ids of all nodes, in the order of the source. */
   readonly order: readonly string[];
+  /**
+   * The line of each node of `order`; a node that has only moved to another line is not sent again.
+   */
+  readonly lines: readonly number[];
   readonly frames: readonly Frame[];
   readonly notes: readonly Note[];
   /**

@@ -43,3 +43,12 @@ def test_projector(tmp_path):
     projector.visualize_embeddings(writer, config)
     writer.close()
     assert 'tensor_name: "words"' in (tmp_path / "projector_config.pbtxt").read_text(encoding="utf-8")
+
+
+def test_a_function_that_only_an_internal_module_has():
+    from tfnb.python.ops import data_flow_ops
+
+    assert not hasattr(tf, "parallel_dynamic_stitch")
+    stitched = data_flow_ops.parallel_dynamic_stitch([[2], [0, 1]], [["c"], ["a", "b"]])
+    with tf.Session() as sess:
+        assert sess.run(stitched).tolist() == [b"a", b"b", b"c"]

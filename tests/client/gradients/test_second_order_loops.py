@@ -187,3 +187,14 @@ def test_random_programs(rng, seed):
             lambda x: sum(tf.reduce_sum(t) for t in Symbolic(list(tf.unstack(x))).run(program)),
             np.random.default_rng(seed).uniform(-1, 1, (N, 2)),
         )
+
+
+def test_a_slope_that_is_stopped_leaves_the_loop_as_it_is():
+    x, y = tf.constant(2.0), tf.constant(2.0)
+    (end,) = [tf.while_loop(lambda x: x < 100.0, lambda x: x * y, [x])]
+    slope = tf.stop_gradient(tf.gradients(end, y)[0])
+    pairs = tf.scan(lambda pair, _: (x, y), tf.zeros(5), (0.0, 0.0))
+    part = tf.gradients(pairs[0] + tf.stop_gradient(pairs[1]), [x, y])
+    with tf.Session() as sess:
+        assert sess.run(tf.gradients(tf.square(y) + end + slope, y)[0]) == 388.0
+        assert sess.run(part[0]) == 5.0 and part[1] is None

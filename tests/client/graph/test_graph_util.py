@@ -39,6 +39,21 @@ def test_identities_go(graph):
     assert [(n.name, list(n.input)) for n in lean.node] == [("a", []), ("kept", ["a"]), ("d", ["kept"])]
 
 
+def test_checks_go_with_their_control_edges(graph):
+    a = tf.constant(1.0, name="a")
+    with tf.control_dependencies([tf.check_numerics(a, "not finite", name="check")]):
+        i = tf.identity(a, name="i")
+    with tf.control_dependencies([tf.identity(a, name="waited_for")]):
+        tf.add(i, tf.identity(a, name="waits"), name="d")
+    lean = tf.graph_util.remove_training_nodes(graph.as_graph_def())
+    assert [(n.name, list(n.input)) for n in lean.node] == [
+        ("a", []),
+        ("waited_for", ["a"]),
+        ("waits", ["a", "^waited_for"]),
+        ("d", ["a", "waits", "^waited_for"]),
+    ]
+
+
 def test_a_frozen_graph_needs_no_variables(graph):
     x = tf.placeholder(tf.float32, [2], name="x")
     w, b = tf.Variable([1.0, 2.0], name="w"), tf.Variable(0.5, name="b")

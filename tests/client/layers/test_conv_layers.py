@@ -123,8 +123,8 @@ def test_bad_layers():
         L.max_pooling1d(x, 2, 2, data_format="NWC")
     with pytest.raises(errors.ShapeError):
         L.max_pooling2d(x, 2, 2)
-    for option in ({"renorm": True}, {"virtual_batch_size": 2}):
-        with pytest.raises(errors.InvalidArgumentError, match="not supported"):
+    for option in ({"renorm": True, "renorm_clipping": {"r": 1}}, {"virtual_batch_size": 0}):
+        with pytest.raises(errors.InvalidArgumentError, match=r"renorm_clipping|positive integer"):
             L.batch_normalization(tf.zeros([2, 3]), **option)
 
 

@@ -33,6 +33,17 @@ def test_dense_makes_named_variables():
         tf.layers.dense(h, 3, name="dense")
 
 
+def test_a_layer_that_reuses_needs_no_name():
+    x = tf.ones([2, 3])
+    tf.layers.dense(x, 4, reuse=tf.AUTO_REUSE)
+    tf.layers.dense(x, 4, reuse=tf.AUTO_REUSE)
+    for reuse in (tf.AUTO_REUSE, True):
+        cell = tf.nn.rnn_cell.BasicLSTMCell(2, reuse=reuse)
+        cell(x, cell.zero_state(2, tf.float32))
+    # as in TensorFlow 1.15
+    assert names() == ["dense/kernel:0", "dense/bias:0", "basic_lstm_cell/kernel:0", "basic_lstm_cell/bias:0"]
+
+
 def test_a_layer_object_shares_its_variables():
     layer = tf.layers.Dense(3, use_bias=False, kernel_initializer=tf.ones_initializer())
     x = tf.placeholder(tf.float64, [None, 2])
@@ -99,7 +110,7 @@ def test_flatten_of_unknown_sizes():
         (lambda: tf.layers.dropout(tf.zeros([2]), 1.5), errors.InvalidArgumentError),
         (lambda: tf.layers.batch_normalization(tf.zeros([2, 3]), axis=4), errors.ShapeError),
         (
-            lambda: tf.layers.batch_normalization(tf.zeros([2, 3]), renorm=True),
+            lambda: tf.layers.batch_normalization(tf.zeros([2, 3]), renorm=True, renorm_clipping={"r": 1}),
             errors.InvalidArgumentError,
         ),
         (lambda: tf.layers.Dense(3, unknown=1), TypeError),

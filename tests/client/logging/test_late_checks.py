@@ -42,3 +42,18 @@ def test_dtypes_and_iterables():
         tf.assert_proper_iterable(tf.constant([1, 2]))
     with pytest.raises(ValueError, match="scalar"):
         tf.assert_scalar([1, 2])
+
+
+def test_ranks_that_are_tensors():
+    with pytest.raises(ValueError, match="Rank must be a scalar"):
+        tf.debugging.assert_rank_in(tf.constant([1, 2]), (np.int32(1), np.int32([2, 1])))
+    with pytest.raises(TypeError, match="must be of type <dtype: 'int32'>"):
+        tf.debugging.assert_rank_in(tf.constant([1, 2]), (1, 0.5))
+    one, other = tf.placeholder(tf.int32), tf.placeholder(tf.int32)
+    check = tf.debugging.assert_rank_in(tf.constant([1, 2], name="mine"), (one, other))
+    with tf.Session() as sess:
+        sess.run(check, {one: 0, other: 1})
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"mine.*must have rank in"):
+            sess.run(check, {one: 0, other: 2})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Rank must be a scalar"):
+            sess.run(check, {one: 1, other: [2, 1]})

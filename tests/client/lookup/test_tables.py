@@ -109,3 +109,42 @@ def test_in_a_data_set_and_a_monitored_session(vocabulary):
         batch = iterator.get_next()
         with tf.train.MonitoredSession() as session:
             assert list(session.run(batch)) == [1, -1, 0]
+
+
+def test_initialisations_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="must have the same shape"):
+        lookup.HashTable(lookup.KeyValueTensorInitializer(["a", "b"], np.int64([1, 2, 3])), -1)
+    line, number = lookup.TextFileIndex.WHOLE_LINE, lookup.TextFileIndex.LINE_NUMBER
+    with pytest.raises(ValueError, match="Filename required"):
+        lookup.TextFileInitializer("", tf.string, line, tf.int64, number)
+    two = lookup.TextFileInitializer(tf.constant(["a", "b"]), tf.string, line, tf.int64, number)
+    with pytest.raises(ValueError, match="rank 0 but is rank 1"):
+        lookup.HashTable(two, -1)
+    with pytest.raises(ValueError, match=r"vocab_size must be greater than 0, got 0. vocabulary_file: b'words"):
+        lookup.index_table_from_file(tf.constant("words.txt"), vocab_size=0)
+    empty = lookup.index_table_from_tensor(np.array([], np.str_), num_oov_buckets=1)
+    with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError, match="keys and values cannot be empty"):
+        sess.run(empty.init)
+
+
+def test_a_hash_function_is_looked_up_when_it_is_needed():
+    table = lookup.index_table_from_tensor(
+        ["a"], num_oov_buckets=1, hasher_spec=lookup.HasherSpec("mine", None), name="words"
+    )
+    with pytest.raises(TypeError, match="two integers"):
+        lookup.StrongHashSpec([None, 2])
+    with pytest.raises(ValueError, match="Unknown hasher 'mine'"):
+        table.lookup(tf.constant(["b"]))
+    table = lookup.index_table_from_tensor(["a"], num_oov_buckets=1, name="more")
+    table.lookup(tf.constant(["b"]))
+    assert tf.get_default_graph().get_operation_by_name("more_Lookup/hash_bucket").type == "StringToHashBucketFast"
+
+
+def test_a_filename_that_is_fed_is_no_asset(tmp_path):
+    (tmp_path / "words.txt").write_text("a\nb\n")
+    filename = tf.placeholder(tf.string, [])
+    table = lookup.index_table_from_file(filename)
+    assert tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS) == []
+    with tf.Session() as sess:
+        sess.run(table.init, {filename: str(tmp_path / "words.txt")})
+        assert sess.run(table.lookup(tf.constant(["b", "c"]))).tolist() == [1, -1]

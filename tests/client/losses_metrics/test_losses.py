@@ -85,3 +85,23 @@ def test_weights_whose_rank_only_a_run_knows():
         for wrong in ([17.0], np.ones((4, 2, 3, 1)), np.ones((2, 1, 1))):
             with pytest.raises(tf.errors.InvalidArgumentError):
                 s.run(loss, {w: wrong})
+
+
+@pytest.mark.parametrize("weights", [np.ones(3), np.ones((3, 1)), np.ones((3, 2)), np.ones((2, 2, 2, 2)), np.ones(2)])
+def test_weights_that_do_not_fit(weights):
+    values, fed = np.ones((3, 2, 4), np.float32), tf.placeholder(tf.float32)
+    with pytest.raises(ValueError, match="weights can not be broadcast to values"):
+        tf.losses.compute_weighted_loss(values, weights)
+    loss = tf.losses.compute_weighted_loss(values, fed)
+    with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError, match="weights can not be broadcast"):
+        sess.run(loss, {fed: weights})
+
+
+def test_weights_whose_rank_a_step_gives():
+    logits = tf.constant([[10.0, 0.0, 0.0], [0.0, 10.0, 0.0], [0.0, 0.0, 10.0]])
+    fed = tf.placeholder(tf.float32)
+    loss = tf.losses.sparse_softmax_cross_entropy([[2], [0], [1]], logits, fed)
+    with tf.Session() as sess:
+        for weights in ([[1.2], [3.4], [5.6]], [1.2, 3.4, 5.6]):
+            assert sess.run(loss, {fed: weights}) == pytest.approx(34.0, abs=1e-3)
+        assert sess.run(loss, {fed: 2.0}) == pytest.approx(20.0, abs=1e-3)

@@ -116,3 +116,19 @@ def test_classes_given_as_floats_and_classes_that_are_none():
             for wrong in ([0, 2], [-1, 0]):
                 with pytest.raises(tf.errors.InvalidArgumentError):
                     s.run(update, {labels: wrong})
+
+
+def test_weights_of_accuracy_whose_rank_a_step_gives():
+    fed = tf.placeholder(tf.int32)
+    _, update = tf.metrics.accuracy(tf.constant([[1], [0], [0]]), tf.constant([1, 1, 1]), fed)
+    with tf.Session() as sess:
+        sess.run(tf.local_variables_initializer())
+        assert sess.run(update, {fed: [[100], [1], [1]]}) == pytest.approx(100 / 102)
+
+
+def test_recall_of_a_class_that_no_row_has():
+    labels = tf.SparseTensorValue(np.int64([[0, 0], [1, 0]]), np.int64([3, 2]), np.int64([2, 4]))
+    _, update = tf.metrics.recall_at_k(labels, tf.constant([[0.1, 0.3, 0.2, 0.4]] * 2), 1, class_id=-1)
+    with tf.Session() as sess:
+        sess.run(tf.local_variables_initializer())
+        assert np.isnan(sess.run(update))

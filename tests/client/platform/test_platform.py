@@ -31,6 +31,16 @@ def define():
     tf.flags.DEFINE_enum("mode", None, ["train", "test"], "what to do")
 
 
+def test_names_of_absl(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["prog", "--steps=7"])
+    tf.app.flags.DEFINE_float("rate", default=0.001, help="initial learning rate")
+    tf.flags.DEFINE_integer(name="steps", default=3, help="how many", lower_bound=1)
+    tf.flags.DEFINE_enum("mode", default="test", enum_values=["train", "test"], help="what to do")
+    assert (tf.flags.FLAGS.rate, tf.flags.FLAGS.steps, tf.flags.FLAGS.mode) == (0.001, 7, "test")
+    with pytest.raises(TypeError):
+        tf.flags.DEFINE_float("other", 0.5, default=0.001)
+
+
 def test_defaults_and_command_line(monkeypatch):
     define()
     monkeypatch.setattr(

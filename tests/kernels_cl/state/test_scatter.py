@@ -23,6 +23,7 @@ HYPER = {
     "l1": 0.1,
     "l2": 0.2,
 }
+TOLERANCE = {"float32": (2e-5, 1e-6), "float64": (1e-11, 1e-6), "float16": (2e-3, 2e-3), "bfloat16": (2e-2, 2e-2)}
 SHAPES = [(7,), (5, 3), (4, 2, 9), (600, 33)]
 
 
@@ -54,7 +55,7 @@ def test_scatter_in_order(runner: Any, op: OpDef, dtype: str, shape: tuple[int, 
 
 
 @pytest.mark.parametrize("op", SPARSE_OPS, ids=lambda op: op.name)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("flags", [False, True])
 def test_sparse_apply(runner: Any, op: OpDef, dtype: str, shape: tuple[int, ...], flags: bool) -> None:
@@ -75,7 +76,8 @@ def test_sparse_apply(runner: Any, op: OpDef, dtype: str, shape: tuple[int, ...]
     attrs = {n: flags for n in ("use_nesterov", "update_slots") if hasattr(op.attrs(), n)}
     wanted, got = updated(runner, op, values, **attrs)
     for w, g in zip(wanted, got, strict=True):
-        np.testing.assert_allclose(g, w, rtol=2e-5 if dtype == "float32" else 1e-11, atol=1e-6)
+        rtol, atol = TOLERANCE[dtype]
+        np.testing.assert_allclose(g.astype("float64"), w.astype("float64"), rtol=rtol, atol=atol)
 
 
 def test_many_groups_give_the_same(runner: Any) -> None:

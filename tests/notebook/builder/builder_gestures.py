@@ -62,7 +62,7 @@ class Editor:
             if m["type"] == "drawing":
                 self.drawing = m
                 self.nodes.update({n["id"]: n for n in m["changed"]})
-                self.nodes = {k: self.nodes[k] for k in m["order"]}
+                self.nodes = {k: {**self.nodes[k], "line": n} for k, n in zip(m["order"], m["lines"], strict=True)}
         return messages
 
     def do(self, *edits):

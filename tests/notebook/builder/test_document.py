@@ -161,3 +161,14 @@ def test_a_name_that_a_loop_goes_on_with_is_renamed_in_it_too():
 def test_a_function_that_does_not_exist_is_a_problem():
     e = Editor("import tfnb as tf\ny = tf.nothing_of_the_kind(1)\n")
     assert "nothing_of_the_kind" in e.problem("y")
+
+
+def test_a_line_that_is_put_in_between_sends_no_other_node_again():
+    e = Editor(NET)
+    lines = {name: node["line"] for name, node in e.nodes.items()}
+    first = next(iter(e.nodes))
+    drawing = e.do({"edit": "note", "id": "", "text": "a line more", "before": first})
+    assert drawing["changed"] == []
+    assert {name: node["line"] for name, node in e.nodes.items()} == {n: line + 1 for n, line in lines.items()}
+    e.undo()
+    assert {name: node["line"] for name, node in e.nodes.items()} == lines

@@ -38,6 +38,21 @@ def test_slots():
     assert tf.train.AdamOptimizer().get_name() == "Adam"
 
 
+def test_names_of_slots_within_scopes():
+    with tf.variable_scope("a"):
+        v = tf.get_variable("w", [2])
+        with tf.name_scope("train"):
+            tf.train.AdamOptimizer(0.1).minimize(tf.reduce_sum(v * v))
+        tf.train.MomentumOptimizer(0.1, 0.9).minimize(tf.reduce_sum(v * v))
+    with tf.name_scope("n"):
+        v = tf.Variable([1.0, 2.0], name="w")
+        tf.train.AdamOptimizer(0.1).minimize(tf.reduce_sum(v * v))
+    # what TensorFlow 1.15 names them
+    scoped = ["a/w", "a/train/beta1_power", "a/train/beta2_power", "a/a/w/Adam", "a/a/w/Adam_1", "a/a/w/Momentum"]
+    named = ["n/w", "n/beta1_power", "n/beta2_power", "n/w/Adam", "n/w/Adam_1"]
+    assert [v.op.name for v in tf.global_variables()] == scoped + named
+
+
 def test_compute_then_apply():
     w, unused = tf.Variable([1.0, 2.0]), tf.Variable(5.0)
     opt = tf.train.GradientDescentOptimizer(1.0)

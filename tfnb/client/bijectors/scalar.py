@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from tfnb.client.bijectors.bijector import Bijector
-from tfnb.client.distributions.continuous import positive
+from tfnb.client.distributions.checks import positive
 from tfnb.client.distributions.distribution import tensors_of
 from tfnb.client.distributions.matrix_forms import softplus_inverse
 from tfnb.client.graph.default_graph import control_dependencies, name_scope

@@ -22,8 +22,8 @@ from tfnb.client.compat.arg_scope import add_arg_scope
 from tfnb.client.contrib.layers.named_outputs import collect_named_outputs, n_positive_integers
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.default_graph import name_scope
+from tfnb.client.layers.base import Layer
 from tfnb.client.layers.conv_layers import Conv2DTranspose
-from tfnb.client.layers.dense_layers import Layer
 from tfnb.client.layers.dense_layers import flatten as flatten_layer
 from tfnb.client.layers.norm_layers import BatchNormalization
 from tfnb.client.layers.norm_layers import dropout as dropout_layer
@@ -250,7 +250,7 @@ def convolution2d_transpose(
             "weights",
             [*_two(kernel_size), num_outputs, channels],
             x.dtype,
-            layer.kernel_options[0],
+            layer.kernel_initializer,
             weights_regularizer,
             trainable,
             variables_collections,
@@ -342,22 +342,21 @@ def batch_norm(
     zero_debias_moving_mean: bool = False,
     scope: ScopeLike | None = None,
     renorm: bool = False,
-    renorm_clipping: object = None,
+    renorm_clipping: Mapping[str, Any] | None = None,
     renorm_decay: float = 0.99,
-    adjustment: object = None,
+    adjustment: Callable[[Tensor], tuple[Any, Any]] | None = None,
 ) -> Tensor:
     """Normalises each channel of `inputs` over the batch; see `tf.layers.batch_normalization`.
 
     With `updates_collections=None` the moving statistics are updated before the result is available. Unless `fused`
     is False, the moving variance of vectors and images is that of n - 1 degrees of freedom. Raises
-    `InvalidArgumentError` for `batch_weights`, `zero_debias_moving_mean`, `renorm` and `adjustment`.
+    `InvalidArgumentError` for `batch_weights` and `zero_debias_moving_mean`.
     """
     refuse_given(
         "batch_norm",
         "leave it out",
         batch_weights=batch_weights,
         zero_debias_moving_mean=zero_debias_moving_mean,
-        adjustment=adjustment,
     )
     if data_format not in ("NHWC", "NCHW"):
         raise InvalidArgumentError(f"batch_norm: data_format must be NHWC or NCHW, got {data_format!r}")
@@ -373,6 +372,7 @@ def batch_norm(
         renorm=renorm,
         renorm_clipping=renorm_clipping,
         renorm_momentum=renorm_decay,
+        adjustment=adjustment,
         fused=fused,
         fused_ranks=(2, 4),
         **_normalization_options(param_initializers or {}, param_regularizers or {}),

@@ -83,6 +83,76 @@ signal contrib.signal : tfnb.client.contrib.signal : mfccs_from_log_mel_spectrog
 contrib.image : tfnb.client.contrib.image : angles_to_projective_transforms compose_transforms dense_image_warp
 contrib.image : tfnb.client.contrib.image : flat_transforms_to_matrices matrices_to_flat_transforms rotate
 contrib.image : tfnb.client.contrib.image : transform translate translations_to_projective_transforms
+contrib.graph_editor : tfnb.client.contrib.graph_editor.edit : bypass connect detach detach_control_inputs
+contrib.graph_editor : tfnb.client.contrib.graph_editor.edit : detach_control_outputs detach_inputs detach_outputs
+contrib.graph_editor : tfnb.client.contrib.graph_editor.elements : ControlOutputs get_consuming_ops get_generating_ops
+contrib.graph_editor : tfnb.client.contrib.graph_editor.elements : get_tensors make_list_of_op make_list_of_t
+contrib.graph_editor : tfnb.client.contrib.graph_editor.elements : make_placeholder_from_dtype_and_shape
+contrib.graph_editor : tfnb.client.contrib.graph_editor.elements : make_placeholder_from_tensor
+contrib.graph_editor : tfnb.client.contrib.graph_editor.elements : ph=make_placeholder_from_dtype_and_shape
+contrib.graph_editor : tfnb.client.contrib.graph_editor.elements : placeholder_name
+contrib.graph_editor : tfnb.client.contrib.graph_editor.reroute : add_control_inputs remove_control_inputs
+contrib.graph_editor : tfnb.client.contrib.graph_editor.reroute : reroute_inputs reroute_ios reroute_outputs
+contrib.graph_editor : tfnb.client.contrib.graph_editor.reroute : reroute_ts swap_inputs swap_ios swap_outputs swap_ts
+contrib.graph_editor : tfnb.client.contrib.graph_editor.select : can_be_regex check_cios compute_boundary_ts
+contrib.graph_editor : tfnb.client.contrib.graph_editor.select : filter_ops filter_ops_from_regex filter_ts
+contrib.graph_editor : tfnb.client.contrib.graph_editor.select : filter_ts_from_regex get_backward_walk_ops
+contrib.graph_editor : tfnb.client.contrib.graph_editor.select : get_forward_walk_ops get_name_scope_ops get_ops_ios
+contrib.graph_editor : tfnb.client.contrib.graph_editor.select : get_walks_intersection_ops get_walks_union_ops
+contrib.graph_editor : tfnb.client.contrib.graph_editor.select : get_within_boundary_ops make_regex select_ops
+contrib.graph_editor : tfnb.client.contrib.graph_editor.select : select_ops_and_ts select_ts
+contrib.graph_editor : tfnb.client.contrib.graph_editor.subgraph : SubGraphView make_view make_view_from_scope
+contrib.graph_editor : tfnb.client.contrib.graph_editor.subgraph : sgv=make_view sgv_scope=make_view_from_scope
+contrib.graph_editor : tfnb.client.contrib.graph_editor.transform : Transformer TransformerInfo
+contrib.graph_editor : tfnb.client.contrib.graph_editor.transform : assign_renamed_collections_handler copy
+contrib.graph_editor : tfnb.client.contrib.graph_editor.transform : copy_op_handler copy_with_input_replacements
+contrib.graph_editor : tfnb.client.contrib.graph_editor.transform : graph_replace keep_t_if_possible_handler
+contrib.graph_editor : tfnb.client.contrib.graph_editor.transform : replace_t_with_placeholder_handler
+contrib.graph_editor : tfnb.client.contrib.graph_editor.transform : transform_op_if_inside_handler
+contrib.graph_editor.edit : tfnb.client.contrib.graph_editor.edit : bypass connect detach detach_control_inputs
+contrib.graph_editor.edit : tfnb.client.contrib.graph_editor.edit : detach_control_outputs detach_inputs
+contrib.graph_editor.edit : tfnb.client.contrib.graph_editor.edit : detach_outputs
+contrib.graph_editor.reroute : tfnb.client.contrib.graph_editor.reroute : add_control_inputs remove_control_inputs
+contrib.graph_editor.reroute : tfnb.client.contrib.graph_editor.reroute : reroute_inputs reroute_ios reroute_outputs
+contrib.graph_editor.reroute : tfnb.client.contrib.graph_editor.reroute : reroute_ts swap_inputs swap_ios swap_outputs
+contrib.graph_editor.reroute : tfnb.client.contrib.graph_editor.reroute : swap_ts
+contrib.graph_editor.select : tfnb.client.contrib.graph_editor.select : can_be_regex check_cios compute_boundary_ts
+contrib.graph_editor.select : tfnb.client.contrib.graph_editor.select : filter_ops filter_ops_from_regex filter_ts
+contrib.graph_editor.select : tfnb.client.contrib.graph_editor.select : filter_ts_from_regex get_backward_walk_ops
+contrib.graph_editor.select : tfnb.client.contrib.graph_editor.select : get_forward_walk_ops get_name_scope_ops
+contrib.graph_editor.select : tfnb.client.contrib.graph_editor.select : get_ops_ios get_walks_intersection_ops
+contrib.graph_editor.select : tfnb.client.contrib.graph_editor.select : get_walks_union_ops get_within_boundary_ops
+contrib.graph_editor.select : tfnb.client.contrib.graph_editor.select : make_regex select_ops select_ops_and_ts
+contrib.graph_editor.select : tfnb.client.contrib.graph_editor.select : select_ts
+contrib.graph_editor.subgraph : tfnb.client.contrib.graph_editor.subgraph : SubGraphView make_view
+contrib.graph_editor.subgraph : tfnb.client.contrib.graph_editor.subgraph : make_view_from_scope
+contrib.graph_editor.transform : tfnb.client.contrib.graph_editor.transform : Transformer TransformerInfo
+contrib.graph_editor.transform : tfnb.client.contrib.graph_editor.transform : assign_renamed_collections_handler copy
+contrib.graph_editor.transform : tfnb.client.contrib.graph_editor.transform : copy_op_handler
+contrib.graph_editor.transform : tfnb.client.contrib.graph_editor.transform : copy_with_input_replacements
+contrib.graph_editor.transform : tfnb.client.contrib.graph_editor.transform : graph_replace keep_t_if_possible_handler
+contrib.graph_editor.transform : tfnb.client.contrib.graph_editor.transform : replace_t_with_placeholder_handler
+contrib.graph_editor.transform : tfnb.client.contrib.graph_editor.transform : transform_op_if_inside_handler
+contrib.graph_editor.util : tfnb.client.contrib.graph_editor.elements : ControlOutputs ListView check_graphs
+contrib.graph_editor.util : tfnb.client.contrib.graph_editor.elements : concatenate_unique find_corresponding
+contrib.graph_editor.util : tfnb.client.contrib.graph_editor.elements : find_corresponding_elem flatten_tree
+contrib.graph_editor.util : tfnb.client.contrib.graph_editor.elements : get_consuming_ops get_generating_ops
+contrib.graph_editor.util : tfnb.client.contrib.graph_editor.elements : get_predefined_collection_names get_tensors
+contrib.graph_editor.util : tfnb.client.contrib.graph_editor.elements : get_unique_graph is_iterable make_list_of_op
+contrib.graph_editor.util : tfnb.client.contrib.graph_editor.elements : make_list_of_t
+contrib.graph_editor.util : tfnb.client.contrib.graph_editor.elements : make_placeholder_from_dtype_and_shape
+contrib.graph_editor.util : tfnb.client.contrib.graph_editor.elements : make_placeholder_from_tensor placeholder_name
+contrib.graph_editor.util : tfnb.client.contrib.graph_editor.elements : scope_basename scope_dirname scope_finalize
+contrib.graph_editor.util : tfnb.client.contrib.graph_editor.elements : transform_tree
+contrib.copy_graph : tfnb.client.contrib.copy_graph : copy_op_to_graph copy_variable_to_graph
+contrib.copy_graph : tfnb.client.contrib.copy_graph : get_copied_op
+contrib.staging : tfnb.client.contrib.staging : StagingArea
+contrib.resampler : tfnb.client.contrib.resampler : resampler
+contrib.solvers.lanczos : tfnb.client.contrib.solvers : bidiag_matmul lanczos_bidiag
+contrib.solvers.least_squares : tfnb.client.contrib.solvers : cgls
+contrib.solvers.linear_equations : tfnb.client.contrib.solvers : conjugate_gradient
+contrib.solvers.util : tfnb.client.contrib.solvers : create_operator dot identity_operator l2norm l2normalize
+contrib.solvers.util : tfnb.client.contrib.solvers : l2norm_squared
 contrib.sparsemax : tfnb.client.contrib.sparsemax : sparsemax sparsemax_loss
 contrib.integrate : tfnb.client.contrib.integrate : odeint odeint_fixed
 contrib.nn : tfnb.client.contrib.nn : alpha_dropout scaled_softplus

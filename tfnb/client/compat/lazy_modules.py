@@ -58,8 +58,8 @@ contrib.seq2seq : tfnb.client.seq2seq.attention : safe_cumprod
 contrib.seq2seq : tfnb.client.seq2seq.attention_wrapper : AttentionWrapper AttentionWrapperState
 contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoder BeamSearchDecoderOutput
 contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoderState FinalBeamSearchDecoderOutput tile_batch
-tf : tfnb.ir.messages : OptimizerOptions TensorInfo
-train : tfnb.ir.messages : ClusterDef JobDef SaverDef
+tf : tfnb.ir.messages : TensorInfo
+train : tfnb.ir.messages : ClusterDef JobDef SaverDef ServerDef
 tf : tfnb.client.compat.type_specs : IndexedSlicesSpec SparseTensorSpec TensorArraySpec TensorSpec TypeSpec
 tf : tfnb.client.compat.type_specs : RaggedTensorSpec
 data.experimental : tfnb.client.compat.type_specs : RaggedTensorStructure SparseTensorStructure Structure=TypeSpec
@@ -71,5 +71,16 @@ data.experimental : tfnb.client.dataset.experimental : UNKNOWN_CARDINALITY choos
 data.experimental : tfnb.client.dataset.experimental : make_batched_features_dataset parse_example_dataset
 data.experimental : tfnb.client.dataset.experimental : sample_from_datasets take_while unique
 contrib.training : tfnb.client.contrib.hparams : HParams parse_values
+data : tfnb.client.dataset.late_functions : DatasetSpec get_output_classes
+data.experimental : tfnb.client.dataset.late_functions : DatasetStructure=DatasetSpec copy_to_device from_variant
+data.experimental : tfnb.client.dataset.late_functions : get_single_element map_and_batch_with_legacy_function
+data.experimental : tfnb.client.dataset.late_functions : rejection_resample to_variant
+linalg : tfnb.client.linear_operators.api : LinearOperator LinearOperatorAdjoint LinearOperatorBlockDiag
+linalg : tfnb.client.linear_operators.api : LinearOperatorCirculant LinearOperatorCirculant2D
+linalg : tfnb.client.linear_operators.api : LinearOperatorCirculant3D LinearOperatorComposition LinearOperatorDiag
+linalg : tfnb.client.linear_operators.api : LinearOperatorFullMatrix LinearOperatorHouseholder LinearOperatorIdentity
+linalg : tfnb.client.linear_operators.api : LinearOperatorInversion LinearOperatorKronecker
+linalg : tfnb.client.linear_operators.api : LinearOperatorLowRankUpdate LinearOperatorLowerTriangular
+linalg : tfnb.client.linear_operators.api : LinearOperatorScaledIdentity LinearOperatorToeplitz LinearOperatorZeros
 """
 API: dict[str, Any] = dict(lazy_names(_TABLE))

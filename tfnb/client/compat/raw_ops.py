@@ -12,16 +12,17 @@ from functools import partial
 from typing import Any
 
 from tfnb.client.namespace import Lazy
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import InvalidArgumentError, UnimplementedError
 from tfnb.ops import CATALOG, op_function
 from tfnb.types import DType, Shape, as_dtype, as_shape
 
 __all__ = ["API", "raw_op"]
 
-_AXIS = {"reduction_indices": "axis"}
+_AXIS, _PREDICATE = {"reduction_indices": "axis"}, {"f": "predicate"}
 # operation -> the names that TensorFlow's function has for inputs and attributes, by those that tfnb's function has
 _RENAMED: Mapping[str, Mapping[str, str]] = {
     **dict.fromkeys(("All", "Any", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum"), _AXIS),
+    **dict.fromkeys(("FilterDataset", "TakeWhileDataset", "ExperimentalTakeWhileDataset"), _PREDICATE),
     "ExpandDims": {"dim": "axis"},
     "Select": {"t": "x", "e": "y"},
     "Split": {"split_dim": "axis"},
@@ -34,6 +35,7 @@ _RENAMED: Mapping[str, Mapping[str, str]] = {
 def raw_op(op_name: str) -> Callable[..., Any]:
     """Returns the function that adds a node of the operation `op_name`, and takes arguments by keyword alone.
 
+    An attribute of which the operation serves one value alone, or any since it has no effect, is an argument too.
     Raises `NotFoundError` when there is no such operation.
     """
     op = CATALOG[op_name]
@@ -44,6 +46,9 @@ def raw_op(op_name: str) -> Callable[..., Any]:
     of_op = inspect.signature(add).parameters.values()
     parameters = [p.replace(name=renamed.get(p.name, p.name), kind=p.KEYWORD_ONLY) for p in of_op]
     parameters = [p.replace(default=op.defaults.get(p.name, p.default)) for p in parameters]
+    served = {name: value for name, value in op.defaults.items() if name not in {*hints, *op.types}}
+    kind = inspect.Parameter.KEYWORD_ONLY
+    parameters += [inspect.Parameter(name, kind, default=value) for name, value in served.items()]
     signature = inspect.Signature(parameters)
 
     def function(**arguments: Any) -> Any:
@@ -52,6 +57,10 @@ def raw_op(op_name: str) -> Callable[..., Any]:
         except TypeError as e:
             raise InvalidArgumentError(f"tf.raw_ops.{op_name}{signature}: {e}") from None
         bound.apply_defaults()
+        for name, value in served.items():
+            given = bound.arguments.pop(name)
+            if value is not None and given != value:
+                raise UnimplementedError(f"tf.raw_ops.{op_name}: {name}={given!r} is not served, needed {value!r}")
         names = {originals.get(name, name): value for name, value in bound.arguments.items()}
         return add(**{name: _as_declared(hints.get(name), value) for name, value in names.items()})
 

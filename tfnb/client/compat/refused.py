@@ -27,6 +27,7 @@ _SDCA = "its kernels are a library of their own; use tf.train.FtrlOptimizer, or 
 _DATABASE = "it needs a library of a database; read the rows by Python, through tf.data.Dataset.from_generator"
 _MEASURED = "it measures or rearranges TensorFlow's own input pipeline; leave it out, elements are the same without"
 _OBJECTS = "it saves trees of Python objects, which belong to TensorFlow 2; use tf.train.Saver"
+_WORKERS = "several workers are tasks of a tf.train.DaskCluster, with tf.train.replica_device_setter and Supervisor"
 _BATCHING = "it gathers requests of a server; use tf.train.batch, or tf.data's batch"
 
 PACKAGES: Mapping[str, str] = {
@@ -55,11 +56,27 @@ PACKAGES: Mapping[str, str] = {
     "contrib.compiler": _XLA,
     "contrib.tensorrt": _HARDWARE,
     "contrib.mixed_precision": _HARDWARE,
+    "keras.mixed_precision": _HARDWARE,
     "contrib.ffmpeg": "it starts the program ffmpeg; decode the file with that, and read it with tf.audio.decode_wav",
     "contrib.labeled_tensor": _LABELS,
 }
 NAMES: Mapping[str, str] = {
     "distribute.experimental.TPUStrategy": _TPU,
+    "contrib.distribute.TPUStrategy": _TPU,
+    "contrib.distribute.initialize_tpu_system": _TPU,
+    "distribute.NcclAllReduce": _HARDWARE,
+    **dict.fromkeys(
+        (
+            "contrib.distribute.CollectiveAllReduceStrategy",
+            "contrib.distribute.MultiWorkerAllReduce",
+            "contrib.distribute.ParameterServerStrategy",
+            "contrib.distribute.run_standard_tensorflow_server",
+            "distribute.experimental.CollectiveCommunication",
+            "distribute.experimental.MultiWorkerMirroredStrategy",
+            "distribute.experimental.ParameterServerStrategy",
+        ),
+        _WORKERS,
+    ),
     "distribute.cluster_resolver.TPUClusterResolver": _TPU,
     "GradientTape": _EAGER,
     "wrap_function": _EAGER,
@@ -156,6 +173,7 @@ NAMES: Mapping[str, str] = {
     ),
     "nondifferentiable_batch_function": _BATCHING,
     "compat.forward_compatibility_horizon": "operations have one form here, whatever the date",
+    "keras.experimental.terminate_keras_multiprocessing_pools": "batches are fetched in threads, not in processes",
     "load_file_system_library": "it loads compiled code; register an operation of Python with tf.register_op",
 }
 # Places that lack, and that no reason forbids.

@@ -60,6 +60,8 @@ def cond(
         false_output, true_output = SWITCH(predicate, predicate, name="Switch")
         pivots = IDENTITY(true_output, name="switch_t"), IDENTITY(false_output, name="switch_f")
         condition: Tensor = IDENTITY(predicate, name="pred_id")
+        for op in {false_output.op, *(t.op for t in (*pivots, condition))}:
+            graph.prevent_fetching(op)
         branches = CondContext(condition, pivots[0], 1), CondContext(condition, pivots[1], 0)
         for branch in branches:
             graph.add_to_collection(GraphKeys.COND_CONTEXT, branch)

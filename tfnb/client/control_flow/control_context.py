@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tfnb.errors import GraphError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.opdef import Kind, ref_inputs
 from tfnb.ir.operation import Operation
@@ -51,7 +52,7 @@ def root_variable(t: Tensor) -> Operation:
     return op
 
 
-def loops_around(context: Context) -> tuple[Any, ...]:
+def loops_around(context: Context | None) -> tuple[Any, ...]:
     """Returns the loops around a context, itself included, outermost first."""
     loops = []
     while context is not None:
@@ -69,6 +70,7 @@ class Context(ABC):
     """
 
     is_loop = False
+    reads_another = False  # whether it is a loop that replaces the values of another loop by those that it kept
 
     def __init__(self, graph: GraphBuilder) -> None:
         self.graph = graph
@@ -98,6 +100,21 @@ class Context(ABC):
         while context is not None and context is not self:
             context = context.outer
         return context is self
+
+    def check_use(self, t: Tensor, op: Operation, context: Context | None) -> None:
+        """Raises `GraphError` if `op`, which is made in `context`, uses `t` of this context outside of t's loop."""
+        loops, around = loops_around(self), loops_around(context)
+        if not loops or loops[-1] in around or Kind.EXIT in (op.opdef.kind, t.op.opdef.kind):
+            return
+        if op.opdef.kind is Kind.ENTER and t.op.opdef.kind in PLACES:
+            return
+        if any(loop.reads_another for loop in around):
+            return
+        if around:
+            why = f"Cannot use '{op.name}' as input to '{t.op.name}' because they are in different while loops."
+        else:
+            why = f"Cannot use '{t.op.name}' as input to '{op.name}' because '{t.op.name}' is in a while loop."
+        raise GraphError(f"{why} See info log for more details. Return the tensor as a loop variable", t.op)
 
     def has(self, t: Tensor) -> bool:
         """Returns whether the tensor can be used inside without entering."""
@@ -202,6 +219,7 @@ class CondContext(Context):
     def capture(self, t: Tensor) -> Tensor:
         with self.graph.colocate_with(t.op):
             output: Tensor = SWITCH(t, self.pred, name="Switch")[self.branch]
+        self.graph.prevent_fetching(output.op)
         return output
 
     def result(self, value: TensorLike) -> Tensor:

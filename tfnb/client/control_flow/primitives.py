@@ -12,6 +12,7 @@ from typing import Any
 from tfnb.client.control_flow.cond import case, cond
 from tfnb.client.control_flow.while_loop import while_loop
 from tfnb.client.variables.variable import group, tuple_
+from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -51,18 +52,37 @@ def switch(
     data: TensorLike, pred: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
 ) -> tuple[Any, Any]:
     """Returns `data` twice: alive where the bool scalar `pred` is false, and alive where it is true; the other is
-    dead.
+    dead. Each part of `tf.IndexedSlices` is switched.
     """
     graph = graph_of([data, pred])
+    if isinstance(data, IndexedSlices):
+        with graph.as_default(), graph.name_scope(name or "Switch"):
+            parts = (data.values, data.indices, data.dense_shape)
+            pairs = [(None, None) if part is None else switch(part, pred) for part in parts]
+        first, second = (IndexedSlices(*side) for side in zip(*pairs, strict=True))
+        return first, second
     value: Tensor = graph.to_tensor(data, dtype)
     false_output, true_output = (REF_SWITCH if value.spec.ref else SWITCH)(value, pred, name=name)
     return false_output, true_output
 
 
 def merge(inputs: Iterable[Any], name: str | None = None) -> tuple[Any, Any]:
-    """Returns (the one of `inputs` that is not dead, its number as an int32 scalar)."""
-    output, index = MERGE(list(inputs), name=name)
-    return output, index
+    """Returns (the one of `inputs` that is not dead, its number as an int32 scalar).
+
+    If all are `tf.IndexedSlices`, their parts are merged. Raises `InvalidArgumentError` if only some of them have a
+    dense shape.
+    """
+    given = list(inputs)
+    if not all(isinstance(one, IndexedSlices) for one in given):
+        output, index = MERGE(given, name=name)
+        return output, index
+    shapes = [one.dense_shape for one in given]
+    if any(shape is None for shape in shapes) and any(shape is not None for shape in shapes):
+        raise InvalidArgumentError("merge: either all IndexedSlices must have a dense_shape, or none of them")
+    values, index = MERGE([one.values for one in given], name=name)
+    indices, _ = MERGE([one.indices for one in given])
+    shape = None if shapes[0] is None else MERGE(shapes)[0]
+    return IndexedSlices(values, indices, shape), index
 
 
 def enter(

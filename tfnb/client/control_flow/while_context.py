@@ -97,6 +97,7 @@ class WhileContext(Context):
             name="Enter",
         )
         entered.op.extra[LOOP] = self
+        self.graph.prevent_feeding(entered)
         return entered
 
     def controls(self, ops: Sequence[Operation]) -> list[Operation]:
@@ -245,7 +246,8 @@ def _check_invariant(enter: Tensor, merge: Tensor, following: Tensor) -> None:
         return
     raise ShapeError(
         f"The shape for {merge.name} is not an invariant for the loop. It enters the loop with shape "
-        f"{enter.shape}, the loop takes {merge.shape}, and after one iteration it has shape {following.shape}. "
-        "Give shape_invariants to tf.while_loop, or use set_shape() on the loop variable",
+        f"{enter.shape}, but has shape {following.shape} after one iteration. Provide shape invariants using either "
+        "the `shape_invariants` argument of tf.while_loop or set_shape() on the loop variables. "
+        f"The loop takes {merge.shape}",
         merge.op,
     )

@@ -14,10 +14,11 @@ from tfnb.client.dataset.groups import bucket_by_sequence_length, group_by_windo
 from tfnb.client.dataset.iterators import Iterator
 from tfnb.client.dataset.transformations import long
 from tfnb.client.io.records import TFRecordOptions
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import InvalidArgumentError, UnimplementedError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.shape_ops import RESHAPE
 from tfnb.ops.dataset import source_ops
 from tfnb.ops.dataset.definition import SkipCount
 from tfnb.types import scalar, string
@@ -29,6 +30,16 @@ Compression: TypeAlias = TensorLike | TFRecordOptions | None
 
 
 _STRINGS = ElementSpec(string, (scalar,))
+
+
+def _interleaved(
+    reader: Callable[[TensorLike], Dataset], filenames: TensorLike, num_parallel_reads: TensorLike
+) -> Tensor:
+    """Returns the variant of the records of `num_parallel_reads` files at a time, one of each in turn."""
+    graph = get_default_graph()
+    names = graph.to_tensor(filenames, None if hasattr(filenames, "dtype") else string)
+    files = Dataset.from_tensor_slices(RESHAPE(names, [-1]))
+    return files.interleave(reader, num_parallel_reads, 1).variant
 
 
 def _records(op: OpDef, filenames: TensorLike, *rest: TensorLike, **attrs: bool | SkipCount) -> Tensor:
@@ -53,14 +64,26 @@ class TextLineDataset(Dataset):
     """The lines of text files, without line ends, as string scalars.
 
     filenames: a string scalar or vector. compression_type: None or "" (none), "GZIP" or "ZLIB". buffer_size: bytes that
-    are read at once.
+    are read at once. num_parallel_reads: the number of files that are read at a time, a line of each in turn; None for
+    one file after the other.
     """
 
     def __init__(
-        self, filenames: TensorLike, compression_type: Compression = None, buffer_size: TensorLike | None = None
+        self,
+        filenames: TensorLike,
+        compression_type: Compression = None,
+        buffer_size: TensorLike | None = None,
+        num_parallel_reads: TensorLike | None = None,
     ) -> None:
         kind, size = compression(compression_type), long(buffer_size or 0)
-        super().__init__(_records(source_ops.TEXT_LINE, filenames, kind, size), _STRINGS)
+        if num_parallel_reads is None:
+            super().__init__(_records(source_ops.TEXT_LINE, filenames, kind, size), _STRINGS)
+            return
+
+        def reader(name: TensorLike) -> Dataset:
+            return TextLineDataset(name, compression_type, buffer_size)
+
+        super().__init__(_interleaved(reader, filenames, num_parallel_reads), _STRINGS)
 
 
 class TFRecordDataset(Dataset):
@@ -75,8 +98,18 @@ class TFRecordDataset(Dataset):
         filenames: TensorLike,
         compression_type: Compression = None,
         buffer_size: TensorLike | None = None,
+        num_parallel_reads: TensorLike | None = None,
         skip_corrupt: bool = False,
     ) -> None:
+        if num_parallel_reads is not None:
+            if skip_corrupt:
+                raise InvalidArgumentError("TFRecordDataset: skip_corrupt is for one file after the other")
+
+            def reader(name: TensorLike) -> Dataset:
+                return TFRecordDataset(name, compression_type, buffer_size)
+
+            super().__init__(_interleaved(reader, filenames, num_parallel_reads), _STRINGS)
+            return
         count = SkipCount()
         kind, size = compression(compression_type), long(buffer_size or 0)
         handle = _records(source_ops.TF_RECORD, filenames, kind, size, skip_corrupt=skip_corrupt, skipped=count)
@@ -87,7 +120,8 @@ class FixedLengthRecordDataset(Dataset):
     """The records of `record_bytes` bytes each of files, as string scalars.
 
     filenames: a string scalar or vector. header_bytes, footer_bytes: bytes at the start and at the end of each file
-    that belong to no record. A step raises an error when the rest is no whole number of records.
+    that belong to no record. num_parallel_reads: as of `TextLineDataset`. A step raises an error when the rest is no
+    whole number of records. Raises `UnimplementedError` for a `compression_type`.
     """
 
     def __init__(
@@ -97,7 +131,18 @@ class FixedLengthRecordDataset(Dataset):
         header_bytes: TensorLike | None = None,
         footer_bytes: TensorLike | None = None,
         buffer_size: TensorLike | None = None,
+        compression_type: Compression = None,
+        num_parallel_reads: TensorLike | None = None,
     ) -> None:
+        if compression(compression_type) != "":
+            raise UnimplementedError("records of fixed length are not read from compressed files")
+        if num_parallel_reads is not None:
+
+            def reader(name: TensorLike) -> Dataset:
+                return FixedLengthRecordDataset(name, record_bytes, header_bytes, footer_bytes, buffer_size)
+
+            super().__init__(_interleaved(reader, filenames, num_parallel_reads), _STRINGS)
+            return
         sizes = (header_bytes or 0, record_bytes, footer_bytes or 0, buffer_size or 0)
         handle = _records(source_ops.FIXED_LENGTH_RECORD, filenames, *(long(n) for n in sizes))
         super().__init__(handle, _STRINGS)

@@ -11,19 +11,22 @@ from typing import Any
 import numpy as np
 
 from tfnb.client.dataset.dataset import Dataset, derive
-from tfnb.client.dataset.element_spec import ElementSpec
+from tfnb.client.dataset.element_spec import ElementSpec, shape_leaves, static_shape
 from tfnb.client.dataset.elements import normal, parts
 from tfnb.client.dataset.functions import call_with, trace
 from tfnb.client.graph.nest import flatten, pack
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.concat import stack
 from tfnb.ops.array.gather import gather
+from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.dataset import transform_ops
+from tfnb.ops.logging.assertions import assert_less
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import LESS
 from tfnb.ops.math.reduce_functions import reduce_sum
-from tfnb.types import int32, int64, scalar, variant
+from tfnb.types import Shape, int32, int64, scalar, variant
 
 __all__ = ["bucket_by_sequence_length", "group_by_window", "scan"]
 
@@ -116,13 +119,19 @@ def bucket_by_sequence_length(
     bucket_batch_sizes: Sequence[int],
     padded_shapes: object = None,
     padding_values: object = None,
+    pad_to_bucket_boundary: bool = False,
+    no_padding: bool = False,
+    drop_remainder: bool = False,
 ) -> Transformation:
     """Returns a transformation to padded batches of elements of similar length.
 
     `element_length_func(element)` is the length, an int32 scalar. The boundaries divide lengths into buckets: below the
     first boundary, between two, and from the last one on. A batch has elements of one bucket, as many as
     `bucket_batch_sizes` says for it, padded as by `Dataset.padded_batch` (`padded_shapes`, `padding_values`).
-    Raises `InvalidArgumentError` unless there is one batch size more than boundaries.
+    With `pad_to_bucket_boundary` unknown dimensions become one less than the bucket's limit, which the last bucket
+    lacks; with `no_padding` elements of a bucket are stacked as they are; `drop_remainder` leaves out batches with too
+    few elements. Raises `InvalidArgumentError` unless there is one batch size more than boundaries. A step raises it
+    for an element of the last bucket with `pad_to_bucket_boundary`.
     """
     if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
         raise InvalidArgumentError("len(bucket_batch_sizes) must equal len(bucket_boundaries) + 1")
@@ -135,10 +144,26 @@ def bucket_by_sequence_length(
         return bucket_number  # it equals the number of boundaries that the length reaches
 
     def batched(key: Tensor, group: Dataset) -> Dataset:
+        if no_padding:
+            return group.batch(gather(sizes, key), drop_remainder)
         shapes = group.output_shapes if padded_shapes is None else padded_shapes
-        return group.padded_batch(gather(sizes, key), shapes, padding_values)
+        if not pad_to_bucket_boundary:
+            return group.padded_batch(gather(sizes, key), shapes, padding_values, drop_remainder)
+        message = "When pad_to_bucket_boundary=True, elements must have length < max(bucket_boundaries)."
+        check = assert_less(key, np.int64(len(bucket_boundaries)), message=message)
+        with get_default_graph().control_dependencies([check]):
+            longest = IDENTITY(gather(np.array(bucket_boundaries, np.int64) - 1, key))
+        types = group.element_spec.types
+        filled = [_filled(static_shape(leaf), longest) for leaf in shape_leaves(types, shapes)]
+        return group.padded_batch(gather(sizes, key), pack(types, filled), padding_values, drop_remainder)
 
     return group_by_window(key_of, batched, window_size_func=lambda key: gather(sizes, key))
+
+
+def _filled(shape: Shape, longest: Tensor) -> Any:
+    """A padded shape whose unknown dimensions are `longest`."""
+    dims = shape.dims or ()
+    return stack([longest if d is None else np.int64(d) for d in dims]) if None in dims else shape
 
 
 def _to_int64(value: TensorLike) -> Tensor:

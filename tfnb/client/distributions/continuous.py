@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.client.distributions.checks import after, require, require_positive
 from tfnb.client.distributions.distribution import (
     FULLY_REPARAMETERIZED,
     NOT_REPARAMETERIZED,
@@ -19,19 +20,16 @@ from tfnb.client.distributions.distribution import (
     tensors_of,
     where_defined,
 )
-from tfnb.client.graph.default_graph import control_dependencies, name_scope
+from tfnb.client.distributions.normal_functions import log_ndtr, ndtr, ndtri
+from tfnb.client.graph.default_graph import name_scope
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ones_like, zeros_like
-from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.array.where_partition import where
-from tfnb.ops.logging.assertions import assert_less
-from tfnb.ops.logging.print_assert import assert_that
 from tfnb.ops.math.binary import MAXIMUM, MINIMUM
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import LOGICAL_AND
-from tfnb.ops.math.reduce_functions import reduce_all
-from tfnb.ops.math.special import BETAINC, IGAMMA, NDTRI
-from tfnb.ops.math.unary import DIGAMMA, ERFC, EXPM1, IS_NAN, LGAMMA, LOG, LOG1P, RSQRT, SIGN, SQUARE, absolute
+from tfnb.ops.math.special import BETAINC, IGAMMA
+from tfnb.ops.math.unary import DIGAMMA, EXP, EXPM1, IS_NAN, LGAMMA, LOG, LOG1P, RSQRT, SIGN, SQUARE, absolute
 from tfnb.ops.random.functions import random_normal, random_uniform
 from tfnb.ops.random.gamma_poisson import random_gamma
 
@@ -43,20 +41,13 @@ __all__ = [
     "Normal",
     "StudentT",
     "Uniform",
-    "positive",
 ]
-
-
-def positive(tensor: Tensor, validate_args: bool) -> Any:
-    """Returns `tensor`. With `validate_args` the step fails if an element is not positive."""
-    if not validate_args:
-        return tensor
-    with control_dependencies([assert_that(reduce_all(tensor > 0.0), ["a parameter must be positive"])]):
-        return IDENTITY(tensor)
 
 
 class Normal(Distribution):
     """Normal distributions of mean `loc` and standard deviation `scale`."""
+
+    _ALIKE: tuple[str, ...] = ("loc", "scale")
 
     def __init__(
         self,
@@ -68,7 +59,8 @@ class Normal(Distribution):
     ) -> None:
         parameters = dict(locals())
         self.loc, self.scale = tensors_of(name, None, loc=loc, scale=scale)
-        self.scale = positive(self.scale, validate_args)
+        checks = [require_positive(self.scale)] if validate_args else []
+        self.loc, self.scale = after(checks, self.loc, self.scale)
         super().__init__(
             self.loc.dtype,
             FULLY_REPARAMETERIZED,
@@ -89,20 +81,19 @@ class Normal(Distribution):
         return -0.5 * SQUARE(self._z(x)) - 0.5 * math.log(2 * math.pi) - LOG(self.scale)
 
     def _cdf(self, x: Tensor) -> Any:
-        return 0.5 * ERFC(-self._z(x) * math.sqrt(0.5))
+        return ndtr(self._z(x))
+
+    def _survival_function(self, x: Tensor) -> Any:
+        return ndtr(-self._z(x))
 
     def _quantile(self, p: Any) -> Any:
-        return self.loc + self.scale * NDTRI(p)
+        return self.loc + self.scale * ndtri(p)
 
     def _log_cdf(self, x: Tensor) -> Any:
-        # Below -5 the probability soon underflows, so a series for its logarithm is used there.
-        z = self._z(x)
-        near = MAXIMUM(z, -5.0)
-        far = MINIMUM(z, -5.0)
-        squared = 1.0 / SQUARE(far)
-        series = 1.0 - squared * (1.0 - 3.0 * squared * (1.0 - 5.0 * squared * (1.0 - 7.0 * squared)))
-        tail = -0.5 * SQUARE(far) - LOG(-far) - 0.5 * math.log(2 * math.pi) + LOG(series)
-        return where(z < -5.0, tail, LOG(0.5 * ERFC(-near * math.sqrt(0.5))))
+        return log_ndtr(self._z(x))
+
+    def _log_survival_function(self, x: Tensor) -> Any:
+        return log_ndtr(-self._z(x))
 
     def _entropy(self) -> Any:
         return 0.5 + 0.5 * math.log(2 * math.pi) + LOG(self.scale * ones_like(self.loc))
@@ -119,6 +110,8 @@ class Normal(Distribution):
 class Uniform(Distribution):
     """Uniform distributions over the interval from `low` to `high`, without `high` itself."""
 
+    _ALIKE: tuple[str, ...] = ("low", "high")
+
     def __init__(
         self,
         low: TensorLike = 0.0,
@@ -130,8 +123,9 @@ class Uniform(Distribution):
         parameters = dict(locals())
         self.low, self.high = tensors_of(name, None, low=low, high=high)
         if validate_args:
-            with control_dependencies([assert_less(self.low, self.high)]):
-                self.low, self.high = IDENTITY(self.low), IDENTITY(self.high)
+            message = "uniform not defined when low >= high. Condition x < y did not hold element-wise: x, y"
+            checks = [require(self.low < self.high, message, self.low, self.high)]
+            self.low, self.high = after(checks, self.low, self.high)
         super().__init__(
             self.low.dtype,
             FULLY_REPARAMETERIZED,
@@ -170,6 +164,8 @@ class Uniform(Distribution):
 class Gamma(Distribution):
     """Gamma distributions of shape `concentration` and inverse scale `rate`."""
 
+    _ALIKE: tuple[str, ...] = ("concentration", "rate")
+
     def __init__(
         self,
         concentration: TensorLike,
@@ -180,7 +176,8 @@ class Gamma(Distribution):
     ) -> None:
         parameters = dict(locals())
         self.concentration, self.rate = tensors_of(name, None, concentration=concentration, rate=rate)
-        self.concentration, self.rate = positive(self.concentration, validate_args), positive(self.rate, validate_args)
+        checks = [require_positive(self.concentration), require_positive(self.rate)] if validate_args else []
+        self.concentration, self.rate = after(checks, self.concentration, self.rate)
         parents = [self.concentration, self.rate]
         kind = FULLY_REPARAMETERIZED if isinstance(self, Exponential) else NOT_REPARAMETERIZED
         super().__init__(self.rate.dtype, kind, validate_args, allow_nan_stats, parameters, parents, name)
@@ -216,6 +213,8 @@ class Gamma(Distribution):
 class Exponential(Gamma):
     """Exponential distributions of inverse scale `rate`."""
 
+    _ALIKE: tuple[str, ...] = ("rate",)
+
     def __init__(
         self,
         rate: TensorLike,
@@ -246,6 +245,8 @@ class Exponential(Gamma):
 class Beta(Distribution):
     """Beta distributions, with a density proportional to x^(concentration1 - 1) (1 - x)^(concentration0 - 1)."""
 
+    _ALIKE: tuple[str, ...] = ("concentration1", "concentration0")
+
     def __init__(
         self,
         concentration1: TensorLike | None = None,
@@ -258,7 +259,8 @@ class Beta(Distribution):
         ones = 1.0 if concentration1 is None else concentration1
         zeros = 1.0 if concentration0 is None else concentration0
         a, b = tensors_of(name, None, concentration1=ones, concentration0=zeros)
-        self.concentration1, self.concentration0 = positive(a, validate_args), positive(b, validate_args)
+        checks = [require_positive(a), require_positive(b)] if validate_args else []
+        self.concentration1, self.concentration0 = after(checks, a, b)
         self.total_concentration = self.concentration1 + self.concentration0
         parents = [self.concentration1, self.concentration0]
         super().__init__(a.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, parameters, parents, name)
@@ -273,11 +275,19 @@ class Beta(Distribution):
     def _log_normalization(self) -> Any:
         return LGAMMA(self.concentration1) + LGAMMA(self.concentration0) - LGAMMA(self.total_concentration)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _inside(self, x: Tensor) -> Any:
+        if not self.validate_args:
+            return x
+        below = require(x < 1.0, "sample must be no larger than `1`. Condition x < y did not hold: x", x)
+        return after([require_positive(x, "sample must be positive."), below], x)[0]
+
+    def _log_prob(self, value: Tensor) -> Any:
+        x = self._inside(value)
         powers = (self.concentration1 - 1.0) * LOG(x) + (self.concentration0 - 1.0) * LOG1P(-x)
         return powers - self._log_normalization()
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, value: Tensor) -> Any:
+        x = self._inside(value)
         zeros = zeros_like(x + self.total_concentration)
         return BETAINC(self.concentration1 + zeros, self.concentration0 + zeros, x + zeros)
 
@@ -298,8 +308,15 @@ class Beta(Distribution):
         return where_defined(self, defined, mode, "the mode of a beta distribution needs concentrations > 1")
 
 
+def _log_cdf_laplace(z: Tensor) -> Any:
+    # Each side computes with numbers that are safe for it, so that no gradient is infinite times 0.
+    return where(z < 0.0, z - math.log(2.0), LOG1P(-0.5 * EXP(-absolute(z))))
+
+
 class Laplace(Distribution):
     """Laplace distributions of mean `loc`; at the distance `scale` from it the density is 1/e of that at `loc`."""
+
+    _ALIKE: tuple[str, ...] = ("loc", "scale")
 
     def __init__(
         self,
@@ -311,7 +328,8 @@ class Laplace(Distribution):
     ) -> None:
         parameters = dict(locals())
         self.loc, self.scale = tensors_of(name, None, loc=loc, scale=scale)
-        self.scale = positive(self.scale, validate_args)
+        checks = [require_positive(self.scale)] if validate_args else []
+        self.loc, self.scale = after(checks, self.loc, self.scale)
         super().__init__(
             self.loc.dtype,
             FULLY_REPARAMETERIZED,
@@ -338,6 +356,12 @@ class Laplace(Distribution):
         z = self._z(x)
         return 0.5 - 0.5 * SIGN(z) * EXPM1(-absolute(z))
 
+    def _log_cdf(self, x: Tensor) -> Any:
+        return _log_cdf_laplace(self._z(x))
+
+    def _log_survival_function(self, x: Tensor) -> Any:
+        return _log_cdf_laplace(-self._z(x))
+
     def _entropy(self) -> Any:
         return math.log(2.0) + 1.0 + LOG(self.scale * ones_like(self.loc))
 
@@ -353,6 +377,8 @@ class Laplace(Distribution):
 class StudentT(Distribution):
     """Student's t distributions of `df` degrees of freedom, moved by `loc` and stretched by `scale`."""
 
+    _ALIKE: tuple[str, ...] = ("df", "loc", "scale")
+
     def __init__(
         self,
         df: TensorLike,
@@ -364,7 +390,8 @@ class StudentT(Distribution):
     ) -> None:
         parameters = dict(locals())
         self.df, self.loc, self.scale = tensors_of(name, None, df=df, loc=loc, scale=scale)
-        self.df = positive(self.df, validate_args)
+        checks = [require_positive(self.df)] if validate_args else []
+        self.df, self.loc, self.scale = after(checks, self.df, self.loc, self.scale)
         parents = [self.df, self.loc, self.scale]
         super().__init__(
             self.loc.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, parameters, parents, name

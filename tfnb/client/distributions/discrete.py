@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.client.distributions.continuous import positive
+from tfnb.client.distributions.checks import after, positive, require, within_one
 from tfnb.client.distributions.distribution import (
     NOT_REPARAMETERIZED,
     Distribution,
@@ -30,7 +30,7 @@ from tfnb.ops.array.where_partition import where
 from tfnb.ops.linalg.diag import one_hot
 from tfnb.ops.logging.print_assert import assert_that
 from tfnb.ops.math.cast import cast
-from tfnb.ops.math.compare import EQUAL, LOGICAL_AND
+from tfnb.ops.math.compare import EQUAL
 from tfnb.ops.math.reduce_functions import argmax, reduce_all, reduce_prod, reduce_sum
 from tfnb.ops.math.special import IGAMMAC
 from tfnb.ops.math.unary import EXP, FLOOR, LGAMMA, LOG, LOG1P, SIGMOID, absolute
@@ -83,9 +83,7 @@ class Bernoulli(Distribution):
         parameters = dict(locals())
         self.logits, self.probs = logits_and_probs(name, logits, probs, many=False)
         if validate_args:
-            inside = LOGICAL_AND(self.probs >= 0.0, self.probs <= 1.0)
-            with control_dependencies([assert_that(reduce_all(inside), ["probs must be between 0 and 1"])]):
-                self.logits, self.probs = IDENTITY(self.logits), IDENTITY(self.probs)
+            self.probs, self.logits = within_one(self.probs, self.logits)
         super().__init__(
             as_dtype(dtype), NOT_REPARAMETERIZED, validate_args, allow_nan_stats, parameters, [self.logits], name
         )
@@ -95,6 +93,9 @@ class Bernoulli(Distribution):
 
     def _log_prob(self, x: Tensor) -> Any:
         event = cast(x, self.logits.dtype)
+        if self.validate_args:
+            low = require(event >= 0.0, "Elements must be non-negative.", x)
+            event = after([low, require(event <= 1.0, "Elements cannot exceed 1.", x)], event)[0]
         zeros = zeros_like(event + self.logits)
         return -sigmoid_cross_entropy_with_logits(labels=event + zeros, logits=self.logits + zeros)
 
@@ -158,7 +159,8 @@ class Categorical(Distribution):
 
     def _cdf(self, x: Tensor) -> Any:
         zeros = zeros_like(cast(x, self.probs.dtype) + self.probs[..., 0])
-        below = range_op(shape_op(self.probs)[-1]) <= (cast(x, int32) + cast(zeros, int32))[..., None]
+        # TensorFlow's: the probability of a class below x, without x itself
+        below = range_op(shape_op(self.probs)[-1]) < (cast(x, int32) + cast(zeros, int32))[..., None]
         return reduce_sum(self.probs * cast(below, self.probs.dtype), -1)
 
     def _entropy(self) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfnb.client.distributions.checks import after, require
 from tfnb.client.graph.default_graph import control_dependencies, name_scope
 from tfnb.errors import AlreadyExistsError, InvalidArgumentError, UnimplementedError
 from tfnb.ir.const import constant_value
@@ -27,7 +28,7 @@ from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import EQUAL, LOGICAL_NOT
 from tfnb.ops.math.reduce_functions import reduce_all
 from tfnb.ops.math.unary import EXP, IS_NAN, LOG, LOG1P, SQRT, SQUARE
-from tfnb.types import DType, Shape, as_dtype, float32, int32
+from tfnb.types import DType, Shape, as_dtype, as_shape, float32, int32
 
 __all__ = [
     "FULLY_REPARAMETERIZED",
@@ -68,7 +69,7 @@ def tensors_of(name: str, dtype: DType | None, **parameters: Any) -> list[Any]:
     """Returns the parameters that are not None as tensors of one floating dtype: `dtype`, or that of the first tensor,
     or float32. None stays None."""
     graph = graph_of([p for p in parameters.values() if p is not None])
-    given = [p.dtype.base_dtype for p in parameters.values() if isinstance(p, Tensor)]
+    given = [p.dtype.base_dtype for p in parameters.values() if hasattr(p, "graph")]
     arrays = [p for p in parameters.values() if isinstance(p, (np.ndarray, np.generic)) and p.dtype.kind == "f"]
     dtype = dtype or (given[0] if given else as_dtype(arrays[0].dtype) if arrays else float32)
     with graph.as_default(), graph.name_scope(name):
@@ -88,8 +89,7 @@ def where_defined(distribution: Distribution, defined: Tensor, value: Tensor, me
     """Returns `value` where `defined`, else NaN; without `allow_nan_stats` the step fails with `message` instead."""
     if distribution.allow_nan_stats:
         return where(defined, value, zeros_like(value) + np.nan)
-    with control_dependencies([assert_that(reduce_all(defined), [message])]):
-        return IDENTITY(value)
+    return after([require(defined, f"Condition x < y did not hold element-wise: {message}")], value)[0]
 
 
 class Distribution:
@@ -98,6 +98,8 @@ class Distribution:
     dtype: that of samples. reparameterization_type: how gradients go through samples. parameters: the arguments of the
     constructor by name. graph_parents: tensors whose shapes, broadcast, are the shape of the batch.
     """
+
+    _ALIKE: tuple[str, ...] = ()  # the parameters that have the shape of a draw
 
     def __init__(
         self,
@@ -117,6 +119,26 @@ class Distribution:
         self.name = (name or type(self).__name__).rstrip("/") + "/"
         self._graph_parents = list(graph_parents or ())
 
+    @classmethod
+    def param_shapes(cls, sample_shape: Any, name: str = "DistributionParamShapes") -> dict[str, Any]:
+        """Returns the shape that each parameter needs so that one draw has the shape `sample_shape`, as tensors.
+
+        Raises `UnimplementedError` for a class whose parameters have other shapes than its draws.
+        """
+        if not cls._ALIKE:
+            raise UnimplementedError(f"{cls.__name__}: the parameters do not have the shape of a draw")
+        with name_scope(name):
+            shape = cast(sample_shape, int32)
+        return dict.fromkeys(cls._ALIKE, shape)
+
+    @classmethod
+    def param_static_shapes(cls, sample_shape: Any) -> dict[str, Any]:
+        """Returns the shapes of `param_shapes`. Raises `InvalidArgumentError` unless `sample_shape` is known."""
+        shape = constant_value(sample_shape) if isinstance(sample_shape, Tensor) else sample_shape
+        if shape is None or not as_shape(shape).is_fully_defined():
+            raise InvalidArgumentError(f"the shape of a draw must be known, got {sample_shape}")
+        return {name: as_shape(shape) for name in cls.param_shapes([])}
+
     def _call(self, method: str, name: str | None, function: Callable[..., Any], *args: Any) -> Any:
         graph = graph_of([*self._graph_parents, *args])
         with graph.as_default(), graph.name_scope(self.name[:-1]), graph.name_scope(name or method):
@@ -129,7 +151,7 @@ class Distribution:
         return function
 
     def _value(self, value: TensorLike) -> Tensor:
-        return value if isinstance(value, Tensor) else convert_to_tensor(value, self.dtype)
+        return value if isinstance(value, Tensor) else convert_to_tensor(value, preferred_dtype=self.dtype)
 
     @property
     def batch_shape(self) -> Any:
@@ -212,10 +234,15 @@ class Distribution:
 
     def survival_function(self, value: TensorLike, name: str = "survival_function") -> Any:
         """Returns the probability of a draw larger than `value`."""
+        if hasattr(self, "_survival_function"):
+            return self._call("survival_function", name, lambda v: self._survival_function(self._value(v)), value)
         return self._call("survival_function", name, lambda v: 1.0 - self.cdf(v), value)
 
     def log_survival_function(self, value: TensorLike, name: str = "log_survival_function") -> Any:
         """Returns the logarithm of the probability of a draw larger than `value`."""
+        if hasattr(self, "_log_survival_function"):
+            function = self._log_survival_function
+            return self._call("log_survival_function", name, lambda v: function(self._value(v)), value)
         return self._call("log_survival_function", name, lambda v: LOG1P(-self.cdf(v)), value)
 
     def quantile(self, value: TensorLike, name: str = "quantile") -> Any:

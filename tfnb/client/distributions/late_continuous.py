@@ -13,7 +13,8 @@ import numpy as np
 from tfnb.client.bijectors.bijector import Chain
 from tfnb.client.bijectors.scalar import AffineScalar
 from tfnb.client.bijectors.scalar import SinhArcsinh as SinhArcsinhBijector
-from tfnb.client.distributions.continuous import Beta, Exponential, Gamma, Laplace, Normal, StudentT, positive
+from tfnb.client.distributions.checks import positive
+from tfnb.client.distributions.continuous import Beta, Exponential, Gamma, Laplace, Normal, StudentT
 from tfnb.client.distributions.distribution import (
     FULLY_REPARAMETERIZED,
     NOT_REPARAMETERIZED,

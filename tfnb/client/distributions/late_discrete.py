@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.client.bijectors.scalar import Exp, Sigmoid
-from tfnb.client.distributions.continuous import positive
+from tfnb.client.distributions.checks import positive, within_one
 from tfnb.client.distributions.discrete import logits_and_probs
 from tfnb.client.distributions.distribution import (
     FULLY_REPARAMETERIZED,
@@ -22,7 +22,6 @@ from tfnb.client.distributions.distribution import (
 )
 from tfnb.client.distributions.late_continuous import Logistic
 from tfnb.client.distributions.transformed import TransformedDistribution
-from tfnb.client.graph.default_graph import control_dependencies
 from tfnb.errors import UnimplementedError
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
@@ -31,7 +30,6 @@ from tfnb.ops.array.constants import range_ as range_op
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, IDENTITY
 from tfnb.ops.array.shape_ops import shape as shape_op
 from tfnb.ops.array.where_partition import where
-from tfnb.ops.logging.print_assert import assert_that
 from tfnb.ops.math.binary import MAXIMUM
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import EQUAL, LOGICAL_AND
@@ -76,9 +74,7 @@ class _Logits(Distribution):
             self.total_count = tensors_of(name, self.probs.dtype, total_count=total_count)[0]
             parents.append(self.total_count)
         if validate_args:
-            inside = LOGICAL_AND(self.probs >= 0.0, self.probs <= 1.0)
-            with control_dependencies([assert_that(reduce_all(inside), ["probs must be between 0 and 1"])]):
-                self.logits, self.probs = IDENTITY(self.logits), IDENTITY(self.probs)
+            self.probs, self.logits = within_one(self.probs, self.logits)
         super().__init__(
             self.probs.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, parameters, parents, name
         )

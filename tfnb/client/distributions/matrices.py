@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.client.distributions.continuous import positive
+from tfnb.client.distributions.checks import positive
 from tfnb.client.distributions.distribution import FULLY_REPARAMETERIZED, Distribution, Draw, tensors_of, where_defined
 from tfnb.client.graph.default_graph import name_scope
 from tfnb.errors import InvalidArgumentError

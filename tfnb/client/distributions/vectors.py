@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.client.distributions.continuous import Normal, positive
+from tfnb.client.distributions.checks import after, checked_counts, positive, require, require_positive
+from tfnb.client.distributions.continuous import Normal
 from tfnb.client.distributions.discrete import logits_and_probs
 from tfnb.client.distributions.distribution import (
     FULLY_REPARAMETERIZED,
@@ -32,26 +33,15 @@ from tfnb.ops.array.transpose_pad_tile import transpose
 from tfnb.ops.linalg.diag import MATRIX_DIAG, one_hot
 from tfnb.ops.logging.print_assert import assert_that
 from tfnb.ops.math.cast import cast
-from tfnb.ops.math.compare import EQUAL, LOGICAL_AND, NOT_EQUAL
+from tfnb.ops.math.compare import LOGICAL_AND, NOT_EQUAL
 from tfnb.ops.math.reduce_functions import reduce_all, reduce_max, reduce_prod, reduce_sum
-from tfnb.ops.math.unary import DIGAMMA, FLOOR, LGAMMA, LOG, SQUARE, absolute
+from tfnb.ops.math.unary import DIGAMMA, LGAMMA, LOG, SQUARE, absolute
 from tfnb.ops.nn.losses import log_softmax
 from tfnb.ops.random.functions import multinomial, random_normal
 from tfnb.ops.random.gamma_poisson import random_gamma
 from tfnb.types import int32
 
 __all__ = ["Dirichlet", "DirichletMultinomial", "Multinomial", "MultivariateNormalDiag"]
-
-
-def _checked_counts(counts: Any, total: Any, validate_args: bool) -> Any:
-    """Returns `counts`. With `validate_args` the step fails unless they are integers >= 0 that sum to `total`."""
-    if not validate_args:
-        return counts
-    right = LOGICAL_AND(EQUAL(counts, FLOOR(counts)), counts >= 0.0)
-    sums = EQUAL(reduce_sum(counts, -1), total)
-    whole = assert_that(reduce_all(right), ["counts must be whole and not negative"])
-    with control_dependencies([whole, assert_that(reduce_all(sums), ["counts must sum to total_count"])]):
-        return IDENTITY(counts)
 
 
 class Multinomial(Distribution):
@@ -98,7 +88,8 @@ class Multinomial(Distribution):
         return RESHAPE(transpose(total, [1, 0, 2]), draw.full)
 
     def _log_prob(self, x: Tensor) -> Any:
-        counts = _checked_counts(x, self.total_count, self.validate_args)
+        sums = "counts must sum to `self.total_count`"
+        counts = checked_counts(x, self.total_count, sums, self.validate_args)
         ways = LGAMMA(self.total_count + 1.0) - reduce_sum(LGAMMA(counts + 1.0), -1)
         return ways + reduce_sum(counts * log_softmax(self.logits), -1)
 
@@ -148,6 +139,10 @@ class Dirichlet(Distribution):
         return drawn / reduce_sum(drawn, -1, keepdims=True)
 
     def _log_prob(self, x: Tensor) -> Any:
+        if self.validate_args:
+            near = absolute(reduce_sum(x, -1) - 1.0) < 1e-5
+            total = require(near, "sample last-dimension must sum to `1`. Condition x ~= y did not hold: x", x)
+            x = after([require_positive(x, "samples must be positive."), total], x)[0]
         return reduce_sum((self.concentration - 1.0) * LOG(x), -1) - lbeta(self.concentration)
 
     def _entropy(self) -> Any:
@@ -202,7 +197,8 @@ class DirichletMultinomial(Dirichlet):
         )
 
     def _log_prob(self, x: Tensor) -> Any:
-        counts = _checked_counts(x, self.total_count, self.validate_args)
+        sums = "counts last-dimension must sum to `self.total_count`"
+        counts = checked_counts(x, self.total_count, sums, self.validate_args)
         ways = LGAMMA(self.total_count + 1.0) - reduce_sum(LGAMMA(counts + 1.0), -1)
         return ways + lbeta(self.concentration + counts) - lbeta(self.concentration)
 

@@ -53,6 +53,8 @@ class Saved:
 class BackwardLoop(WhileContext):
     """The loop that computes the gradients of the loop `forward`. `index` is the number of the forward iteration."""
 
+    reads_another = True
+
     def __init__(self, graph: GraphBuilder, forward: WhileContext) -> None:
         super().__init__(graph, forward.parallel_iterations, name=f"{forward.name.rpartition('/')[2]}_grad")
         self.forward = forward

@@ -14,6 +14,7 @@ from tfnb.client.gradients.loop_sums import add_one_by_one
 from tfnb.errors import GraphError
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.shape_ops import STOP_GRADIENT
 from tfnb.ops.control_flow.loop_products import LOOP_PRODUCTS_SUM
 from tfnb.ops.control_flow.loop_stack import LOOP_STACK_POP, LOOP_STACK_PUSH
 from tfnb.ops.state import stacks
@@ -40,15 +41,19 @@ def operations_between(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Te
     return list(between)
 
 
+def _stops(op: Operation) -> bool:
+    return op.opdef is STOP_GRADIENT and not op.gradient_type
+
+
 def _reached(xs: Sequence[Tensor]) -> set[Operation]:
-    """Returns the operations that an x reaches."""
+    """Returns the operations that an x reaches, without a StopGradient and what only it reaches."""
     result: set[Operation] = set()
     stack = [x.op for x in xs]
     while stack:
         op = stack.pop()
         if op not in result:
             result.add(op)
-            stack.extend(c for t in op.outputs for c in t.consumers())
+            stack.extend(c for t in op.outputs for c in t.consumers() if not _stops(c))
             if SAVED in op.extra:
                 stack.append(op.extra[SAVED].pop)
     return result

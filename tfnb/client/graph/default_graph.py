@@ -14,7 +14,6 @@ from tfnb.client.argument_types import CollectionNames, DeviceLike
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of, reset_default_graph
-from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.sparse import IndexedSlicesValue, SparseTensor, SparseTensorValue
@@ -116,7 +115,6 @@ API: dict[str, Any] = {
     "TensorShape": types.Shape,
     "Dimension": types.Dimension,
     "DType": types.DType,
-    "DeviceSpec": DeviceSpec,
     "as_dtype": types.as_dtype,
     "get_default_graph": get_default_graph,
     "reset_default_graph": reset_default_graph,

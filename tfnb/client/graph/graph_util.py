@@ -62,33 +62,36 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> Any:
 def _like(message: Any) -> Any:
     """Returns a GraphDef without nodes, with the version and the functions of another."""
     result = proto("graph").GraphDef()
-    result.library.CopyFrom(message.library)
-    result.versions.CopyFrom(message.versions)
+    for part in ("library", "versions"):
+        if message.HasField(part):
+            getattr(result, part).CopyFrom(getattr(message, part))
     return result
 
 
 def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | None = None) -> Any:
     """Returns the GraphDef `input_graph` without CheckNumerics and Identity nodes; their readers read their inputs.
 
-    Nodes in `protected_nodes` stay, and so do nodes at either end of a control edge.
+    Nodes in `protected_nodes` stay, and so do Identity nodes at either end of a control edge, except for edges of
+    CheckNumerics nodes, which go with them.
     """
     message = as_message("graph", "GraphDef", input_graph)
+    kept = set(protected_nodes or ())
+    checks = {n.name: n.input[0] for n in message.node if n.op == "CheckNumerics" and n.name not in kept}
+    inputs = {n.name: [t for t in n.input if not (t.startswith("^") and _source(t) in checks)] for n in message.node}
+    kept |= {_source(t) for texts in inputs.values() for t in texts if t.startswith("^")}
     nodes = {n.name: n for n in message.node}
-    control_sources = {_source(t) for n in message.node for t in n.input if t.startswith("^")}
-    protected = control_sources | set(protected_nodes or ())
-    source_of: dict[str, str] = {}
+    source_of = dict(checks)
     for n in message.node:
-        if n.op in ("Identity", "CheckNumerics") and n.name not in protected and len(n.input) == 1:
+        if n.op == "Identity" and n.name not in kept and len(inputs[n.name]) == 1:
             source = nodes.get(_source(n.input[0]))
             if source is not None and not n.input[0].startswith("^") and source.op not in _VARIABLES:
                 source_of[n.name] = n.input[0]
     result = _like(message)
     for n in message.node:
-        if n.name in source_of:
-            continue
-        copy = result.node.add()
-        copy.CopyFrom(n)
-        copy.input[:] = [_followed(t, source_of) for t in n.input]
+        if n.name not in source_of:
+            copy = result.node.add()
+            copy.CopyFrom(n)
+            copy.input[:] = [_followed(t, source_of) for t in inputs[n.name]]
     return result
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tfnb.client.control_flow.tensor_array import TensorArray
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue, parts_of
 from tfnb.ir.tensor import Tensor
@@ -45,15 +45,20 @@ def slice_indices(structure: object) -> list[bool]:
 
 
 def part_shapes(structure: object, shape: Shape | None) -> list[Shape | None]:
-    """Returns the shapes of a composite's tensors if `shape` is that of its dense value; None where nothing is
-    known.
+    """Returns the shapes of a composite's tensors for its shape invariant `shape`; None where nothing is known.
+
+    That is the shape of the values of `tf.IndexedSlices`, and (rank,), that of the dense shape, of a sparse tensor.
+    Raises `ShapeError` for another invariant of a sparse tensor.
     """
     if isinstance(structure, TensorArray):
         return [scalar]
     if shape is None:
         return [None] * len(flatten(structure))
     if isinstance(structure, SparseTensor):
-        return [Shape((None, shape.ndims)), Shape((None,)), Shape((shape.ndims,))]
+        if shape.ndims not in (None, 1):
+            raise ShapeError(f"Expected a shape with 1 dimension, (rank,), for a sparse tensor, got {shape}")
+        rank = None if shape.dims is None else shape.dims[0]
+        return [Shape((None, rank)), Shape((None,)), Shape((rank,))]
     first = None if shape.dims is None else shape.dims[0]
     shapes: list[Shape | None] = [shape, Shape((first,)), Shape((shape.ndims,))]
     return shapes[: len(flatten(structure))]

@@ -10,15 +10,17 @@ from collections.abc import Callable
 from typing import Any
 
 from tfnb.client.argument_types import Constraint, InitializerLike, Regularizer, WindowSize
-from tfnb.client.layers.dense_layers import Layer, functional
+from tfnb.client.layers.base import Layer, functional
+from tfnb.client.layers.input_spec import InputSpec
 from tfnb.client.variables.initializers import Zeros
+from tfnb.dimension import Dimension
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, SQUEEZE, shape_of
 from tfnb.ops.conv_pool.conv_functions import conv_transpose, convolution
 from tfnb.ops.conv_pool.depthwise import separable_conv2d as separable_op
 from tfnb.ops.nn.bias_dropout_moments import bias_add
-from tfnb.types import Shape
+from tfnb.types import Shape, ShapeLike, as_shape
 
 __all__ = ["API", "Conv1D", "Conv2D", "Conv2DTranspose", "Conv3D", "SeparableConv2D", "layout", "spatial"]
 
@@ -31,6 +33,8 @@ def spatial(value: WindowSize, rank: int, what: str) -> tuple[int, ...]:
     """
     if isinstance(value, Shape):
         value = value.known()
+    if isinstance(value, (list, tuple)):
+        value = tuple(int(v) if isinstance(v, Dimension) and v.value is not None else v for v in value)
     sizes = (value,) * rank if isinstance(value, int) else tuple(value) if isinstance(value, (list, tuple)) else ()
     if len(sizes) != rank or not all(isinstance(v, int) and v > 0 for v in sizes):
         several = {1: "a list of one", 2: "a pair of them"}.get(rank, f"{rank} of them")
@@ -79,27 +83,39 @@ class _Conv(Layer):
         self.dilation_rate = spatial(dilation_rate, self.rank, "dilation_rate")
         self.padding, self.data_format = padding.upper(), layout(data_format, self.rank)
         self.activation, self.use_bias = activation, use_bias
-        self.kernel_options = (kernel_initializer, kernel_regularizer, True, kernel_constraint)
-        self.bias_options = (bias_initializer or Zeros(), bias_regularizer, True, bias_constraint)
+        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer or Zeros()
+        self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
+        self.kernel_constraint, self.bias_constraint = kernel_constraint, bias_constraint
+        self.input_spec = InputSpec(ndim=self.rank + 2)
 
     @property
     def channels_first(self) -> bool:
         """Returns whether the channels are the second dimension of the inputs, not the last."""
         return self.data_format.startswith("NC")
 
-    def _channels(self, shape: Shape) -> int:
-        dims = shape.with_rank(self.rank + 2).as_list()
+    def _channels(self, shape: ShapeLike) -> int:
+        dims = as_shape(shape).with_rank(self.rank + 2).as_list()
         channels = dims[1 if self.channels_first else -1]
         if channels is None:
             raise ShapeError(f"{self.default_name}: the number of channels must be known, got shape {shape}")
+        self.input_spec = InputSpec(ndim=self.rank + 2, axes={1 if self.channels_first else -1: channels})
         return channels
 
     def _add_bias(self) -> None:
-        self.bias = self.add_variable("bias", [self.filters], None, *self.bias_options) if self.use_bias else None
+        self.bias = (
+            self.add_variable(
+                "bias", [self.filters], None, self.bias_initializer, self.bias_regularizer, True, self.bias_constraint
+            )
+            if self.use_bias
+            else None
+        )
+        self.built = True
 
-    def build(self, shape: Shape) -> None:
+    def build(self, shape: ShapeLike) -> None:
         kernel = [*self.kernel_size, self._channels(shape), self.filters]
-        self.kernel = self.add_variable("kernel", kernel, None, *self.kernel_options)
+        self.kernel = self.add_variable(
+            "kernel", kernel, None, self.kernel_initializer, self.kernel_regularizer, True, self.kernel_constraint
+        )
         self._add_bias()
 
     def _finish(self, y: Tensor) -> Tensor:
@@ -199,9 +215,11 @@ class _Transposed(_Conv):
             **kw,
         )
 
-    def build(self, shape: Shape) -> None:
+    def build(self, shape: ShapeLike) -> None:
         kernel = [*self.kernel_size, self.filters, self._channels(shape)]
-        self.kernel = self.add_variable("kernel", kernel, None, *self.kernel_options)
+        self.kernel = self.add_variable(
+            "kernel", kernel, None, self.kernel_initializer, self.kernel_regularizer, True, self.kernel_constraint
+        )
         self._add_bias()
 
     def _longer(self, side: Any, axis: int) -> Any:
@@ -286,25 +304,32 @@ class SeparableConv2D(_Conv):
             **kw,
         )
         self.depth_multiplier = int(depth_multiplier)
-        self.depthwise_options = (
-            depthwise_initializer,
-            depthwise_regularizer,
-            True,
-            depthwise_constraint,
-        )
-        self.pointwise_options = (
-            pointwise_initializer,
-            pointwise_regularizer,
-            True,
-            pointwise_constraint,
-        )
+        self.depthwise_initializer, self.pointwise_initializer = depthwise_initializer, pointwise_initializer
+        self.depthwise_regularizer, self.pointwise_regularizer = depthwise_regularizer, pointwise_regularizer
+        self.depthwise_constraint, self.pointwise_constraint = depthwise_constraint, pointwise_constraint
 
-    def build(self, shape: Shape) -> None:
+    def build(self, shape: ShapeLike) -> None:
         channels = self._channels(shape)
         taps = [*self.kernel_size, channels, self.depth_multiplier]
         pointwise_shape = [*(1,) * self.rank, channels * self.depth_multiplier, self.filters]
-        self.depthwise_kernel = self.add_variable("depthwise_kernel", taps, None, *self.depthwise_options)
-        self.pointwise_kernel = self.add_variable("pointwise_kernel", pointwise_shape, None, *self.pointwise_options)
+        self.depthwise_kernel = self.add_variable(
+            "depthwise_kernel",
+            taps,
+            None,
+            self.depthwise_initializer,
+            self.depthwise_regularizer,
+            True,
+            self.depthwise_constraint,
+        )
+        self.pointwise_kernel = self.add_variable(
+            "pointwise_kernel",
+            pointwise_shape,
+            None,
+            self.pointwise_initializer,
+            self.pointwise_regularizer,
+            True,
+            self.pointwise_constraint,
+        )
         self._add_bias()
 
     def _separable(

@@ -6,24 +6,28 @@ Invariant: moving statistics change only by the operations in UPDATE_OPS, and on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tfnb.client.argument_types import Constraint, InitializerLike, Regularizer, ScalarLike
 from tfnb.client.control_flow.cond import smart_cond, static_value
 from tfnb.client.graph.collection_keys import GraphKeys
-from tfnb.client.layers.dense_layers import Layer
+from tfnb.client.layers.base import Layer
+from tfnb.client.layers.input_spec import InputSpec
+from tfnb.client.layers.renorm import Renorm
 from tfnb.client.variables.initializers import Ones, Zeros
-from tfnb.client.variables.scope import Reuse, get_variable_scope
+from tfnb.client.variables.scope import Reuse, VariableScope, get_variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import Tensor, TensorLike
-from tfnb.ops.array.shape_ops import IDENTITY, RESHAPE, size
+from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
+from tfnb.ops.array.shape_ops import IDENTITY, RESHAPE, STOP_GRADIENT, shape_of, size
 from tfnb.ops.math.binary import MAXIMUM
 from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.reduce_functions import reduce_mean
 from tfnb.ops.nn.bias_dropout_moments import batch_normalization as normalized
 from tfnb.ops.nn.bias_dropout_moments import dropout as drop
 from tfnb.ops.nn.bias_dropout_moments import moments
-from tfnb.types import Shape, float32
+from tfnb.types import DType, Shape, ShapeLike, as_shape, float32
 
 __all__ = ["API", "BatchNormalization", "Dropout", "batch_normalization", "dropout"]
 
@@ -63,7 +67,10 @@ class BatchNormalization(Layer):
 
     In training, mean and variance are those of the batch, and operations in UPDATE_OPS move the moving averages towards
     them; otherwise they are the moving averages. Run the updates with the training operation, for instance under
-    `tf.control_dependencies`. Raises `ShapeError` when the number of channels is not known.
+    `tf.control_dependencies`. `axis` may be a list of axes. `renorm` corrects the values towards moving statistics,
+    within `renorm_clipping`, a dict with "rmax", "rmin" and "dmax". With `virtual_batch_size` parts of this many
+    examples are normalised by themselves. `adjustment(shape of the inputs)` gives a factor and a shift of the
+    normalised values in training. Raises `ShapeError` when the number of channels is not known.
     """
 
     default_name = "batch_normalization"
@@ -83,98 +90,175 @@ class BatchNormalization(Layer):
         gamma_regularizer: Regularizer | None = None,
         beta_constraint: Constraint | None = None,
         gamma_constraint: Constraint | None = None,
+        renorm: bool = False,
+        renorm_clipping: Mapping[str, Any] | None = None,
+        renorm_momentum: float = 0.99,
+        fused: bool | None = None,
         trainable: bool = True,
+        virtual_batch_size: int | None = None,
+        adjustment: Callable[[Tensor], tuple[Any, Any]] | None = None,
         name: str | None = None,
         **kw: Any,
     ) -> None:
-        if kw.pop("renorm", False):
-            raise InvalidArgumentError("batch_normalization: renorm=True is not supported; use renorm=False")
-        for changes in ("virtual_batch_size", "adjustment"):
-            if kw.pop(changes, None) is not None:
-                raise InvalidArgumentError(f"batch_normalization: {changes} is not supported")
-        for option in ("renorm_clipping", "renorm_momentum"):
-            kw.pop(option, None)
-        self.fused = kw.pop("fused", None)
         self.fused_ranks: Sequence[int] = kw.pop("fused_ranks", (4,))
         self.updates_collection = kw.pop("updates_collection", GraphKeys.UPDATE_OPS)
         super().__init__(name, trainable, **kw)
-        self.axis = int(axis[0] if isinstance(axis, (list, tuple)) and len(axis) == 1 else axis)
+        self.axis = [int(a) for a in axis] if isinstance(axis, (list, tuple)) else int(axis)
         self.momentum, self.epsilon, self.center, self.scale = momentum, epsilon, center, scale
-        self.beta_options = (beta_initializer or Zeros(), beta_regularizer, True, beta_constraint)
-        self.gamma_options = (
-            gamma_initializer or Ones(),
-            gamma_regularizer,
-            True,
-            gamma_constraint,
-        )
-        self.mean_initializer = moving_mean_initializer or Zeros()
-        self.variance_initializer = moving_variance_initializer or Ones()
-        self.updates: list[Any] = []
+        self.beta_initializer, self.gamma_initializer = beta_initializer or Zeros(), gamma_initializer or Ones()
+        self.beta_regularizer, self.gamma_regularizer = beta_regularizer, gamma_regularizer
+        self.beta_constraint, self.gamma_constraint = beta_constraint, gamma_constraint
+        self.moving_mean_initializer = moving_mean_initializer or Zeros()
+        self.moving_variance_initializer = moving_variance_initializer or Ones()
+        self.fused, self.renorm = fused, renorm
+        self._renorm = Renorm(renorm_clipping, renorm_momentum) if renorm else None
+        self.virtual_batch_size, self.adjustment = virtual_batch_size, adjustment
+        # TensorFlow's name: with False the moving variance of images is not that of n - 1 degrees of freedom
+        self._bessels_correction_test_only = True
 
-    def _place(self, shape: Shape) -> int:
-        rank = shape.ndims
-        if rank is None or not -rank <= self.axis < rank:
-            raise ShapeError(f"batch_normalization: inputs of shape {shape} have no axis {self.axis}")
-        return self.axis % rank
+    def _axes(self, shape: Shape) -> list[int]:
+        """Returns the axes of the channels as numbers from 0 on, or raises `ShapeError`."""
+        given, rank = self.axis if isinstance(self.axis, list) else [self.axis], shape.ndims
+        if rank is None or not all(-rank <= a < rank for a in given):
+            raise ShapeError(f"Invalid axis: batch_normalization: inputs of shape {shape} have no axis {self.axis}")
+        axes = [a % rank for a in given]
+        if len(set(axes)) < len(axes) or not axes:
+            raise ShapeError(f"Duplicate axis: batch_normalization: the axes {self.axis} are not different ones")
+        if self.virtual_batch_size is not None:
+            self._check_virtual(axes)
+        return axes
 
-    def build(self, shape: Shape) -> None:
-        n = shape.as_list()[self._place(shape)]
-        if n is None:
+    def _check_virtual(self, axes: Sequence[int]) -> None:
+        if self.virtual_batch_size is not None and self.virtual_batch_size <= 0:
+            raise InvalidArgumentError(
+                "virtual_batch_size must be a positive integer that divides the true batch size of the input Tensor, "
+                f"got {self.virtual_batch_size}"
+            )
+        if 0 in axes:
+            raise InvalidArgumentError("with virtual_batch_size, axis cannot include 0, the dimension of the batch")
+        if self.adjustment is not None:
+            raise InvalidArgumentError("When using virtual_batch_size, adjustment cannot be specified")
+
+    def build(self, shape: ShapeLike) -> None:
+        shape = as_shape(shape)
+        axes, dims = self._axes(shape), shape.as_list()
+        if any(dims[a] is None for a in axes):
             raise ShapeError(f"batch_normalization: dimension {self.axis} of the inputs must be known, got {shape}")
+        self.input_spec = InputSpec(ndim=len(dims), axes={a: dims[a] for a in axes})
         # 16-bit floats keep their statistics and parameters in 32 bits
         dtype = self.dtype if self.dtype is None or self.dtype.size > 2 else float32
-        self.gamma = self.add_variable("gamma", [n], dtype, *self.gamma_options) if self.scale else None
-        self.beta = self.add_variable("beta", [n], dtype, *self.beta_options) if self.center else None
-        scope = get_variable_scope()
+        if len(axes) == 1 and self.virtual_batch_size is None:
+            sizes = [dims[axes[0]]]
+        else:  # these broadcast over the inputs, whose parts are along an axis of their own
+            sizes = [n if i in axes else 1 for i, n in enumerate(dims)]
+            sizes[1:1] = [] if self.virtual_batch_size is None else [1]
+        self.gamma = (
+            self.add_variable(
+                "gamma", sizes, dtype, self.gamma_initializer, self.gamma_regularizer, True, self.gamma_constraint
+            )
+            if self.scale
+            else None
+        )
+        self.beta = (
+            self.add_variable(
+                "beta", sizes, dtype, self.beta_initializer, self.beta_regularizer, True, self.beta_constraint
+            )
+            if self.center
+            else None
+        )
+        scope = self._scope if isinstance(self._scope, VariableScope) else get_variable_scope()
         partitioner = scope.partitioner
         scope.set_partitioner(None)  # because each moving statistic is assigned as a whole
         try:
-            self.moving_mean = self.add_variable("moving_mean", [n], dtype, self.mean_initializer, None, False)
-            self.moving_variance = self.add_variable(
-                "moving_variance", [n], dtype, self.variance_initializer, None, False
-            )
+            self._add_statistics(sizes, dtype)
         finally:
             scope.set_partitioner(partitioner)
+        self.built = True
+
+    def _add_statistics(self, sizes: Sequence[Any], dtype: DType | None) -> None:
+        def statistic(name: str, shape: Sequence[Any], initializer: Any) -> Any:
+            return self.add_variable(name, shape, dtype, initializer, None, False)
+
+        self.moving_mean = statistic("moving_mean", sizes, self.moving_mean_initializer)
+        self.moving_variance = statistic("moving_variance", sizes, self.moving_variance_initializer)
+        if self._renorm is not None:
+            self._renorm.mean = statistic("renorm_mean", sizes, Zeros())
+            self._renorm.mean_weight = statistic("renorm_mean_weight", (), Zeros())
+            self._renorm.stddev = statistic("renorm_stddev", sizes, Zeros())
+            self._renorm.stddev_weight = statistic("renorm_stddev_weight", (), Zeros())
 
     def call(self, inputs: Tensor, training: TensorLike = False) -> Tensor:
-        axis = self._place(inputs.shape)
-        static_training = static_value(training)
-        if static_training is False:
+        axes = self._axes(inputs.shape)
+        x = cast_to(inputs, self.moving_mean.dtype)
+        if self.virtual_batch_size is not None:
+            rest = [shape_of(x)[i + 1] if n is None else n for i, n in enumerate(inputs.shape.as_list()[1:])]
+            x = RESHAPE(x, x.graph.to_tensor([self.virtual_batch_size, -1, *rest]))
+            axes = [a + 1 for a in axes]
+        gamma, beta = (None if p is None else self._broadcast(p, x.shape, axes) for p in (self.gamma, self.beta))
+        if static_value(training) is False:
             mean, variance = self.moving_mean.value(), self.moving_variance.value()
         else:
-            x = cast_to(inputs, self.moving_mean.dtype)
-            reduced_axes = [i for i in range(len(inputs.shape)) if i != axis]
-            batch_mean, batch_variance = moments(x, reduced_axes)
-            mean, variance = smart_cond(
-                training,
-                lambda: (IDENTITY(batch_mean), IDENTITY(batch_variance)),
-                lambda: (self.moving_mean.value(), self.moving_variance.value()),
-            )
-            self._move(mean, self._unbiased(variance, inputs, axis), training)
-        parameters = (mean, variance, self.beta, self.gamma)
-        mean, variance, beta, gamma = (self._broadcast(p, inputs.shape, axis) for p in parameters)
-        x = cast_to(inputs, self.moving_mean.dtype)
-        y = cast_to(normalized(x, mean, variance, beta, gamma, self.epsilon), inputs.dtype)
+            mean, variance, gamma, beta = self._trained(x, inputs, axes, training, gamma, beta)
+        mean, variance = self._broadcast(mean, x.shape, axes), self._broadcast(variance, x.shape, axes)
+        y = normalized(x, mean, variance, beta, gamma, self.epsilon)
+        if self.virtual_batch_size is not None:
+            y = RESHAPE(y, shape_of(inputs))
+        y = cast_to(y, inputs.dtype)
         y.set_shape(inputs.shape)
         return y
 
-    def _unbiased(self, variance: Tensor, inputs: Tensor, axis: int) -> Any:
+    def _trained(
+        self, x: Tensor, inputs: Tensor, axes: Sequence[int], training: TensorLike, gamma: Any, beta: Any
+    ) -> tuple[Any, Any, Any, Any]:
+        """Returns the mean, variance, factor and shift to use, and adds the updates of the moving statistics."""
+        if self.adjustment is not None:
+            factor, shift = self.adjustment(shape_of(inputs))
+            gamma, beta = _composed(
+                smart_cond(training, lambda: IDENTITY(factor), lambda: ONES_LIKE(factor)),
+                smart_cond(training, lambda: IDENTITY(shift), lambda: ZEROS_LIKE(shift)),
+                gamma,
+                beta,
+            )
+        parts = self.virtual_batch_size is not None
+        reduced = [i for i in range(len(x.shape)) if i not in axes and not (parts and i == 1)]
+        batch_mean, batch_variance = moments(x, reduced, keep_dims=parts or len(axes) > 1)
+        mean, variance = smart_cond(
+            training,
+            lambda: (IDENTITY(batch_mean), IDENTITY(batch_variance)),
+            lambda: (
+                _like(self.moving_mean.value(), batch_mean),
+                _like(self.moving_variance.value(), batch_variance),
+            ),
+        )
+        new_mean, new_variance = mean, self._unbiased(variance, x, axes)
+        if self._renorm is not None:
+            factor, shift, new_mean, new_variance = self._renorm.corrected(mean, variance, self.epsilon, training)
+            factor, shift = (self._broadcast(STOP_GRADIENT(t), x.shape, axes) for t in (factor, shift))
+            gamma, beta = _composed(factor, shift, gamma, beta)
+        if parts:
+            new_mean, new_variance = (reduce_mean(t, 1, keep_dims=True) for t in (new_mean, new_variance))
+        self._move(new_mean, new_variance, training, inputs)
+        return mean, variance, gamma, beta
+
+    def _unbiased(self, variance: Tensor, x: Tensor, axes: Sequence[int]) -> Any:
         """Multiplies the variance by n / (n - 1) for images, as TensorFlow's fused kernel does for the moving
         variance; `tf.contrib.layers` uses that kernel for vectors too.
         """
-        rank = len(inputs.shape)
-        if self.fused is False or rank not in self.fused_ranks or axis not in (1, rank - 1):
+        rank = len(x.shape)
+        plain = self._renorm is None and self.virtual_batch_size is None and self.adjustment is None
+        fused = self.fused is not False and plain and rank in self.fused_ranks
+        if not fused or not self._bessels_correction_test_only or list(axes) not in ([1], [rank - 1]):
             return variance
-        n = cast_to(size(inputs), self.moving_mean.dtype) / float(self.moving_mean.shape.known()[0])
+        n = cast_to(size(x), self.moving_mean.dtype) / float(self.moving_mean.shape.known()[0])
         return variance * (n / MAXIMUM(n - 1.0, 1.0))
 
-    def _broadcast(self, p: Tensor | None, shape: Shape, axis: int) -> Any:
+    def _broadcast(self, p: Any, shape: Shape, axes: Sequence[int]) -> Any:
         """Reshapes a vector with an element per channel so that it broadcasts over the inputs."""
-        if p is None or axis == len(shape) - 1:
+        if p.shape.ndims != 1 or axes[0] == len(shape) - 1:
             return p
-        return RESHAPE(p, [-1 if i == axis else 1 for i in range(len(shape))])
+        return RESHAPE(p, [-1 if i == axes[0] else 1 for i in range(len(shape))])
 
-    def _move(self, mean: Tensor, variance: Tensor, training: TensorLike) -> None:
+    def _move(self, mean: Tensor, variance: Tensor, training: TensorLike, inputs: Tensor) -> None:
         """Adds the updates of the moving statistics, whose rate is zero in inference."""
         rate = smart_cond(training, lambda: 1.0 - self.momentum, lambda: 0.0)
         for moving, value, name in (
@@ -185,9 +269,19 @@ class BatchNormalization(Layer):
             with graph.name_scope(name), graph.colocate_with(moving.op):
                 step = (moving.value() - value) * cast_to(graph.to_tensor(rate), moving.dtype)
                 update = moving.assign_sub(step)
-            self.updates.append(update)
-            if self.updates_collection is not None:
-                graph.add_to_collections(self.updates_collection, update)
+            self.add_update(update, inputs)
+
+
+def _composed(factor: Any, shift: Any, gamma: Any, beta: Any) -> tuple[Any, Any]:
+    """Returns the factor and the shift of (x * factor + shift) * gamma + beta, where gamma and beta may be None."""
+    if gamma is not None:
+        factor, shift = factor * gamma, shift * gamma
+    return factor, shift if beta is None else shift + beta
+
+
+def _like(moving: Any, moment: Tensor) -> Any:
+    """Returns moving statistics in the shape of moments, which differ where each part of a batch has its own."""
+    return IDENTITY(moving) if moving.shape.is_compatible_with(moment.shape) else moving + ZEROS_LIKE(moment)
 
 
 def dropout(
@@ -224,7 +318,12 @@ def batch_normalization(
     trainable: bool = True,
     name: str | None = None,
     reuse: Reuse | None = None,
-    **kw: object,
+    renorm: bool = False,
+    renorm_clipping: Mapping[str, Any] | None = None,
+    renorm_momentum: float = 0.99,
+    fused: bool | None = None,
+    virtual_batch_size: int | None = None,
+    adjustment: Callable[[Tensor], tuple[Any, Any]] | None = None,
 ) -> Tensor:
     """Normalises each channel of `inputs` over the batch; see `BatchNormalization`.
 
@@ -244,11 +343,17 @@ def batch_normalization(
         gamma_regularizer,
         beta_constraint,
         gamma_constraint,
+        renorm,
+        renorm_clipping,
+        renorm_momentum,
+        fused,
         trainable,
+        virtual_batch_size,
+        adjustment,
         name,
         _reuse=reuse,
-        **kw,
     )
+    layer.shares_name = True
     return layer(inputs, training=training)
 
 
@@ -257,4 +362,6 @@ API: dict[str, Any] = {
     "layers.BatchNormalization": BatchNormalization,
     "layers.dropout": dropout,
     "layers.batch_normalization": batch_normalization,
+    "python.layers.normalization.batch_norm": batch_normalization,
+    "python.layers.normalization.BatchNorm": BatchNormalization,
 }

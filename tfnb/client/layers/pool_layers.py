@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.client.argument_types import WindowSize
+from tfnb.client.layers.base import Layer, functional
 from tfnb.client.layers.conv_layers import layout, spatial
-from tfnb.client.layers.dense_layers import Layer, functional
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.conv_pool.pool import AVG_POOL, MAX_POOL
 from tfnb.ops.conv_pool.pool_functions import avg_pool, avg_pool3d, max_pool, max_pool3d, pool1d

@@ -10,11 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.client.graph.default_graph import control_dependencies
 from tfnb.client.variables.variable import group
 from tfnb.errors import DTypeError, ShapeError
+from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.concat import stack
+from tfnb.ops.array.constants import convert_to_tensor
 from tfnb.ops.array.shape_ops import rank as rank_op
 from tfnb.ops.array.shape_ops import shape
 from tfnb.ops.control_flow.switch_merge import NO_OP
@@ -23,7 +27,7 @@ from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import EQUAL
 from tfnb.ops.math.reduce_functions import reduce_all, reduce_any
 from tfnb.ops.math.unary import absolute as absolute_op
-from tfnb.types import DTypeLike, as_dtype, float32
+from tfnb.types import DTypeLike, as_dtype, float32, int32
 
 __all__ = [
     "assert_near",
@@ -63,34 +67,50 @@ def assert_near(
 
 def assert_rank_in(
     x: TensorLike,
-    ranks: Sequence[int],
+    ranks: Sequence[TensorLike],
     data: Sequence[Any] | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """An operation that fails unless the rank of the tensor x is one of `ranks`.
+    """An operation that fails unless the rank of the tensor x is one of `ranks`, int32 scalars.
 
-    Raises `ShapeError` at once when the rank is known and is another one.
+    Raises `ShapeError` at once when all ranks are known and it is another one, or when one of `ranks` is no scalar;
+    `DTypeError` when one is not int32.
     """
     graph = graph_of((x,))
     with graph.as_default(), graph.name_scope(name or "assert_rank_in"):
         a = graph.to_tensor(x)
-        if a.shape.ndims is not None:
-            if a.shape.ndims not in ranks:
-                raise ShapeError(
-                    f"{message or ''} Tensor {a.name} must have rank in {tuple(ranks)}. "
-                    f"Received rank {a.shape.ndims}, shape {a.shape}".strip()
-                )
+        allowed = [_rank_of(rank, message) for rank in ranks]
+        shown = tuple(rank.name if isinstance(rank, Tensor) else rank for rank in allowed)
+        text = f"{message or ''} Tensor {a.name} must have rank in {shown}".strip()
+        if a.shape.ndims is not None and all(isinstance(rank, int) for rank in allowed):
+            if a.shape.ndims not in allowed:
+                raise ShapeError(f"{text}. Received rank {a.shape.ndims}, shape {a.shape}")
             return NO_OP(name=None)
-        rank = rank_op(a)
-        is_one = reduce_any(EQUAL(rank, np.asarray(ranks, np.int32)))
-        given = (
-            [f"{message or ''} Tensor {a.name} must have rank in {tuple(ranks)}".strip(), rank]
-            if data is None
-            else data
+        scalars = [
+            assert_that(EQUAL(rank_op(rank), 0), [f"{message or ''} Rank must be a scalar: {rank.name}".strip(), rank])
+            for rank in allowed
+            if isinstance(rank, Tensor) and rank.shape.ndims is None
+        ]
+        with control_dependencies(scalars):
+            rank = rank_op(a)
+            is_one = reduce_any(EQUAL(rank, stack([convert_to_tensor(one, int32) for one in allowed])))
+            return assert_that(is_one, [text, rank] if data is None else list(data), summarize or 3)
+
+
+def _rank_of(rank: Any, message: str | None) -> Any:
+    """Returns a rank as an integer, or as a tensor if its value is not known."""
+    tensor = convert_to_tensor(rank)
+    if tensor.dtype.base_dtype is not int32:
+        raise DTypeError(
+            f"{message or ''} {tensor.name} must be of type <dtype: 'int32'>, it is {tensor.dtype.name}: "
+            "ranks are integers".strip()
         )
-        return assert_that(is_one, list(given), summarize or 3)
+    if tensor.shape.ndims not in (None, 0):
+        raise ShapeError(f"{message or ''} Rank must be a scalar, got shape {tensor.shape}".strip())
+    value = constant_value(tensor)
+    return tensor if value is None else int(value)
 
 
 def assert_scalar(tensor: TensorLike, name: str | None = None, message: str | None = None) -> Tensor:

@@ -6,12 +6,14 @@ runs.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.default_graph import name_scope
 from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.const import constant_value
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.operation import Operation
 from tfnb.ir.sparse import SparseTensor
@@ -68,10 +70,12 @@ FastHashSpec = HasherSpec("fasthash", None)
 def StrongHashSpec(key: Sequence[int]) -> HasherSpec:
     """Returns the hash function that nobody can predict without `key`, two integers of 64 bits.
 
-    Raises `InvalidArgumentError` for another key.
+    Raises `InvalidArgumentError` for another number of them, `DTypeError` for other types.
     """
     if not isinstance(key, (list, tuple)) or len(key) != 2:
         raise InvalidArgumentError(f"a strong hash needs a key of two integers, got {key!r}")
+    if not all(isinstance(part, numbers.Integral) for part in key):
+        raise DTypeError(f"a strong hash needs a key of two integers, got {key!r}")
     return HasherSpec("stronghash", list(key))
 
 
@@ -144,6 +148,8 @@ class TextFileInitializer(TableInitializerBase):
                 raise InvalidArgumentError(f"Signature mismatch. {role} must be integer or string, got {dtype.name}.")
         if vocab_size is not None and vocab_size <= 0:
             raise InvalidArgumentError(f"Invalid vocab_size {vocab_size}.")
+        if not hasattr(filename, "dtype") and not filename:
+            raise InvalidArgumentError(f"Filename required for {name or 'text_file_init'}.")
         self._filename, self._name = filename, name
         self._columns: dict[str, Any] = {"key_index": key_index, "value_index": value_index, "delimiter": delimiter}
         self._columns["vocab_size"] = -1 if vocab_size is None else vocab_size
@@ -152,7 +158,8 @@ class TextFileInitializer(TableInitializerBase):
         """Returns the operation that fills the table of the `handle` with an entry for each line."""
         with name_scope(name or "text_file_init"):
             filename = convert_to_tensor(self._filename, string, name="asset_filepath")
-            filename.graph.add_to_collection(GraphKeys.ASSET_FILEPATHS, filename)
+            if constant_value(filename) is not None:  # one that is fed is no file of the graph's
+                filename.graph.add_to_collection(GraphKeys.ASSET_FILEPATHS, filename)
             operation: Operation = ops.INITIALIZE_TABLE_FROM_TEXT_FILE(handle, filename, **self._columns)
         return operation
 
@@ -324,8 +331,6 @@ class IdTableWithHashBuckets(LookupInterface):
         super().__init__(dtype, int64)
         if table is None and num_oov_buckets <= 0:
             raise InvalidArgumentError("oov_buckets must be > 0 if no table is supplied.")
-        if hasher_spec.hasher not in ("fasthash", "stronghash"):
-            raise InvalidArgumentError(f"the hash function must be fasthash or stronghash, got {hasher_spec.hasher!r}")
         self._table, self._buckets, self._spec = table, num_oov_buckets, hasher_spec
         self._name = name or "id_table"
         handle: Any = None if table is None else table.resource_handle
@@ -352,13 +357,19 @@ class IdTableWithHashBuckets(LookupInterface):
         return buckets if self._table is None else self._table.size(name) + buckets
 
     def _hashed(self, keys: Tensor) -> Any:
+        name = "hash_bucket"
         text = keys if keys.dtype is string else AS_STRING(keys)
         if self._spec.hasher == "stronghash":
-            return STRING_TO_HASH_BUCKET_STRONG(text, num_buckets=self._buckets, key=self._spec.key)
-        return STRING_TO_HASH_BUCKET_FAST(text, num_buckets=self._buckets)
+            return STRING_TO_HASH_BUCKET_STRONG(text, num_buckets=self._buckets, key=self._spec.key, name=name)
+        if self._spec.hasher != "fasthash":
+            raise InvalidArgumentError(f"Unknown hasher {self._spec.hasher!r}; needed fasthash or stronghash")
+        return STRING_TO_HASH_BUCKET_FAST(text, num_buckets=self._buckets, name=name)
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """Returns the numbers of `keys`, a tensor or sparse tensor, int64. Raises `DTypeError` for other keys."""
+        """Returns the numbers of `keys`, a tensor or sparse tensor, int64.
+
+        Raises `DTypeError` for other keys, `InvalidArgumentError` for an unknown hash function.
+        """
         if isinstance(keys, SparseTensor) or hasattr(keys, "dtype"):
             given = as_dtype(keys.dtype)
             if given.is_integer and self._key_dtype is not string and given is not self._key_dtype:
@@ -367,14 +378,20 @@ class IdTableWithHashBuckets(LookupInterface):
                     SparseTensor(keys.indices, values, keys.dense_shape) if isinstance(keys, SparseTensor) else values
                 )
         tensor, in_form = self._checked(keys)
+        if self._table is None or self._buckets > 0:
+            with name_scope(name or f"{self._name}_Lookup"):
+                return in_form(self._with_buckets(tensor))
+        return in_form(self._numbers(tensor, name))
+
+    def _numbers(self, keys: Tensor, name: str | None) -> Any:
+        known = keys if self._table.key_dtype is keys.dtype else cast(keys, self._table.key_dtype)
+        return self._table.lookup(known, name)
+
+    def _with_buckets(self, keys: Tensor) -> Any:
         if self._table is None:
-            return in_form(self._hashed(tensor))
-        known = tensor if self._table.key_dtype is tensor.dtype else cast(tensor, self._table.key_dtype)
-        numbers = self._table.lookup(known, name)
-        if self._buckets == 0:
-            return in_form(numbers)
-        others = self._hashed(tensor) + self._table.size()
-        return in_form(where(NOT_EQUAL(numbers, self._table.default_value), numbers, others))
+            return self._hashed(keys)
+        numbers = self._numbers(keys, None)
+        return where(NOT_EQUAL(numbers, self._table.default_value), numbers, self._hashed(keys) + self._table.size())
 
 
 class StaticVocabularyTable(IdTableWithHashBuckets):

@@ -21,9 +21,10 @@ from tfnb.client.lookup.tables import (
 )
 from tfnb.client.variables.variable import group
 from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.const import constant_value
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import convert_to_tensor
 from tfnb.ops.array.constants import range_ as range_op
 from tfnb.ops.array.shape_ops import size
@@ -56,7 +57,8 @@ def _check_buckets(num_oov_buckets: int, hasher_spec: object, vocab_size: int | 
     if num_oov_buckets < 0:
         raise InvalidArgumentError(f"num_oov_buckets must be greater or equal than 0, got {num_oov_buckets}.")
     if vocab_size is not None and vocab_size < 1:
-        raise InvalidArgumentError(f"vocab_size must be greater than 0, got {vocab_size}. vocabulary_file: {file}")
+        shown = constant_value(file) if isinstance(file, Tensor) else file
+        raise InvalidArgumentError(f"vocab_size must be greater than 0, got {vocab_size}. vocabulary_file: {shown}")
     if num_oov_buckets and not isinstance(hasher_spec, HasherSpec):
         raise DTypeError(f"hasher_spec must be of type HasherSpec, got {hasher_spec!r}")
 

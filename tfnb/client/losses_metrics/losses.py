@@ -29,7 +29,9 @@ from tfnb.ops.nn.losses import (
 )
 from tfnb.types import float32
 
-__all__ = ["API", "Reduction", "compute_weighted_loss"]
+__all__ = ["API", "LAST_REDUCTION", "Reduction", "compute_weighted_loss"]
+
+LAST_REDUCTION = "last reduction of a loss"  # by which training on several devices combines losses
 
 
 class Reduction:
@@ -68,6 +70,7 @@ def compute_weighted_loss(
     """
     Reduction.validate(reduction)
     graph = graph_of([losses, weights])
+    graph.client_state[LAST_REDUCTION] = reduction
     with graph.as_default(), graph.name_scope(scope or "weighted_loss"):
         loss_tensor = graph.to_tensor(losses)
         element_losses = (
@@ -331,7 +334,7 @@ def sparse_softmax_cross_entropy(
         y = of_rank(y, rank)
         loss = sparse_softmax_cross_entropy_with_logits(labels=y, logits=z)
         if isinstance(weights, Tensor) or hasattr(weights, "__tensor__"):
-            weights = of_rank(graph.to_tensor(weights), rank)
+            weights = of_rank(graph.to_tensor(weights), rank, loss)
         return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
 
 

@@ -84,7 +84,7 @@ def spread_weights(values: Any, weights: Any) -> Any:
     A superfluous last dimension of 1 is dropped, and a missing one is added. Raises `ShapeError` for weights that do
     not fit.
     """
-    return weighted(ones_like(values), of_rank(cast(weights, values.dtype), values.shape.ndims))
+    return weighted(ones_like(values), of_rank(cast(weights, values.dtype), values.shape.ndims, values))
 
 
 def _weighted(values: TensorLike, weights: TensorLike | None) -> tuple[Any, Any]:

@@ -45,8 +45,9 @@ def _labels(labels: TensorLike, predicted: Tensor) -> Any:
 def _counts(outcome: str, y: Tensor, p: Tensor, class_id: TensorLike | None) -> Any:
     """Returns how many classes of each row are true and predicted ("tp"), only predicted ("fp") or only true ("fn")."""
     if class_id is not None:
-        dense = sparse_tensor_to_dense(y, default_value=-1, validate_indices=False) if _is_sparse(y) else y
-        class_tensor = dense.graph.to_tensor(class_id, int64)
+        class_tensor = p.graph.to_tensor(class_id, int64)
+        other = class_tensor - 1  # stands where a row has fewer classes
+        dense = sparse_tensor_to_dense(y, default_value=other, validate_indices=False) if _is_sparse(y) else y
         is_true, is_guess = (reduce_any(EQUAL(t, class_tensor), axis=-1) for t in (dense, p))
         is_true = LOGICAL_NOT(is_true) if outcome == "fp" else is_true
         is_guess = LOGICAL_NOT(is_guess) if outcome == "fn" else is_guess

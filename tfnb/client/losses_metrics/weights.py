@@ -9,23 +9,44 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tfnb.errors import ShapeError
+from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
-from tfnb.ops.array.shape_ops import IDENTITY, RANK, SHAPE, SIZE, expand_dims, squeeze
+from tfnb.ops.array.concat import concat
+from tfnb.ops.array.constants import ONES_LIKE
+from tfnb.ops.array.shape_ops import RANK, RESHAPE, SHAPE, expand_dims, squeeze
+from tfnb.ops.array.where_partition import where
 from tfnb.ops.logging.print_assert import assert_that
-from tfnb.ops.math.compare import EQUAL, LOGICAL_AND, LOGICAL_OR
+from tfnb.ops.math.compare import EQUAL, LOGICAL_AND, LOGICAL_OR, NOT_EQUAL
+from tfnb.ops.math.reduce_functions import reduce_all
 from tfnb.types import int32
 
-__all__ = ["of_rank", "weighted"]
+__all__ = ["fits", "of_rank", "weighted"]
 
 
-def of_rank(t: Tensor, rank: int | None) -> Tensor:
-    """Returns `t` without, or with, a last dimension of 1, if it then has the rank."""
-    if rank is None or t.shape.ndims in (None, 0, rank):
+def of_rank(t: Tensor, rank: int | None, values: Tensor | None = None) -> Tensor:
+    """Returns `t` without, or with, a last dimension of 1, if it then has the rank; a scalar as it is.
+
+    Where a rank is not known, a step does so with the rank of `values`, if they are given.
+    """
+    own = t.shape.ndims
+    if own == 0 or (own is not None and own == rank):
         return t
-    if t.shape.ndims == rank + 1 and t.shape.as_list()[-1] in (1, None):
+    if own is None or rank is None:
+        return t if values is None else _of_rank_in_step(t, RANK(values))
+    if own == rank + 1 and t.shape.as_list()[-1] in (1, None):
         return squeeze(t, [-1])
-    return expand_dims(t, -1) if t.shape.ndims == rank - 1 else t
+    return expand_dims(t, -1) if own == rank - 1 else t
+
+
+def _of_rank_in_step(t: Tensor, rank: Tensor) -> Any:
+    shape, own = SHAPE(t, out_type=int32), RANK(t)
+    longer = concat([shape, np.ones(1, np.int32)], 0)  # also of a scalar it has an element
+    drops = LOGICAL_AND(EQUAL(own, rank + 1), EQUAL(longer[own - 1], 1))
+    gains = LOGICAL_AND(EQUAL(own, rank - 1), NOT_EQUAL(own, 0))
+    return RESHAPE(t, longer[: where(LOGICAL_OR(drops, gains), rank, own)])
 
 
 def weighted(values: Tensor, weights: Tensor) -> Any:
@@ -33,24 +54,24 @@ def weighted(values: Tensor, weights: Tensor) -> Any:
 
     Where the ranks are known only during a run, the step raises `InvalidArgumentError`.
     """
+    with values.graph.control_dependencies(fits(values, weights)):
+        return values * weights
+
+
+def fits(values: Tensor, weights: Tensor) -> list[Operation]:
+    """Returns the checks that a step makes whether the weights fit. Raises `ShapeError` if it is known they do not."""
     dims, value_dims = weights.shape.dims, values.shape.dims
     if dims == ():
-        return values * weights
+        return []
     if dims is not None and value_dims is not None:
         pairs = zip(dims, value_dims, strict=False)
         if len(dims) != len(value_dims) or not all(a == 1 or a is None or b is None or a == b for a, b in pairs):
             raise ShapeError(
                 f"weights can not be broadcast to values: weights of shape {weights.shape}, values of {values.shape}"
             )
-        return values * weights
-    product = values * weights
-    rank = RANK(weights)
-    same_shape = LOGICAL_AND(
-        EQUAL(rank, RANK(values)), EQUAL(SIZE(product, out_type=int32), SIZE(values, out_type=int32))
-    )
-    check = assert_that(
-        LOGICAL_OR(EQUAL(rank, 0), same_shape),
-        ["weights can not be broadcast to values", SHAPE(weights, out_type=int32), SHAPE(values, out_type=int32)],
-    )
-    with values.graph.control_dependencies([check]):
-        return IDENTITY(product)
+        return []
+    rank, shape, wanted = RANK(weights), SHAPE(weights, out_type=int32), SHAPE(values, out_type=int32)
+    longer = concat([shape, ONES_LIKE(wanted)], 0)[: RANK(values)]  # as long as `wanted`, so that they compare
+    each = reduce_all(LOGICAL_OR(EQUAL(longer, wanted), EQUAL(longer, 1)))
+    right = LOGICAL_OR(EQUAL(rank, 0), LOGICAL_AND(EQUAL(rank, RANK(values)), each))
+    return [assert_that(right, ["weights can not be broadcast to values", shape, wanted])]

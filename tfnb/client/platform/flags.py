@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import argparse
 import builtins
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.tensor import TensorLike
 
 __all__ = ["API", "FLAGS", "run"]
+
+_P = ParamSpec("_P")
 
 
 @dataclass(frozen=True)
@@ -170,6 +173,23 @@ def _bounded(kind: Callable[[str], Any], lower: float | None, upper: float | Non
     return kind if lower is None and upper is None else read
 
 
+_ABSL_NAMES = {"name": "flag_name", "default": "default_value", "help": "docstring"}
+
+
+def _both_names(define: Callable[_P, None]) -> Callable[_P, None]:
+    """Returns `define` with absl's names of the first parameters, too, as from TensorFlow 1.5 on."""
+
+    @functools.wraps(define)
+    def defined(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        for late, early in _ABSL_NAMES.items():
+            if late in kwargs and early not in kwargs:
+                kwargs[early] = kwargs.pop(late)
+        define(*args, **kwargs)
+
+    return defined
+
+
+@_both_names
 def DEFINE_string(
     flag_name: str,
     default_value: str | None,
@@ -181,6 +201,7 @@ def DEFINE_string(
     _define(_Flag(flag_name, default_value, docstring or "", str, None, short_name), required)
 
 
+@_both_names
 def DEFINE_integer(
     flag_name: str,
     default_value: int | None,
@@ -197,6 +218,7 @@ def DEFINE_integer(
     _define(_Flag(flag_name, default_value, docstring or "", kind, None, short_name), required)
 
 
+@_both_names
 def DEFINE_float(
     flag_name: str,
     default_value: float | None,
@@ -214,6 +236,7 @@ def DEFINE_float(
     _define(_Flag(flag_name, default, docstring or "", kind, None, short_name), required)
 
 
+@_both_names
 def DEFINE_boolean(
     flag_name: str,
     default_value: bool | None,
@@ -227,6 +250,7 @@ def DEFINE_boolean(
     _define(_Flag(flag_name, default_value, docstring or "", _boolean, None, short_name), required)
 
 
+@_both_names
 def DEFINE_enum(
     flag_name: str,
     default_value: str | None,
@@ -239,6 +263,7 @@ def DEFINE_enum(
     _define(_Flag(flag_name, default_value, docstring or "", str, tuple(enum_values), short_name), required)
 
 
+@_both_names
 def DEFINE_list(
     flag_name: str,
     default_value: str | Sequence[str] | None,

@@ -7,13 +7,12 @@ TensorFlow 1.x's names, shapes and layouts (`basic_lstm_cell/kernel`: [inputs + 
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from tfnb.client.argument_types import Activation, InitializerLike
 from tfnb.client.graph import nest
-from tfnb.client.layers.dense_layers import Layer
+from tfnb.client.layers.base import Layer
 from tfnb.client.variables.initializers import Constant, Zeros
 from tfnb.client.variables.partitioners import fixed_size_partitioner
 from tfnb.client.variables.scope import Reuse, ScopeLike, variable_scope
@@ -73,12 +72,6 @@ def like_cell(cell: object) -> bool:
     return callable(cell) and hasattr(cell, "state_size") and hasattr(cell, "output_size")
 
 
-def snake_case(name: str) -> str:
-    """Converts a class name to a variable scope's: BasicLSTMCell becomes basic_lstm_cell."""
-    words = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
-    return re.sub(r"([a-z])([A-Z])", r"\1_\2", words).lower()
-
-
 class RNNCell(Layer):
     """Base class of the cells. A subclass has `state_size`, `output_size` and `call(inputs, state)`.
 
@@ -94,10 +87,6 @@ class RNNCell(Layer):
         _reuse: Reuse | None = None,
     ) -> None:
         super().__init__(name, trainable, dtype=dtype, _reuse=_reuse)
-
-    def __init_subclass__(cls, **kw: object) -> None:
-        super().__init_subclass__(**kw)
-        cls.default_name = cls.__dict__.get("default_name", snake_case(cls.__name__))
 
     @property
     def state_size(self) -> Any:
@@ -140,7 +129,7 @@ class RNNCell(Layer):
 
     def _step(self, inputs: Any, state: TensorLike | None, **kwargs: object) -> Any:
         features: Tensor = inputs[-1] if isinstance(inputs, tuple) else inputs
-        with self._open() as cell_scope:
+        with self._reopen() as cell_scope:
             self._scope = self._scope or cell_scope
             if self.dtype is None and features.dtype.is_floating:
                 self.dtype = features.dtype
@@ -148,6 +137,13 @@ class RNNCell(Layer):
                 self.build(features.shape)
                 self.built = True
             return self.call(inputs, state, **kwargs)
+
+    def _reopen(self) -> Any:
+        if self._scope is not None:
+            return variable_scope(self._scope, reuse=True if self.built else self._reuse)
+        if self._reuse:
+            return variable_scope(self._given_name or self.default_name, reuse=self._reuse)
+        return variable_scope(None, self._given_name or self.default_name)
 
     def _columns(self, shape: Shape) -> int:
         """Returns the size of the last dimension of the inputs. Raises `ShapeError` if it is not known."""

@@ -36,6 +36,7 @@ __all__ = [
     "VariableScope",
     "get_variable",
     "get_variable_scope",
+    "thread_scopes",
     "variable_scope",
 ]
 
@@ -217,7 +218,8 @@ class _Open(threading.local):
         return name
 
 
-def _open_scopes(graph: GraphBuilder) -> _Open:
+def thread_scopes(graph: GraphBuilder) -> _Open:
+    """Returns the open variable scopes of this thread."""
     state = graph.client_state.get(_STATE)
     if state is None:
         state = graph.client_state.setdefault(_STATE, _Open(VariableScope._of(graph, ScopeDefaults())))
@@ -226,7 +228,7 @@ def _open_scopes(graph: GraphBuilder) -> _Open:
 
 def get_variable_scope() -> VariableScope:
     """Returns the innermost open variable scope of the default graph."""
-    return _open_scopes(get_default_graph()).stack[-1]
+    return thread_scopes(get_default_graph()).stack[-1]
 
 
 @contextmanager
@@ -258,7 +260,7 @@ def variable_scope(
     if isinstance(default_name, bool):  # the order of arguments of 0.6: (name_or_scope, reuse)
         default_name, reuse = None, default_name
     graph = graph_of(values or ())
-    open_scopes = _open_scopes(graph)
+    open_scopes = thread_scopes(graph)
     outer = open_scopes.stack[-1]
     captured = name_or_scope if isinstance(name_or_scope, VariableScope) else None
     if captured is not None:

@@ -16,6 +16,7 @@ from tfnb.client.control_flow.cond import cond
 from tfnb.client.control_flow.control_context import root_variable
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.nest import flatten
+from tfnb.client.variables.creators import CreatedThroughScopes
 from tfnb.client.variables.reads import implicit_read, read_here
 from tfnb.client.variables.replication import VariableAggregation, VariableSynchronization, is_trainable
 from tfnb.client.variables.save_slices import SaveSliceInfo
@@ -43,7 +44,7 @@ from tfnb.types import DType, DTypeLike, ShapeLike, as_dtype, as_shape, unknown_
 __all__ = ["API", "Variable"]
 
 
-class Variable(VariableReference):
+class Variable(VariableReference, metaclass=CreatedThroughScopes):
     """State that survives from step to step of a session.
 
     `initial_value` is a tensor, a Python or NumPy value, or a callable that returns one. `trainable` adds the variable

@@ -29,7 +29,15 @@ from tfnb.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, No
 from tfnb.ir.builder import GraphBuilder
 from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, float32
 
-__all__ = ["AUTO_REUSE", "AutoReuse", "Reuse", "ScopeDefaults", "compose_getters", "create_or_share"]
+__all__ = [
+    "AUTO_REUSE",
+    "AutoReuse",
+    "Reuse",
+    "ScopeDefaults",
+    "compose_getters",
+    "create_or_share",
+    "variables_by_name",
+]
 
 
 class AutoReuse:
@@ -82,6 +90,11 @@ def _store(graph: GraphBuilder) -> _Store:
     if store is None:
         store = graph.client_state.setdefault(_STATE, _Store())
     return store
+
+
+def variables_by_name(graph: GraphBuilder) -> dict[str, Variable]:
+    """Returns the variables of a graph that `get_variable` made, by their full names."""
+    return _store(graph).variables
 
 
 def compose_getters(inner: Callable[..., Any] | None, outer: Callable[..., Any] | None) -> Any:

@@ -26,8 +26,8 @@ FILES = (
 )
 CLASSES = 10
 _SOURCES = ("yann.lecun.com", "cvdf-datasets/mnist")  # where the digits are published
-# TensorFlow reserves 5,000 of 60,000 digits; 500 of the 8,500 in the package leave 8,000 for training.
-VALIDATION_SIZE = 500
+VALIDATION_SIZE = 500  # of the 8,500 in the package, which leaves 8,000 for training
+FULL_VALIDATION_SIZE = 5000  # what TensorFlow reserves of the 60,000 of the full database
 
 
 def read_data_sets(
@@ -36,7 +36,7 @@ def read_data_sets(
     one_hot: bool = False,
     dtype: DTypeLike = np.float32,
     reshape: bool = True,
-    validation_size: int = VALIDATION_SIZE,
+    validation_size: int | None = None,
     seed: int | None = None,
     source_url: str | None = None,
 ) -> Datasets:
@@ -44,7 +44,7 @@ def read_data_sets(
 
     If `train_dir` contains the four files of the MNIST database, they are read. If it is not given or contains none of
     them, where TensorFlow would download them, the digits of the package are returned. The first `validation_size`
-    training digits become `validation`; the default is 500, and TensorFlow's division of the full database is 5000.
+    training digits become `validation`: by default 5000 of a folder with more than 5000, as in TensorFlow, else 500.
 
     Images are `float32 [n, 784]` from 0 to 1; or `[n, 28, 28, 1]` without `reshape`; or bytes with `dtype=tf.uint8`.
     Labels are `uint8 [n]`, or `float64 [n, 10]` with `one_hot`. `seed` makes shuffling repeatable.
@@ -61,6 +61,9 @@ def read_data_sets(
     _refuse_other_data(folder, source_url)
     images, labels = _read_pair(folder, FILES[0], FILES[1], one_hot)
     test_images, test_labels = _read_pair(folder, FILES[2], FILES[3], one_hot)
+    if validation_size is None:
+        full = folder != _folder(None) and len(images) > FULL_VALIDATION_SIZE
+        validation_size = FULL_VALIDATION_SIZE if full else VALIDATION_SIZE
     if not 0 <= validation_size <= len(images):
         raise InvalidArgumentError(
             f"validation_size must lie between 0 and the {len(images)} training digits, not {validation_size}"

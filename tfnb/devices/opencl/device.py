@@ -21,6 +21,7 @@ from tfnb.caches import Cache
 from tfnb.codegen.program import Program
 from tfnb.devices.buffers import DeviceTensor, MemoryStats
 from tfnb.devices.host import capacity_of
+from tfnb.devices.interface import LoadedProgram
 from tfnb.devices.opencl.build import ProgramLibrary
 from tfnb.devices.opencl.clock import DeviceClock, RunEvent
 from tfnb.devices.opencl.memory import BufferMemory, DeviceMemory, SharedMemory
@@ -106,9 +107,9 @@ class OpenCLDevice:
 
     # ---- the Device interface --------------------------------------------------------------
 
-    def load(self, program: Program, spare: OpenCLProgram | None = None) -> OpenCLProgram:
+    def load(self, program: Program, spare: LoadedProgram | None = None) -> OpenCLProgram:
         with self.lock:
-            return OpenCLProgram(self, program, spare)
+            return OpenCLProgram(self, program, spare if isinstance(spare, OpenCLProgram) else None)
 
     def allocate(self, info: TensorInfo) -> DeviceTensor:
         with self.lock:

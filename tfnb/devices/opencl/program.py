@@ -303,8 +303,8 @@ def _spread(offsets: Set[int], align: int) -> tuple[dict[int, int], int]:
 def _is_small(program: Program, units: int, times: int = 1) -> bool:
     """Returns whether passing the work to the threads of `units` cores costs more than the work itself.
 
-    With `times`, the question is whether that is so for work of which this is `times` as much; a library kernel of which
-    nobody says how much work it is then counts `times` the bytes of its arguments.
+    With `times`, the question is whether that is so for work of which this is `times` as much; a library kernel of
+    which nobody says how much work it is then counts `times` the bytes of its arguments.
 
     The cores save a launch all but its `units`-th part, and start late, so many small launches are no reason to wake
     them. Library kernels of which nobody says how much work they are run on the main device, except kernels with a

@@ -94,7 +94,9 @@ def as_graph_def(graph: WrittenGraph, from_version: int | None = None, add_shape
                 copy.name, copy.input[:] = name, [f"^{pivot.name}"]
         node = node_def(op, add_shapes, message.node.add())
         _of_loop(node, copies, constants.pivot(op))
-    message.library.CopyFrom(encode_library(graph))
+    library = encode_library(graph)
+    if library.function:
+        message.library.CopyFrom(library)
     return message
 
 

@@ -17,7 +17,7 @@ from tfnb.ir.bind import to_numpy
 from tfnb.ir.const import MAX_RANK
 from tfnb.ir.graphdef.message_types import TensorProto, TensorShapeProto
 from tfnb.ir.protos import proto
-from tfnb.types import DType, DTypeLike, Shape, as_dtype, as_shape
+from tfnb.types import DType, DTypeLike, Shape, as_dtype, as_shape, install_shape_message
 
 __all__ = [
     "MAX_BYTES",
@@ -84,6 +84,9 @@ def encode_shape(shape: Shape) -> TensorShapeProto:
         for d in shape.dims:
             message.dim.add(size=-1 if d is None else d)
     return message
+
+
+install_shape_message(encode_shape)
 
 
 def decode_shape(message: TensorShapeProto) -> Shape:

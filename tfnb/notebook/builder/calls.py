@@ -192,7 +192,7 @@ def _arguments(call: ast.Call, signature: Signature | None) -> list[Slot]:
 
 
 def _position(formal: Formal, positional: list[Formal]) -> int:
-    return positional.index(formal) if formal in positional else -1
+    return next((k for k, f in enumerate(positional) if f is formal), -1)
 
 
 def _elements(slot: Slot) -> list[Slot]:

@@ -20,7 +20,7 @@ from tfnb.notebook.builder.building import library
 from tfnb.notebook.builder.safety import may_call
 from tfnb.notebook.builder.signatures import opdef_of
 from tfnb.notebook.protocol.builder import PaletteEntry
-from tfnb.ops.catalog import families_of
+from tfnb.ops.catalog import families_of, later_families_of
 
 __all__ = ["Entry", "entries", "entry_of", "search", "shown"]
 
@@ -189,7 +189,8 @@ def _entry(function: Callable[..., Any], names: list[str]) -> Entry | None:
 @cache
 def _folders() -> dict[str, str]:
     """The folder of each op."""
-    folders = ((f.__name__.rpartition(".")[2], family) for f in all_ops.FOLDERS for family in families_of(f))
+    families = ((f, (*families_of(f), *later_families_of(f))) for f in all_ops.FOLDERS)
+    folders = ((f.__name__.rpartition(".")[2], family) for f, found in families for family in found)
     return {op.name: folder for folder, family in folders for op in family.OPS}
 
 

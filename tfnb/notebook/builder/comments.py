@@ -6,11 +6,11 @@ Invariant: a comment inside of a statement is a part of that statement, and is n
 
 from __future__ import annotations
 
-import io
 import re
-import tokenize
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from tfnb.caches import remembered
 from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.builder.state import Change, State
 from tfnb.notebook.builder.statements import Program
@@ -20,6 +20,7 @@ from tfnb.notebook.protocol.builder import Frame, Note, SetFrame, SetNote
 __all__ = ["frame_renames", "frames_of", "notes_of", "set_frame", "set_note"]
 
 _FRAME = re.compile(r"# frame (?P<title>.*) \[(?P<colour>[^\[\]]*)\]: ?(?P<nodes>.*)$")
+_OWN_LINE = re.compile(r"[ \t\f]*(#[^\r\n]*)")
 _MOST_TEXT = 10_000
 
 
@@ -32,31 +33,41 @@ class _Comment(NamedTuple):
     lines: tuple[str, ...]
 
 
-def _comments(program: Program) -> list[_Comment]:
-    """The comments between statements; comments on consecutive lines are one, except frames."""
-    if "#" not in program.source:
-        return []
-    spans = sorted({(s.start, s.end) for s in program.statements})
+@remembered("comments of the builder's programs", 8)
+def _comments(program: Program) -> tuple[_Comment, ...]:
+    """The comments between statements; comments on consecutive lines are one, except frames.
+
+    Between statements there is nothing but comments and the headers of `with` blocks, so a line that begins with "#"
+    is a comment.
+    """
     comments: list[_Comment] = []
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(program.source, newline=None).readline))
-    except (tokenize.TokenError, SyntaxError):
-        return []
-    for token in tokens:
-        if token.type != tokenize.COMMENT or token.line[: token.start[1]].strip():
+    if "#" not in program.source:
+        return ()
+    spans = sorted({*((s.start, s.end) for s in program.statements), *_headers(program)})
+    k = 0
+    for number, line in enumerate(program.places.starts, 1):
+        m = _OWN_LINE.match(program.source, line)
+        if m is None:
             continue
-        start = program.places.starts[token.start[0] - 1] + token.start[1]
-        if any(a <= start < b for a, b in spans):
+        start, end, text = m.start(1), m.end(1), m[1]
+        while k < len(spans) and spans[k][1] <= start:
+            k += 1
+        if k < len(spans) and spans[k][0] <= start:
             continue
-        end = start + len(token.string)
         last = comments[-1] if comments else None
-        text = token.string
-        joins = last is not None and token.start[0] == last.line + len(last.lines)
+        joins = last is not None and number == last.line + len(last.lines)
         if last is not None and joins and not _FRAME.match(text) and not _FRAME.match(last.lines[-1]):
             comments[-1] = last._replace(end=end, lines=(*last.lines, text))
         else:
-            comments.append(_Comment(start, end, token.start[0], (text,)))
-    return comments
+            comments.append(_Comment(start, end, number, (text,)))
+    return tuple(comments)
+
+
+def _headers(program: Program) -> Iterator[tuple[int, int]]:
+    """The places of what is opened by the `with` blocks whose statements are nodes."""
+    for block in {b for s in program.statements for b in (s.block.chain() if s.block is not None else ())}:
+        first, last = block.tree.items[0], block.tree.items[-1]
+        yield program.places.span(first.context_expr)[0], program.places.span(last.context_expr)[1]
 
 
 def frames_of(program: Program) -> list[Frame]:

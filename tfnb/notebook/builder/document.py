@@ -13,7 +13,7 @@ from typing import Any
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.message_types import GraphDef
-from tfnb.notebook.builder.building import Builder, Built
+from tfnb.notebook.builder.building import Builder, Built, library
 from tfnb.notebook.builder.comments import frames_of, notes_of
 from tfnb.notebook.builder.dispatch import change_of
 from tfnb.notebook.builder.drawing import is_drawn, node_of
@@ -26,6 +26,7 @@ from tfnb.notebook.builder.questions import copied, palette, targets
 from tfnb.notebook.builder.routes import is_shown, renamed_places
 from tfnb.notebook.builder.state import Change, State
 from tfnb.notebook.builder.statements import Program, Unfinished, parse
+from tfnb.notebook.builder.writing import library_import, names_in_use, spliced
 from tfnb.notebook.protocol.builder import (
     BuilderNode,
     CopyRequest,
@@ -103,7 +104,7 @@ class Document:
         self.source = source
         self.positions: dict[str, list[float]] = {k: list(v) for k, v in (positions or {}).items()}
         self.revision = 0
-        self._original = original
+        self._original, self._known = original, known
         self._builder = Builder(known, is_trusted)
         self._past: list[_Snapshot] = []
         self._future: list[_Snapshot] = []
@@ -240,8 +241,16 @@ class Document:
             if change.source != source:
                 source = change.source
                 state = State(_complete(source), self._builder)
+        if self._lacks_import(state.program):
+            source = spliced(source, library_import(state.program))
         answer.message = messages[-1] if len(set(messages)) == 1 else ", ".join(m for m in messages if m)[:400]
         self.source, self.positions = source, positions
+
+    def _lacks_import(self, program: Program) -> bool:
+        """Is `tf` new in a program that calls the library by another name, or not at all?"""
+        if not self._program.statements or "tf" in names_in_use(self._program) or "tf" not in names_in_use(program):
+            return False
+        return not any("tf" in s.names for s in program.statements) and (self._known or {}).get("tf") is not library()
 
     def _state(self) -> State:
         return State(self._program, self._builder, self.built)
@@ -293,7 +302,7 @@ class Document:
         return {"type": "source", "revision": self.revision, "source": self.source}
 
     def _drawing(self, answer: _Answer) -> Drawing:
-        changed = [node for name, node in self._nodes.items() if self._sent.get(name) != node]
+        changed = [node for name, node in self._nodes.items() if not _is_same(self._sent.get(name), node)]
         self._sent = dict(self._nodes)
         return {
             "type": "drawing",
@@ -301,6 +310,7 @@ class Document:
             "gesture": answer.gesture,
             "changed": changed,
             "order": list(self._nodes),
+            "lines": [node["line"] for node in self._nodes.values()],
             "frames": self._frames,
             "notes": self._notes,
             "positions": {k: v for k, v in self.positions.items() if is_shown(k, self._nodes)},
@@ -322,6 +332,11 @@ class Document:
             "nodes": len(self._nodes),
             "problems": sum(n["problem"] is not None for n in nodes),
         }
+
+
+def _is_same(former: BuilderNode | None, node: BuilderNode) -> bool:
+    """Is it the node that was sent, except for its line?"""
+    return former is node or former is not None and (former == node or {**former, "line": node["line"]} == node)
 
 
 def _placed(positions: dict[str, list[float]], change: Change) -> dict[str, list[float]]:

@@ -21,6 +21,7 @@ from tfnb.notebook.builder.signatures import Formal, Signature, signature_of
 from tfnb.notebook.builder.state import Change, State
 from tfnb.notebook.builder.statements import Program, Statement, parse
 from tfnb.notebook.builder.writing import (
+    IMPORT,
     Splice,
     check_expression,
     check_name,
@@ -204,7 +205,7 @@ def _add_lines(program: Program, lines: list[str], needed: list[Statement]) -> l
     """The splices that put new statements after those that they need; an import of tf too, where there is none."""
     splices: list[Splice] = []
     if not program.source.strip():
-        return [Splice(0, len(program.source), "\n".join(["import tfnb as tf", "", *lines]) + "\n")]
+        return [Splice(0, len(program.source), "\n".join([IMPORT, "", *lines]) + "\n")]
     after = max(needed, key=lambda s: s.outer[1]) if needed else last_building(program)
     if after is None and program.statements:
         start = program.statements[0].outer[0]

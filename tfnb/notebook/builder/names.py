@@ -36,7 +36,7 @@ class Names(ast.NodeVisitor):
     def visit_Name(self, node: ast.Name) -> None:
         if self._is_local(node.id):
             return
-        if isinstance(node.ctx, ast.Load):
+        if isinstance(node.ctx, ast.Load | ast.Del):  # `del` needs the name as a read does, and is renamed with it
             (self.deferred if self._depth else self.reads).append(node)
         elif not self._depth:
             self.writes.append(node)

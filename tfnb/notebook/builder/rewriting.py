@@ -15,8 +15,9 @@ from tfnb.notebook.builder.edits import add_node, call_text, find_function, last
 from tfnb.notebook.builder.files.graph_text import is_graph_text, python_of_graph
 from tfnb.notebook.builder.scratch import accepting_port, spec_of
 from tfnb.notebook.builder.state import Change, State
-from tfnb.notebook.builder.statements import Block, Program, Statement, Unfinished, parse
+from tfnb.notebook.builder.statements import Block, Program, Statement, Unfinished, Use, parse
 from tfnb.notebook.builder.writing import (
+    IMPORT,
     Splice,
     bindings,
     check_expression,
@@ -145,19 +146,33 @@ def copies(state: State, statements: list[Statement], new_name: Callable[[str, S
     new = {s.index: {n: new_name(n, s) for n in s.names} for s in statements}
     lines = []
     for s in statements:
+        seeds: dict[str, None] = {}
         splices = [
             Splice(p - s.start, p - s.start + len(n), new[s.index][n])
             for n in s.names
             for p in bindings(state.program, s, n)
         ]
         for u in s.uses:
-            if u.by in numbers and s.start <= u.start < s.end:
-                splices.append(Splice(u.start - s.start, u.start - s.start + len(u.name), new[u.by][u.name]))
+            if not s.start <= u.start < s.end:
+                continue
+            former = new[u.by][u.name] if u.by in numbers else u.name
+            if _is_own(s, u):
+                if u.by >= 0:
+                    seeds[f"{new[s.index][u.name]} = {former}"] = None
+                former = new[s.index][u.name]
+            splices.append(Splice(u.start - s.start, u.start - s.start + len(u.name), former))
         splices += _new_literals(state.program, s, used, s.start)
-        lines.append(spliced(s.text, dict.fromkeys(splices)))
+        lines += [*seeds, spliced(s.text, dict.fromkeys(splices))]
     source = spliced(state.program.source, insertion(state.program, lines, statements[-1]))
     selected = [new[s.index][s.names[0]] for s in statements if s.names]
     return Change(source, selected=selected, message=f"{len(statements)} duplicated")
+
+
+def _is_own(statement: Statement, use: Use) -> bool:
+    """Does a statement read here what it binds itself? A loop and `+=` go on with an earlier value, if there is one."""
+    if use.name not in statement.names:
+        return False
+    return use.by < 0 or not isinstance(statement.tree, ast.Assign | ast.AnnAssign)
 
 
 def _new_literals(program: Program, statement: Statement, used: set[str], offset: int) -> list[Splice]:
@@ -217,8 +232,7 @@ def pasted_python(state: State, text: str, position: list[float] | None, word: s
             if name not in new:
                 new[name] = free_name(name, inner) if name in used else name
             if new[name] != name:
-                for place in bindings(pasted, s, name):
-                    splices.append(Splice(place, place + len(name), new[name]))
+                splices += _renamed_own(pasted, s, name, new[name], name in present)
         if s.names:
             selected.append(new[s.names[0]])
         splices += _new_literals_if_taken(pasted, s, state.program, inner)
@@ -232,7 +246,7 @@ def pasted_python(state: State, text: str, position: list[float] | None, word: s
         after = latest
     if not source.strip():
         has_import = any("tf" in s.names for s in pasted.statements)
-        source = ("" if has_import else "import tfnb as tf\n\n") + body + "\n"
+        source = ("" if has_import else f"{IMPORT}\n\n") + body + "\n"
     else:
         source = spliced(source, insertion(state.program, re.split(r"\r\n|\r|\n", body), after))
     change = Change(source, selected=list(dict.fromkeys(selected)), message=f"{len(selected)} {word}")
@@ -240,6 +254,21 @@ def pasted_python(state: State, text: str, position: list[float] | None, word: s
         for k, name in enumerate(change.selected):
             change.positions[name] = [float(position[0]), float(position[1]) + 110.0 * k]
     return change
+
+
+def _renamed_own(pasted: Program, statement: Statement, name: str, new: str, is_present: bool) -> list[Splice]:
+    """Replaces a name where a pasted statement binds it, and where it reads what it has bound itself.
+
+    A statement that goes on with a value, as `+=` does, begins with that of the document.
+    """
+    splices = [Splice(place, place + len(name), new) for place in bindings(pasted, statement, name)]
+    own = [u for u in statement.uses if u.name == name and u.by < 0 and _is_own(statement, u)]
+    splices += [Splice(u.start, u.start + len(name), new) for u in own]
+    if own and is_present and not isinstance(statement.tree, ast.Assign | ast.AnnAssign | ast.With):
+        indentation = pasted.source[pasted.places.line_start(statement.start) : statement.start]
+        if not indentation.strip() and not isinstance(statement.tree, ast.FunctionDef | ast.ClassDef):
+            splices.append(Splice(statement.start, statement.start, f"{new} = {name}{pasted.new_line()}{indentation}"))
+    return splices
 
 
 def _new_literals_if_taken(pasted: Program, s: Statement, program: Program, used: set[str]) -> list[Splice]:

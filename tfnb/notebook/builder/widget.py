@@ -36,6 +36,7 @@ from tfnb.notebook.protocol.builder import Drawing, FromKernel, LossPoint, Train
 from tfnb.notebook.protocol.builder_details import DetailsFromKernel, LessonRequest
 from tfnb.session.default import get_default_session
 from tfnb.session.session import Session
+from tfnb.system.garbage import put_off
 
 __all__ = ["BuilderView", "build_cell", "builder"]
 
@@ -257,7 +258,8 @@ class BuilderView(LiveView):
     def _received(self, _channel: Channel, message: object, _buffers: object) -> None:
         """Handles a message from the browser, in the thread of a comm."""
         if isinstance(message, dict):
-            self._send_all(self.answer(message))
+            with put_off():
+                self._send_all(self.answer(message))
 
     def answer(self, message: Mapping[str, Any]) -> Answers:
         """Returns the messages that answer one of the browser; results of runs follow later."""

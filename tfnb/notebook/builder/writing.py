@@ -12,11 +12,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from tfnb.caches import remembered
 from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.builder.calls import CallForm, Slot
 from tfnb.notebook.builder.statements import Program, Statement, syntax
 
 __all__ = [
+    "IMPORT",
     "Splice",
     "bindings",
     "check_expression",
@@ -24,12 +26,16 @@ __all__ = [
     "delete_statement",
     "free_name",
     "insertion",
+    "library_import",
     "names_in_use",
     "remove_argument",
     "rename",
     "set_argument",
     "spliced",
 ]
+
+
+IMPORT = "import tfnb as tf"
 
 
 class Splice(NamedTuple):
@@ -71,7 +77,12 @@ def check_name(name: str) -> str:
 
 
 def names_in_use(program: Program) -> set[str]:
-    """Returns all variables, parameters, functions and modules that a source names."""
+    """Returns all variables, parameters, functions and modules that a source names, as a set of the caller's own."""
+    return set(_names_in_use(program))
+
+
+@remembered("names in the builder's programs", 8)
+def _names_in_use(program: Program) -> frozenset[str]:
     names: set[str] = set()
     for part in (part for s in program.statements for part in ast.walk(s.tree)):
         if isinstance(part, ast.Name):
@@ -85,7 +96,7 @@ def names_in_use(program: Program) -> set[str]:
     for s in program.statements:
         for block in s.block.chain() if s.block is not None else ():
             names.update(n.id for item in block.tree.items for n in ast.walk(item) if isinstance(n, ast.Name))
-    return names
+    return frozenset(names)
 
 
 def free_name(base: str, used: set[str]) -> str:
@@ -189,6 +200,20 @@ def bindings(program: Program, statement: Statement, name: str) -> list[int]:
         if isinstance(part, ast.Name) and part.id == name and not isinstance(part.ctx, ast.Load):
             places.append(program.places.place(part.lineno, part.col_offset))
     return places
+
+
+def library_import(program: Program) -> list[Splice]:
+    """Puts an import of `tf` in front of the program, behind its text and what it takes from `__future__`."""
+    first = None
+    for s in program.statements:
+        is_text = isinstance(s.tree, ast.Expr) and isinstance(s.tree.value, ast.Constant)
+        if not is_text and not (isinstance(s.tree, ast.ImportFrom) and s.tree.module == "__future__"):
+            break
+        first = s
+    if first is not None:
+        return insertion(program, [IMPORT], first)
+    place = program.places.line_start(program.statements[0].outer[0]) if program.statements else 0
+    return [Splice(place, place, IMPORT + program.new_line())]
 
 
 # arguments

@@ -130,6 +130,8 @@ class Drawing(TypedDict):
     changed: list[BuilderNode]
     order: list[str]
     """The ids of all nodes, in the order of the source."""
+    lines: list[int]
+    """The line of each node of `order`; a node that has only moved to another line is not sent again."""
     frames: list[Frame]
     notes: list[Note]
     positions: dict[str, list[float]]

@@ -23,3 +23,9 @@ FAMILIES = (
     "v1_late_ops",
     "where_partition",
 )
+
+# Families that few programs use: their files are imported when one of the ops is used.
+LATER_FAMILIES = {
+    "late_moves": """DataFormatDimMap DataFormatVecPermute DeepCopy Empty InplaceUpdate InplaceAdd InplaceSub
+        MirrorPadGrad TileGrad DebugGradientIdentity""",
+}

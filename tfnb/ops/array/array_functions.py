@@ -15,7 +15,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.shapes import normalize_axis
-from tfnb.ir.tensor import TensorLike, is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.concat import CONCAT, stack
 from tfnb.ops.array.constants import ONES_LIKE, RANGE, ZEROS_LIKE, range_
 from tfnb.ops.array.gather import GATHER, GATHER_V2
@@ -116,6 +116,15 @@ def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = Non
         return RESHAPE(GATHER(rows, number), CONCAT(np.int32(0), [at_sizes, sizes[k + 1 :]]))
 
 
+def _vectors(*pair: Tensor) -> list[Any]:
+    """Returns both flattened. Raises `ShapeError` if one has a further dimension at the end that is not 1."""
+    ranks = [t.shape.ndims for t in pair]
+    for t, own, other in zip(pair, ranks, reversed(ranks), strict=True):
+        if own is not None and other is not None and own == other + 1 and t.shape.as_list()[-1] not in (1, None):
+            raise ShapeError(f"Can not squeeze dim[{other}], expected a dimension of 1, got {t.shape.as_list()[-1]}")
+    return [RESHAPE(t, _FLAT) for t in pair]
+
+
 def confusion_matrix(
     labels: TensorLike,
     predictions: TensorLike,
@@ -126,13 +135,14 @@ def confusion_matrix(
 ) -> Any:
     """Counts how often each label occurs with each prediction: shape (num_classes, num_classes), rows are labels.
 
-    labels, predictions: vectors of class numbers. num_classes: by default one more than the largest class number.
+    labels, predictions: vectors of class numbers; one may have a further dimension of 1. num_classes: by
+    default one more than the largest class number.
     weights: a vector of one weight per pair, 1 by default. Errors: a class number is negative or not below
     num_classes.
     """
     graph = graph_of((labels, predictions, weights))
     with graph.as_default(), graph.name_scope(name or "confusion_matrix"):
-        pair = [RESHAPE(cast(v, int64), _FLAT) for v in (labels, predictions)]
+        pair = _vectors(cast(labels, int64), cast(predictions, int64))
         for k, argument in enumerate(("labels", "predictions")):
             checks = [assert_non_negative(pair[k], message=f"`{argument}` contains negative values")]
             if num_classes is not None:

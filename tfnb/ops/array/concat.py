@@ -26,7 +26,7 @@ from tfnb.ops.array.pack import PACK, UNPACK
 from tfnb.ops.array.parts_recipes import join_calls, split_calls
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, IDENTITY, SHAPE
 from tfnb.sizes import integer
-from tfnb.types import ALL, INDEX, Shape, int32, unknown_shape
+from tfnb.types import ALL, INDEX, Shape, bracketed, int32, unknown_shape
 
 __all__ = ["API", "CONCAT", "CONCAT_V2", "OPS", "SPLIT", "SPLIT_V", "concat", "stack"]
 
@@ -52,13 +52,22 @@ def _joined(c: Infer, parts: Sequence[Shape], axis: Any) -> Shape:
     if rank is None:
         return unknown_shape
     if rank == 0:
-        raise ShapeError(f"{c.op_name}: Can't concatenate scalars (use tf.stack instead)")
+        raise ShapeError(
+            f"{c.op_name}: Can't concatenate scalars (use tf.stack instead). Expected concatenating dimensions in the "
+            "range [0, 0)"
+        )
+    for i, p in enumerate(parts):
+        if p.ndims not in (None, rank):
+            raise ShapeError(
+                f"{c.op_name}: Shapes must be equal rank. Ranks of all input tensors should match: one has {rank} "
+                f"dimensions, but shape[{i}] = {bracketed(p.dims)}"
+            )
     if axis is None:
-        for p in parts:
-            p.with_rank(rank)
         return Shape((None,) * rank)
-    if axis.size != 1:
-        raise ShapeError(f"{c.op_name}: Shape must be rank 0: the axis is a scalar, got shape {axis.shape}")
+    if axis.shape:
+        raise ShapeError(
+            f"{c.op_name}: Shape must be rank 0: the axis tensor should be a scalar integer, got shape {axis.shape}"
+        )
     a = normalize_axis(int(axis.reshape(())), rank, f"{c.op_name}: axis")
     rest = Shape((None,) * rank)
     total: int | None = 0

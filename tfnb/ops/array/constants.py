@@ -20,7 +20,7 @@ from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
-from tfnb.ir.shapes import unchanged
+from tfnb.ir.shapes import unchanged, with_rank
 from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.shape_ops import RESHAPE, shape_of
 from tfnb.ops.math.cast import cast_to
@@ -62,10 +62,9 @@ def _filled(c: Infer) -> Shape:
     dims = c.value(0)
     if dims is not None and (dims < 0).any():
         raise ShapeError(f"{c.op_name}: dimensions must be >= 0, got {dims.tolist()}")
-    if c.shapes[0].ndims not in (None, 1):
-        raise ShapeError(f"{c.op_name}: Shape must be rank 1 but is rank {c.shapes[0].ndims}: dims is a vector")
-    if c.op_name == "Fill" and c.shapes[1].ndims not in (None, 0):
-        raise ShapeError(f"Fill: Shape must be rank 0 but is rank {c.shapes[1].ndims}: value is a scalar")
+    with_rank(c, 0, 1, "dims must be a vector")
+    if c.op_name == "Fill":
+        with_rank(c, 1, 0, "value must be a scalar")
     return c.as_shape(0)
 
 
@@ -143,6 +142,8 @@ def range_size(start: TensorLike, limit: TensorLike, delta: TensorLike) -> int:
 
 
 def _range_shape(c: Infer) -> Shape:
+    for i, what in enumerate(("start", "limit", "delta")):
+        with_rank(c, i, 0, f"{what} must be a scalar")
     values = [c.value(i) for i in range(3)]
     if any(v is None for v in values):
         return Shape((None,))
@@ -244,10 +245,7 @@ def _laid_out(array: np.ndarray, dims: tuple[int, ...], verify: bool) -> np.ndar
     count = int(np.prod(dims, dtype=np.int64))
     if verify or array.size > count or (array.size == 0 and count):
         if array.size > count:
-            raise ShapeError(
-                f"constant: Too many elements provided. Needed at most {count}, but received {array.size}: a value of "
-                f"shape {array.shape} for the shape {dims}"
-            )
+            raise ShapeError(f"Too many elements provided. Needed at most {count}, but received {array.size}")
         raise ShapeError(f"constant: a value of shape {array.shape} was given for the shape {dims}")
     elements = np.empty(count, array.dtype)
     elements[: array.size] = array.reshape(-1)

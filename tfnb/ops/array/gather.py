@@ -22,7 +22,7 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
-from tfnb.ir.shapes import normalize_axis
+from tfnb.ir.shapes import normalize_axis, with_rank
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import CONCAT
 from tfnb.ops.array.constants import FILL, RANGE, ZEROS_LIKE
@@ -78,8 +78,19 @@ def _gathered(c: Infer, axis: int | None) -> Shape:
         return Shape((None,) * (len(params.dims) + len(indices.dims) - 1))
     if not params.dims:
         raise ShapeError(f"{c.op_name}: cannot take rows of a scalar")
-    a = normalize_axis(axis, len(params.dims), f"{c.op_name}: axis")
+    a = _axis(c.op_name, axis, len(params.dims))
     return Shape((*params.dims[:a], *indices.dims, *params.dims[a + 1 :]))
+
+
+def _axis(name: str, axis: int, rank: int) -> int:
+    """Returns `axis` as a number from 0. Raises `InvalidArgumentError` if the tensor of that rank has no such axis."""
+    if not -rank <= axis < rank:
+        least = axis + 1 if axis >= 0 else -axis
+        raise InvalidArgumentError(
+            f"{name}: Shape must be at least rank {least} but is rank {rank}. "
+            f"Expected axis in the range [{-rank}, {rank}), but got {axis}"
+        )
+    return axis % rank
 
 
 def _gather_values(c: Infer) -> Shape | None:
@@ -197,7 +208,7 @@ GATHER_V2 = OpDef(
     or an index is out of range (a device gives 0 for an index that it computed itself).""",
     infer=_check_batch,
     host=lambda call, params, indices, axis: _host_gather(
-        call, params, indices, normalize_axis(int(axis.reshape(())), params.ndim)
+        call, params, indices, _axis(call.op.type, int(axis.reshape(())), params.ndim)
     ),
     lower=lambda site, idx, port: _lower_gather(site, idx, int(site.value(2).reshape(()))),
     grad=_grad_gather,
@@ -210,6 +221,7 @@ GATHER_V2 = OpDef(
 
 def segmented_shape(c: Infer) -> Shape:
     """Returns the static output shape of an unsorted segment reduction."""
+    with_rank(c, 2, 0, "num_segments should be a scalar")
     data, ids, count = c.shapes[0], c.shapes[1], c.value(2)
     n = None if count is None else integer(count.reshape(()))
     if n is not None and n < 0:

@@ -15,10 +15,12 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.bounds import Bound
 from tfnb.ir.const import constant_shape, constant_value
+from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import with_rank
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import RANGE, ZEROS_LIKE
 from tfnb.ops.array.gather import UNSORTED_SEGMENT_SUM
@@ -96,6 +98,14 @@ def nd_bounds(c: Infer) -> list[Bound]:
     return [Bound(1, c.shapes[0].known()[:depth])] if depth else []
 
 
+def _grad_gather_nd(op: Operation, dy: Tensor) -> Any:
+    params, indices = op.inputs
+    shape = SHAPE(params, out_type=indices.dtype)
+    if indices.shape.ndims == 2 and indices.shape.as_list()[-1] == 1:  # whole rows, as of Gather
+        return IndexedSlices(dy, RESHAPE(indices, np.asarray([-1], np.int32)), shape), None
+    return SCATTER_ND(indices, dy, shape), None
+
+
 GATHER_ND = OpDef(
     "GatherNd",
     inputs="params: Tparams, indices: Tindices",
@@ -110,10 +120,7 @@ GATHER_ND = OpDef(
     host=_host_gather_nd,
     lower=_lower_gather_nd,
     bounds=nd_bounds,
-    grad=lambda op, dy: (
-        SCATTER_ND(op.inputs[1], dy, SHAPE(op.inputs[0], out_type=op.inputs[1].dtype)),
-        None,
-    ),
+    grad=_grad_gather_nd,
 )
 
 
@@ -256,10 +263,8 @@ def _dense_shape(c: Infer) -> Shape:
     indices = c.shapes[0]
     if indices.dims is not None and len(indices.dims) > 2:
         raise ShapeError(f"SparseToDense: sparse_indices must have rank 0, 1 or 2, got shape {indices}")
-    shape = c.as_shape(1)
-    if c.shapes[1].ndims not in (None, 1):
-        raise ShapeError(f"SparseToDense: Shape must be rank 1 but is rank {c.shapes[1].ndims}: the output's shape")
-    return shape
+    with_rank(c, 1, 1, "output_shape should be a vector")
+    return c.as_shape(1)
 
 
 def _check_dense(indices: Shape, shape: Shape, values: Shape) -> None:
@@ -298,6 +303,8 @@ def _check_rows(op: Any, validate: bool, rows: np.ndarray, shape: np.ndarray) ->
 def _host_dense(
     call: HostCall, indices: np.ndarray, shape: np.ndarray, values: np.ndarray, default: np.ndarray
 ) -> np.ndarray:
+    if shape.ndim != 1:
+        raise ShapeError(f"SparseToDense: output_shape should be a vector, got shape {shape.shape}", call.op)
     _check_dense(Shape(indices.shape), Shape(tuple(shape.tolist())), Shape(values.shape))
     if default.ndim:
         raise InvalidArgumentError(f"default_value should be a scalar, got shape {default.shape}", call.op)

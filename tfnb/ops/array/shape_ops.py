@@ -139,7 +139,7 @@ def size_of(x: Any) -> Any:
 
 
 def _reshaped(c: Infer) -> Shape:
-    with_rank(c, 1, 1)
+    with_rank(c, 1, 1, "sizes input must be 1-D")
     x, target, value = c.shapes[0], c.as_shape(1), c.value(1)
     if value is not None and ((value < -1).any() or (value == -1).sum() > 1):
         raise InvalidArgumentError(f"Reshape: {value.tolist()} is not a shape; at most one dimension may be -1")

@@ -356,13 +356,22 @@ def _number(value: Any, what: str) -> Any:
         return int(value)
     if is_tensor_like(value):
         if not value.dtype.base_dtype.is_integer:
-            raise DTypeError(f"{what} must be an integer, got a tensor of {value.dtype.name}")
+            raise DTypeError(f"{_refused(value.dtype.name)} {what} must be an integer, got a tensor")
         static = constant_value(value.graph.to_tensor(value))
         return value if static is None else int(static.reshape(()))
     try:
         return value.__index__()
     except AttributeError:
-        raise DTypeError(f"{what} must be an integer, a slice, ..., or tf.newaxis; got {value!r}") from None
+        kind = "float32" if isinstance(value, float) else type(value).__name__
+        needed = f"{what} must be an integer, a slice, ..., or tf.newaxis; got {value!r}"
+        raise DTypeError(f"{_refused(kind)} {needed}") from None
+
+
+def _refused(dtype: str) -> str:
+    return (
+        f"Value passed to parameter 'begin' has DataType {dtype} not in list of allowed values: int32, int64 "
+        f"(DataType {dtype} for attr 'Index')."
+    )
 
 
 def _parse(x: Tensor, key: Any) -> tuple[_Key, list[tuple[int, Any]]]:

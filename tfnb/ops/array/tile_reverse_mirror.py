@@ -18,7 +18,7 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
-from tfnb.ir.shapes import normalize_axes
+from tfnb.ir.shapes import normalize_axes, with_rank
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import RANGE
 from tfnb.ops.array.pack import PACK
@@ -135,6 +135,7 @@ def pad(
 
 
 def _tiled(c: Infer) -> Shape:
+    with_rank(c, 1, 1, "Expected multiples to be 1-D")
     x, value = c.shapes[0], c.value(1)
     if x.dims is None:
         multiples = c.as_shape(1).dims

@@ -18,7 +18,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
-from tfnb.ir.shapes import unchanged
+from tfnb.ir.shapes import unchanged, with_rank
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import RANGE
 from tfnb.ops.array.pack import PACK
@@ -120,6 +120,8 @@ INVERT_PERMUTATION = OpDef(
 
 
 def _sliced(c: Infer) -> Shape:
+    for i in (1, 2):
+        with_rank(c, i, 1, "Expected begin and size arguments to be 1-D tensors")
     x, begin, size = c.shapes[0], c.value(1), c.value(2)
     target = c.as_shape(2)
     if size is None:
@@ -220,10 +222,13 @@ def margin_pairs(value: np.ndarray, rank: int) -> list[tuple[int, int]]:
 
     Raises `InvalidArgumentError` for a wrong shape or negative numbers.
     """
-    if value.shape != (rank, 2) or (value < 0).any():
+    if value.shape != (rank, 2):
         raise InvalidArgumentError(
-            f"Pad: Paddings must be non-negative, a pair for each of {rank} axes, got {value.tolist()}"
+            f"Pad: The first dimension of paddings must be the rank of inputs, {rank}, the second 2, got the shape "
+            f"{value.shape}"
         )
+    if (value < 0).any():
+        raise InvalidArgumentError(f"Pad: Paddings must be non-negative, got {value.tolist()}")
     return [(integer(b), integer(a)) for b, a in value]
 
 

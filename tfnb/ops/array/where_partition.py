@@ -376,7 +376,7 @@ PARALLEL_DYNAMIC_STITCH = replace(
     DYNAMIC_STITCH,
     name="ParallelDynamicStitch",
     doc=DYNAMIC_STITCH.doc.replace("a later one wins", "of two rows for one index, here the later one wins"),
-    api="",
+    api="python.ops.data_flow_ops.parallel_dynamic_stitch",
 )
 
 

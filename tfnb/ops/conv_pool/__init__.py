@@ -13,3 +13,8 @@ FAMILIES = (
     "pool_functions",
     "space_windows",
 )
+
+# Families that few programs use: their files are imported when one of the ops is used.
+LATER_FAMILIES = {
+    "late_windows": "MaxPoolV2 MaxPoolGradV2 MaxPoolGradGradV2 FusedPadConv2D FusedResizeAndPadConv2D",
+}

@@ -8,7 +8,7 @@ run on the host. Invariant: building a data set reads no data.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,12 +124,18 @@ def text_of(x: np.ndarray) -> str:
 
 
 def dataset_op(
-    name: str, inputs: str, make: Callable[..., s.Source], doc: str, attrs: type = DatasetAttrs, values: str = ""
+    name: str,
+    inputs: str,
+    make: Callable[..., s.Source],
+    doc: str,
+    attrs: type = DatasetAttrs,
+    values: str = "",
+    defaults: Mapping[str, Any] | None = None,
 ) -> OpDef:
     """Returns the definition of an operation whose output is a data set, a variant scalar.
 
     `make` computes the source from the call and the input arrays. `values` names the type variable of an input that
-    may have any dtype of data; inputs such as `[Targuments]` are lists of any dtypes.
+    may have any dtype of data; inputs such as `[Targuments]` are lists of any dtypes. defaults: see `OpDef`.
     """
     return OpDef(
         name,
@@ -138,6 +144,7 @@ def dataset_op(
         doc + "\n\nhandle: the data set, a scalar. Host only.",
         types=dict.fromkeys(re.findall(r"\[(T\w+)\]", inputs), ANY) | ({values: ALL} if values else {}),
         attrs=attrs,
+        defaults=defaults or {},
         infer=lambda c: scalar,
         host=lambda call, *arrays: make_handle(make(call, *arrays)),
         grad=NOT_DIFFERENTIABLE,

@@ -135,6 +135,9 @@ def _forgiving(call: HostCall, source: np.ndarray) -> s.Source:
     return t.Forgiving(source_of(source, call), count.add if count is not None else lambda n: None)
 
 
+# Attributes of TensorFlow's data sets that say how elements are computed, and change none of them.
+_HINTS = {"use_inter_op_parallelism": None, "preserve_cardinality": None}
+_COPY, _ORDER = {"parallel_copy": None}, {"sloppy": False}
 _FUNCTION = "input_dataset: variant, other_arguments: [Targuments]"
 
 ZIP = dataset_op(
@@ -149,13 +152,14 @@ CONCATENATE = dataset_op(
     lambda call, a, b: t.Concatenated(source_of(a, call), source_of(b, call)),
     "One data set after the other.",
 )
-MAP = dataset_op("MapDataset", _FUNCTION, _map, "A function of each element.", FunctionAttrs)
+MAP = dataset_op("MapDataset", _FUNCTION, _map, "A function of each element.", FunctionAttrs, defaults=_HINTS)
 PARALLEL_MAP = dataset_op(
     "ParallelMapDataset",
     _FUNCTION + ", num_parallel_calls: int32",
     _parallel_map,
     "A function of each element, computed for several elements at once; their order is kept.",
     FunctionAttrs,
+    defaults=_HINTS | _ORDER,
 )
 FILTER = dataset_op(
     "FilterDataset", _FUNCTION, _filter, "The elements for which a function returns true.", FunctionAttrs
@@ -193,6 +197,7 @@ BATCH = dataset_op(
     _batch,
     "Elements stacked, `batch_size` at a time. Errors during iteration: InvalidArgumentError for "
     "elements of different shapes.",
+    defaults=_COPY,
 )
 PADDED_BATCH = dataset_op(
     "PaddedBatchDatasetV2",
@@ -200,6 +205,7 @@ PADDED_BATCH = dataset_op(
     "drop_remainder: bool",
     _padded,
     "Elements padded and stacked, `batch_size` at a time.",
+    defaults=_COPY,
 )
 UNBATCH = dataset_op(
     "UnbatchDataset",
@@ -212,6 +218,7 @@ PREFETCH = dataset_op(
     "input_dataset: variant, buffer_size: int64",
     lambda call, d, n: Prefetched(source_of(d, call), int_of(n)),
     "The same elements, up to `buffer_size` of them computed ahead by a thread.",
+    defaults={"slack_period": None, "legacy_autotune": None},
 )
 TAKE = dataset_op(
     "TakeDataset",
@@ -230,6 +237,7 @@ SHARD = dataset_op(
     "input_dataset: variant, num_shards: int64, index: int64",
     lambda call, d, n, i: t.Sharded(source_of(d, call), int_of(n), int_of(i)),
     "Every `num_shards`-th element, from `index` on.",
+    defaults={"require_non_empty": False},
 )
 CACHE = dataset_op(
     "CacheDataset",
@@ -262,6 +270,7 @@ SCAN = dataset_op(
     ),
     "A function of the state and each element, which returns the next state and an element of the result.",
     ScanAttrs,
+    defaults={"preserve_cardinality": None},
 )
 IGNORE_ERRORS = dataset_op(
     "IgnoreErrorsDataset",

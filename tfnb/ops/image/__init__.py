@@ -11,3 +11,8 @@ FAMILIES = (
     "resize_weights",
     "suppression",
 )
+
+# Families that few programs use: their files are imported when one of the ops is used.
+LATER_FAMILIES = {
+    "late_images": "ExtractVolumePatches ScaleAndTranslate ScaleAndTranslateGrad AdjustContrast",
+}

@@ -414,8 +414,8 @@ def non_max_suppression(
     boxes: TensorLike,
     scores: TensorLike,
     max_output_size: TensorLike,
-    iou_threshold: float = 0.5,
-    score_threshold: Any = float("-inf"),
+    iou_threshold: TensorLike = 0.5,
+    score_threshold: TensorLike = float("-inf"),
     name: str | None = None,
 ) -> Any:
     """Selects at most `max_output_size` boxes and returns their indices (int32), best score first.
@@ -424,7 +424,7 @@ def non_max_suppression(
     above `score_threshold`.
     """
     x = graph_of((boxes, scores)).to_tensor(boxes)
-    thresholds = (np.float32(iou_threshold), np.float32(score_threshold))
+    thresholds = (x.graph.to_tensor(t, float32) for t in (iou_threshold, score_threshold))
     return NON_MAX_SUPPRESSION_V3(x, scores, max_output_size, *thresholds, name=name)
 
 

@@ -29,18 +29,19 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import CONCAT
-from tfnb.ops.array.shape_ops import shape_of
+from tfnb.ops.array.constants import RANGE
+from tfnb.ops.array.shape_ops import IDENTITY, RANK, shape_of
 from tfnb.ops.array.tile_reverse_mirror import TILE
 from tfnb.ops.image.crop_pad_flip import image_tensor
 from tfnb.ops.math.binary import DIV_NO_NAN, MAXIMUM, MINIMUM
 from tfnb.ops.math.cast import cast, cast_to
 from tfnb.ops.math.clip import saturate_cast
-from tfnb.ops.math.compare import LOGICAL_AND
+from tfnb.ops.math.compare import EQUAL, LOGICAL_AND
 from tfnb.ops.math.reduce_functions import reduce_mean, reduce_prod, reduce_sum
 from tfnb.ops.math.unary import LOG, RSQRT, SQRT
 from tfnb.ops.nn.losses import scope
 from tfnb.ops.random.functions import random_uniform
-from tfnb.types import FLOATS, DType, DTypeLike, Shape, as_dtype, float16, float32, float64
+from tfnb.types import FLOATS, DType, DTypeLike, Shape, as_dtype, float16, float32, float64, int32
 
 __all__ = ["API", "OPS"]
 
@@ -269,7 +270,7 @@ def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = Fa
     """
     x, target_dtype = graph_of((image,)).to_tensor(image), as_dtype(dtype)
     if x.dtype is target_dtype:
-        return x
+        return IDENTITY(x, name=name)
     with scope(name, "convert_image", x):
         convert = saturate_cast if saturate else cast
         if x.dtype.is_integer and target_dtype.is_integer:
@@ -421,11 +422,14 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
 def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
     """Converts grey images to RGB images with three equal channels.
 
-    images: shape (..., 1), of known rank. The result has the same dtype and shape (..., 3). Raises `ShapeError` when
-    the rank is unknown or the last dimension is known and not 1.
+    images: shape (..., 1). The result has the same dtype and shape (..., 3). Raises `ShapeError` when the last
+    dimension is known and not 1.
     """
     x = image_tensor(images, "grayscale_to_rgb", (1, 2, 3, 4, 5, 6))
-    if x.shape.dims is None or x.shape.dims[-1] not in (1, None):
+    if x.shape.dims is None:
+        places = RANGE(-RANK(x), np.int32(0), np.int32(1))
+        return TILE(x, cast(EQUAL(places, np.int32(-1)), int32) * 2 + 1, name=name)
+    if x.shape.dims[-1] not in (1, None):
         raise ShapeError(f"grayscale_to_rgb: the last dimension must be 1, got shape {x.shape}", x.op)
     return TILE(x, np.array([1] * (len(x.shape.dims) - 1) + [3], np.int32), name=name)
 

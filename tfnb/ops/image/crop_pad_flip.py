@@ -6,6 +6,7 @@ used while the graph is built; for unknown sizes the graph contains the same ari
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,11 @@ from tfnb.ops.image.resize import (
     RESIZE_BILINEAR,
     RESIZE_NEAREST_NEIGHBOR,
 )
+from tfnb.ops.logging.print_assert import assert_that
 from tfnb.ops.math.binary import MAXIMUM, MINIMUM
 from tfnb.ops.math.cast import cast
-from tfnb.ops.math.compare import EQUAL, SELECT
-from tfnb.ops.math.reduce_functions import reduce_sum
+from tfnb.ops.math.compare import EQUAL, GREATER_EQUAL, SELECT
+from tfnb.ops.math.reduce_functions import reduce_prod, reduce_sum
 from tfnb.ops.math.unary import ABS, RINT
 from tfnb.ops.nn.losses import scope
 from tfnb.ops.random.functions import random_uniform
@@ -124,6 +126,27 @@ def _ranked(x: Tensor, function: str) -> Any:
     return x
 
 
+def _demanded(x: Any, function: str, rules: Sequence[tuple[Any, str]]) -> Any:
+    """The image, after checks that numbers are not negative: at once, or during a run where they are tensors.
+
+    Unknown sizes of the image are checked to be positive. rules: the numbers, each with what the error says. Raises
+    `InvalidArgumentError`.
+    """
+    checks = []
+    if None in x.shape.dims[-3:]:
+        pixels = reduce_prod(SHAPE(x, out_type=int32)[-3:])
+        checks.append(assert_that(GREATER_EQUAL(pixels, np.int32(1)), ["all dims of 'image.shape' must be > 0."]))
+    for number, words in rules:
+        if not isinstance(number, int):
+            checks.append(assert_that(GREATER_EQUAL(number, np.zeros((), number.dtype.np)), [words]))
+        elif number < 0:
+            raise InvalidArgumentError(f"{function}: {words}", x.op)
+    if not checks:
+        return x
+    with x.graph.control_dependencies(checks):
+        return IDENTITY(x)
+
+
 def crop_to_bounding_box(
     image: TensorLike,
     offset_height: TensorLike,
@@ -137,19 +160,19 @@ def crop_to_bounding_box(
     image: (height, width, channels) or a batch of images. Errors: the window is not inside the image; raised when the
     graph is built if the sizes are known, else at run time.
     """
-    x = _ranked(image_tensor(image, "crop_to_bounding_box"), "crop_to_bounding_box")
-    box = [_static(v) for v in (offset_height, offset_width, target_height, target_width)]
-    for offset, size, extent, unit in (
-        (box[0], box[2], _side(x, -3), "rows"),
-        (box[1], box[3], _side(x, -2), "columns"),
-    ):
-        is_static = isinstance(offset, int) and isinstance(size, int)
-        if is_static and (offset < 0 or size <= 0 or (isinstance(extent, int) and offset + size > extent)):
-            raise InvalidArgumentError(
-                f"crop_to_bounding_box: {size} {unit} from {offset} on are not inside {extent}", x.op
-            )
-    with scope(name, "crop_to_bounding_box", x):
-        return _window(x, *box)
+    function = "crop_to_bounding_box"
+    x = image_tensor(image, function)
+    with scope(name, function, x):
+        x = _ranked(x, function)
+        box = [_static(v) for v in (offset_height, offset_width, target_height, target_width)]
+        rules = []
+        for offset, size, extent, side in (
+            (box[0], box[2], _side(x, -3), "height"),
+            (box[1], box[3], _side(x, -2), "width"),
+        ):
+            rules += [(offset, f"offset_{side} must be >= 0."), (size - 1, f"target_{side} must be > 0.")]
+            rules.append((extent - offset - size, f"{side} must be >= target + offset."))
+        return _window(_demanded(x, function, rules), *box)
 
 
 def pad_to_bounding_box(
@@ -165,20 +188,22 @@ def pad_to_bounding_box(
     image: (height, width, channels) or a batch of images. Errors: the image does not fit; raised when the graph is
     built if the sizes are known, else at run time.
     """
-    x = _ranked(image_tensor(image, "pad_to_bounding_box"), "pad_to_bounding_box")
-    margins: list[list[Any]] = []
-    for offset, target, extent, unit in (
-        (offset_height, target_height, _side(x, -3), "rows"),
-        (offset_width, target_width, _side(x, -2), "columns"),
-    ):
-        offset, target = _static(offset), _static(target)
-        after = target - offset - extent
-        if (isinstance(offset, int) and offset < 0) or (isinstance(after, int) and after < 0):
-            raise InvalidArgumentError(f"pad_to_bounding_box: {extent} {unit} at {offset} do not fit in {target}", x.op)
-        margins.append([offset, after])
-    pairs = [[0, 0]] * (x.shape.ndims - 3) + margins + [[0, 0]]
-    with scope(name, "pad_to_bounding_box", x):
-        padded = pad(x, _vector_of_pairs(pairs))
+    function = "pad_to_bounding_box"
+    x = image_tensor(image, function)
+    with scope(name, function, x):
+        x = _ranked(x, function)
+        margins: list[list[Any]] = []
+        rules = []
+        for offset, target, extent, side in (
+            (offset_height, target_height, _side(x, -3), "height"),
+            (offset_width, target_width, _side(x, -2), "width"),
+        ):
+            offset, target = _static(offset), _static(target)
+            after = target - offset - extent
+            rules += [(offset, f"offset_{side} must be >= 0"), (after, f"{side} must be <= target - offset")]
+            margins.append([offset, after])
+        pairs = [[0, 0]] * (x.shape.ndims - 3) + margins + [[0, 0]]
+        padded = pad(_demanded(x, function, rules), _vector_of_pairs(pairs))
         static = [_static(t) for t in (target_height, target_width)]
         sides = [n if isinstance(n, int) else None for n in static]
         padded.set_shape([*x.shape.dims[:-3], *sides, x.shape.dims[-1]])
@@ -204,12 +229,12 @@ def resize_image_with_crop_or_pad(
     sizes may always be unknown.
     """
     function = "resize_image_with_crop_or_pad"
-    x = _ranked(image_tensor(image, function), function)
-    target = [_static(v) for v in (target_height, target_width)]
-    if any(isinstance(t, int) and t <= 0 for t in target):
-        raise InvalidArgumentError(f"{function}: the target size must be positive, got {target}")
-    current = [_side(x, -3), _side(x, -2)]
+    x = image_tensor(image, function)
     with scope(name, function, x):
+        target = [_static(v) for v in (target_height, target_width)]
+        rules = [(t - 1, f"target_{s} must be > 0.") for s, t in zip(("height", "width"), target, strict=True)]
+        x = _demanded(_ranked(x, function), function, rules)
+        current = [_side(x, -3), _side(x, -2)]
         excess = [t - h for t, h in zip(target, current, strict=True)]
         cuts = [_larger(-d // 2, 0) for d in excess]
         margin = [_larger(d // 2, 0) for d in excess]
@@ -269,7 +294,7 @@ def transpose_image(image: TensorLike, name: str | None = None) -> Any:
     batch.
     """
     x = _ranked(image_tensor(image, "transpose_image"), "transpose_image")
-    return transpose(x, [1, 0, 2] if x.shape.ndims == 3 else [0, 2, 1, 3], name=name)
+    return transpose(x, [1, 0, 2] if x.shape.ndims == 3 else [0, 2, 1, 3], name=name or "transpose_image")
 
 
 def rot90(image: TensorLike, k: Any = 1, name: str | None = None) -> Any:
@@ -359,7 +384,7 @@ def _resized(
     x = _ranked(image_tensor(images, "resize_images"), "resize_images")
     with scope(name, "resize_images", x):
         batch = EXPAND_DIMS(x, np.int32(0)) if x.shape.ndims == 3 else x
-        new_size = graph_of((x, size)).to_tensor(size)
+        new_size = _size_of(x, size)
         if preserve_aspect_ratio:
             new_size = _kept_ratio(batch, new_size)
         static_size = constant_value(new_size)
@@ -369,8 +394,20 @@ def _resized(
         return squeeze(resized, [0]) if x.shape.ndims == 3 else resized
 
 
-def _is_number(value: Tensor) -> bool:
-    return value.shape.ndims == 0 if is_tensor_like(value) else np.ndim(value) == 0
+def _size_of(x: Tensor, size: Any) -> Tensor:
+    """The height and width of resized images. Raises `ShapeError` for other than two numbers, or if they are floats."""
+    if isinstance(size, (list, tuple)) and any(side is None for side in size):
+        raise ShapeError(f"resize_images: 'size' must be two integers, got {size}")
+    sides: Tensor = graph_of((x, size)).to_tensor(size)
+    if not sides.shape.is_compatible_with((2,)) or not sides.dtype.is_integer:
+        raise ShapeError(
+            f"resize_images: 'size' must be a 1-D int32 Tensor of 2 elements: new_height, new_width; got {sides}"
+        )
+    return sides
+
+
+def _is_number(value: Any) -> bool:
+    return value.shape.ndims == 0 if is_tensor_like(value) else not isinstance(value, (list, tuple, np.ndarray))
 
 
 def resize_images(images: TensorLike, *args: Any, **kwargs: Any) -> Any:

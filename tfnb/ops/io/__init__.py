@@ -3,6 +3,7 @@
 FAMILIES = (
     "csv_files",
     "example_functions",
+    "example_json",
     "example_parse",
     "files",
     "readers",

@@ -192,7 +192,8 @@ def matmul(
         raise InvalidArgumentError("matmul: give transpose or adjoint of a matrix, not both")
     a, b = _widened(a, b, a_is_sparse or b_is_sparse)
     ta, tb = transpose_a or adjoint_a, transpose_b or adjoint_b
-    if max(a.shape.ndims or 0, b.shape.ndims or 0) > 2:
+    ranks = {a.shape.ndims, b.shape.ndims}
+    if ranks == {None} or max(rank or 0 for rank in ranks) > 2:
         a, b = (conj(a) if transpose_a else a), (conj(b) if transpose_b else b)
         return BATCH_MAT_MUL(a, b, adj_x=ta, adj_y=tb, name=name or "MatMul")
     a, b = (conj(a) if adjoint_a else a), (conj(b) if adjoint_b else b)

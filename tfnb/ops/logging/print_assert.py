@@ -72,9 +72,13 @@ class CheckAttrs:
     message: str = ""
 
 
+# What TensorFlow escapes in strings that it prints.
+_ESCAPES = str.maketrans({c: repr(c)[1:-1] for c in "\n\r\t\\"} | {c: "\\" + c for c in "\"'"})
+
+
 def _element(x: Any) -> str:
     if isinstance(x, bytes):
-        return x.decode("utf-8", "replace")
+        return x.decode("utf-8", "replace").translate(_ESCAPES)
     if isinstance(x, np.bool_):
         return str(int(x))
     if isinstance(x, (np.float32, np.float64)):

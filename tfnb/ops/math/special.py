@@ -5,6 +5,7 @@ Invariant: outside its domain a function is NaN; an op has a gradient wherever T
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from importlib import import_module
@@ -128,10 +129,51 @@ ERFINV = _unary(
     lambda y: 0.5 * math.sqrt(math.pi) * EXP(SQUARE(y)),
     "math.erfinv erfinv",
 )
+# Coefficients of the rational functions that Moshier's Cephes library has for the inverse of the normal distribution
+# function, highest power first: above and below the line, in (p - 1/2)^2, and in 1 / sqrt(-2 log p) from 1/8 and less.
+_MIDDLE = (
+    (-59.9633501014107895267, 98.0010754185999661536, -56.6762857469070293439, 13.9312609387279679503,
+     -1.23916583867381258016),
+    (1.0, 1.95448858338141759834, 4.67627912898881538453, 86.3602421390890590575, -225.462687854119370527,
+     200.260212380060660359, -82.0372256168333339912, 15.9056225126211695515, -1.18331621121330003142),
+)  # fmt: skip
+_NEAR = (
+    (4.05544892305962419923, 31.5251094599893866154, 57.1628192246421288162, 44.0805073893200834700,
+     14.6849561928858024014, 2.18663306850790267539, -0.140256079171354495875, -0.0350424626827848203418,
+     -0.000857456785154685413611),
+    (1.0, 15.7799883256466749731, 45.3907635128879210584, 41.3172038254672030440, 15.0425385692907503408,
+     2.50464946208309415979, -0.142182922854787788574, -0.0380806407691578277194, -0.000933259480895457427372),
+)  # fmt: skip
+_FAR = (
+    (3.23774891776946035970, 6.91522889068984211695, 3.93881025292474443415, 1.33303460815807542389,
+     0.201485389549179081538, 0.0123716634817820021358, 0.000301581553508235416007, 2.65806974686737550832e-6,
+     6.23974539184983293730e-9),
+    (1.0, 6.02427039364742014255, 3.67983563856160859403, 1.37702099489081330271, 0.216236993594496635890,
+     0.0134204006088543189037, 0.000328014464682127739104, 2.89247864745380683936e-6, 6.79019408009981274425e-9),
+)  # fmt: skip
+
+
+def _rational(x: Expr, coefficients: tuple[tuple[float, ...], tuple[float, ...]]) -> Expr:
+    above, below = (functools.reduce(lambda total, c: total * x + c, k[2:], x * k[0] + k[1]) for k in coefficients)
+    return above / below
+
+
+def _ndtri(x: Expr) -> Expr:
+    p = s.minimum(x, 1.0 - x)
+    y = p - 0.5
+    middle = y + y * y * y * _rational(y * y, _MIDDLE)
+    z = s.sqrt(s.log(p) * -2.0)
+    inverse = 1.0 / z
+    part = s.where(z < 8.0, _rational(inverse, _NEAR), _rational(inverse, _FAR))
+    tail = s.log(z) / z - z + part * inverse
+    below = s.where(p > math.exp(-2.0), middle * math.sqrt(2 * math.pi), s.where(p > 0.0, tail, s.log(p)))
+    return s.where(x > 0.5, -below, below)
+
+
 NDTRI = _unary(
     "Ndtri",
     "the number below which a normal variable is with chance x",
-    lambda x: s.erfinv(x * 2.0 - 1.0) * math.sqrt(2.0),
+    _ndtri,
     lambda y: math.sqrt(2 * math.pi) * EXP(0.5 * SQUARE(y)),
     "math.ndtri ndtri",
 )

@@ -75,7 +75,8 @@ def _dims(graph: GraphBuilder, shape: TensorLike) -> Any:
         return shape
     if isinstance(shape, (list, tuple)) and any(is_tensor_like(d) for d in shape):
         return graph.to_tensor(shape, int32)
-    return np.asarray(as_shape(shape).known(), np.int32)
+    known = as_shape(shape).known()
+    return np.asarray(known, np.int64 if max(known, default=0) > np.iinfo(np.int32).max else np.int32)
 
 
 def _scaled(value: Tensor, scale: TensorLike, shift: TensorLike) -> Any:

@@ -20,6 +20,7 @@ from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.scalar.host import evaluate
 from tfnb.ir.scalar.host_philox import philox_4x32
+from tfnb.ir.shapes import with_rank
 from tfnb.types import (
     FLOATS,
     INDEX,
@@ -58,6 +59,7 @@ class SeedAttrs:
 
 
 def _shape(c: Infer) -> Shape:
+    with_rank(c, 0, 1, "shape must be a vector")
     return c.as_shape(0)
 
 
@@ -159,7 +161,7 @@ def _infer_uniform_int(c: Infer) -> Shape:
     low, high = c.value(1), c.value(2)
     if low is not None and high is not None and low >= high:
         raise InvalidArgumentError(f"RandomUniformInt: minval {low} must be less than maxval {high}")
-    return c.as_shape(0)
+    return _shape(c)
 
 
 _SHAPES = """

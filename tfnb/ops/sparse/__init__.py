@@ -7,6 +7,7 @@ FAMILIES = (
     "functions",
     "layout",
     "pairs",
+    "reset_shape",
     "rows",
     "sets",
 )

@@ -3,6 +3,7 @@
 FAMILIES = (
     "scatter",
     "scatter_nd",
+    "session_tensors",
     "slice_assign",
     "stacks",
     "tables",

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tfnb.errors import UnimplementedError
 from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Temp, TensorInfo
-from tfnb.ops.kernel_dtypes import signed_defines
-from tfnb.types import float32, float64
+from tfnb.ops.kernel_dtypes import element_defines, signed_defines
 
 __all__ = ["row_count", "scatter_calls", "sparse_apply_calls"]
 
@@ -72,11 +70,8 @@ def sparse_apply_calls(
 
     If the gradients of equal rows are to be `summed`, another launch before it links equal indices.
     """
-    dtype = site.inputs[0].dtype
-    if dtype not in (float32, float64):
-        raise UnimplementedError(f"{site.op} has no OpenCL kernel for {dtype.name}, only float32 and float64")
     first = [i for i in range(len(site.inputs)) if i not in (grad, indices)]
-    defines = {
+    defines = dict(element_defines(site.inputs[0].dtype)) | {
         "NESTEROV": str(int(getattr(site.attrs, "use_nesterov", False))),
         "UPDATE_SLOTS": str(int(getattr(site.attrs, "update_slots", True))),
     }

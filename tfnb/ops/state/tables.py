@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
+from tfnb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.shapes import merged
 from tfnb.ops.state.handles import make_handle, named_resource, resource_of
 from tfnb.types import ALL, DType, Shape, float32, float64, int32, int64, scalar, string, unknown_shape
 
@@ -190,6 +191,8 @@ def _initialize(call: HostCall, handle: np.ndarray, keys: np.ndarray, values: np
     table = _of(handle, call, "Tkey", "Tval")
     if keys.ndim != 1 or values.shape != keys.shape:
         raise InvalidArgumentError(f"Expected vectors of one length, got {keys.shape} and {values.shape}", call.op)
+    if not keys.size:
+        raise InvalidArgumentError("keys and values cannot be empty tensors.", call.op)
     table.initialize(_rows(table, keys, values, call))
     return ()
 
@@ -299,6 +302,20 @@ def _size(call: HostCall, handle: np.ndarray) -> np.int64:
     return np.int64(len(_of(handle, call).entries()))
 
 
+def _vectors(c: Infer) -> tuple[()]:
+    for shape in c.shapes[1:]:
+        if shape.ndims not in (None, 1):
+            raise ShapeError(f"Shape must be rank 1 but is rank {shape.ndims}: {shape}")
+    merged(c, 1, 2)
+    return ()
+
+
+def _one_file(c: Infer) -> tuple[()]:
+    if c.shapes[1].ndims not in (None, 0):
+        raise ShapeError(f"Shape must be rank 0 but is rank {c.shapes[1].ndims}: the filename must be a scalar")
+    return ()
+
+
 def _found_shape(c: Infer) -> Shape:
     default = c.shapes[2]
     if default.ndims == 0:
@@ -359,6 +376,7 @@ INITIALIZE_TABLE = _host(
     "Fills a static table with the entries of two vectors. Errors: FailedPreconditionError when it has other entries.",
     _initialize,
     types={"Tkey": _KEYS, "Tval": ALL},
+    infer=_vectors,
 )
 INITIALIZE_TABLE_FROM_TEXT_FILE = _host(
     "InitializeTableFromTextFileV2",
@@ -368,6 +386,7 @@ INITIALIZE_TABLE_FROM_TEXT_FILE = _host(
     "entries, NotFoundError for a file that cannot be read, InvalidArgumentError for lines that do not fit.",
     _initialize_from_file,
     attrs=FileAttrs,
+    infer=_one_file,
     blocking=True,
 )
 FIND = _host(

@@ -64,9 +64,8 @@ class PadAttrs:
 
 def _whole_format(attrs: AsStringAttrs, dtype: DType) -> str:
     if attrs.precision > -1 or attrs.scientific or attrs.shortest:
-        raise InvalidArgumentError(
-            f"AsString: scientific and precision not supported for datatype {dtype.name}, only for floats"
-        )
+        given = "precision" if attrs.precision > -1 else "scientific and shortest format"
+        raise InvalidArgumentError(f"AsString: {given} not supported for datatype {dtype.name}, only for floats")
     return "%" + attrs.fill + (str(attrs.width) if attrs.width > -1 else "") + "d"
 
 

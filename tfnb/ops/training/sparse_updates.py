@@ -117,7 +117,8 @@ def sparse_op(
 def _host_summed(call: HostCall, *inputs: np.ndarray, op: OpDef, grad: int, indices: int) -> Any:
     values, at = inputs[grad], inputs[indices]
     first, place = distinct(at)
-    sums = np.zeros((first.size, *values.shape[1:]), values.dtype)
+    wide = values.dtype if values.dtype.itemsize > 2 else np.dtype(np.float32)
+    sums = np.zeros((first.size, *values.shape[1:]), wide)
     np.add.at(sums, place, values)
     arrays = list(inputs)
     arrays[grad], arrays[indices] = sums, at[first]

@@ -17,7 +17,8 @@ from distributed.core import Server as CommServer
 from distributed.utils import LoopRunner, get_ip, get_ipv6, sync
 
 from tfnb.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError, UnavailableError
-from tfnb.session.config import ConfigProto
+from tfnb.ir.server_def import server_def_class
+from tfnb.session.config import ConfigProto, config_message
 from tfnb.session.dask.master.master import Master
 from tfnb.session.dask.membership.membership import Membership
 from tfnb.session.dask.membership.rpc_service import HANDLER, RpcService
@@ -113,8 +114,9 @@ def _split(address: str) -> tuple[str, int]:
 class Server:
     """A task of a cluster in this process.
 
-    `server_or_cluster_def` is a `ClusterSpec`, or a dict of jobs. `job_name` and `task_index` select the task of this
-    process; they may be left out in a cluster of one task. `config` has the devices and their limits. `security` is
+    `server_or_cluster_def` is a `ClusterSpec`, a dict of jobs, or a message, ClusterDef or ServerDef. `job_name` and
+    `task_index` select the task of this process; they may be left out in a cluster of one task, or if the ServerDef
+    has them. `config` has the devices and their limits. `security` is
     Dask's, with TLS; it is needed for an address beyond loopback. `Session(server.target)` runs graphs on all tasks.
     Raises `NotFoundError` for a task that is not in the cluster, `PermissionDeniedError` beyond loopback without TLS.
     """
@@ -131,7 +133,12 @@ class Server:
     ) -> None:
         if protocol not in (None, "grpc"):
             raise InvalidArgumentError(f"Server: protocol={protocol!r}; needed 'grpc' or None, which mean Dask's comm")
-        tasks = _tasks(server_or_cluster_def)
+        cluster: Any = server_or_cluster_def
+        if hasattr(cluster, "task_index"):  # a ServerDef
+            job_name = cluster.job_name if job_name is None else job_name
+            task_index = cluster.task_index if task_index is None else task_index
+            cluster = cluster.cluster
+        tasks = _tasks(cluster)
         matches = [t for t in tasks if job_name in (None, t[0]) and task_index in (None, t[1])]
         if len(matches) != 1:
             raise NotFoundError(
@@ -141,6 +148,7 @@ class Server:
         self._host, port = _split(tasks[matches[0]])
         self._security = _secure(security, self._host)
         self._config, self._port = config or ConfigProto(), port
+        self._tasks = list(tasks)
         self._addresses = {task_name(*t): a for t, a in tasks.items()}
         self._closed = threading.Event()
         self._runner: LoopRunner | None = None
@@ -165,9 +173,16 @@ class Server:
         return f"grpc://{self._host}:{self._port}"
 
     @property
-    def server_def(self) -> dict[str, Any]:
-        """The addresses of the cluster's tasks, and which of them this is."""
-        return {"cluster": dict(self._addresses), "job_name": self._job, "task_index": self._index}
+    def server_def(self) -> Any:
+        """The ServerDef message: the addresses of the cluster's tasks, which of them this is, and its configuration."""
+        message = server_def_class()(job_name=self._job, task_index=self._index, protocol="grpc")
+        message.default_session_config.CopyFrom(config_message(self._config))
+        jobs: dict[str, Any] = {}
+        for job, index in sorted(self._tasks):
+            if job not in jobs:
+                jobs[job] = message.cluster.job.add(name=job)
+            jobs[job].tasks[index] = self._addresses[task_name(job, index)]
+        return message
 
     def start(self) -> None:
         """Begins to listen. Does nothing if the server listens already."""
@@ -226,7 +241,11 @@ class Server:
 
 def _tasks(given: ClusterLike) -> dict[tuple[str, int], str]:
     """The address of each task, by (job, index). Raises `InvalidArgumentError` for other objects."""
-    jobs = given if isinstance(given, Mapping) or not hasattr(given, "as_dict") else given.as_dict()
+    jobs: Any = given
+    if hasattr(given, "job"):  # a ClusterDef
+        jobs = {job.name: dict(job.tasks) for job in given.job}
+    elif not isinstance(given, Mapping) and hasattr(given, "as_dict"):
+        jobs = given.as_dict()
     if not isinstance(jobs, Mapping):
         raise InvalidArgumentError(f"a cluster is a tf.train.ClusterSpec or a dict of jobs, got {type(given).__name__}")
     addresses = {}
@@ -276,14 +295,15 @@ def _passes(task: str, filters: Sequence[str]) -> bool:
 def connect(target: str, config: ConfigProto) -> Master:
     """Creates the master of a session for `target`: a server or cluster of this process, or the address of a task.
 
-    Raises `UnavailableError` if no task answers there, and `InvalidArgumentError` for a target that is no address.
+    Raises `UnavailableError` if no task answers there, and `NotFoundError` for a target that is no address.
     """
     make = _targets.get(target)
     if make is not None:
         return make(config)
     address = next((target[len(s) :] for s in _SCHEMES if target.startswith(s)), None)
     if address is None:
-        raise InvalidArgumentError(
+        raise NotFoundError(
+            "No session factory registered for the given session options: "
             f"the session target {target!r} is not understood; needed '' for this machine, a server's or cluster's "
             "target, or an address like 'grpc://localhost:2222'"
         )

@@ -48,7 +48,7 @@ def local_conv1d(
     kernel: [steps, size * channels, filters].
     """
     output_shape = (kernel.shape.as_list()[0],)
-    return _local(inputs, kernel, kernel_size, strides, output_shape, data_format)
+    return local_convolution(inputs, kernel, kernel_size, strides, output_shape, data_format)
 
 
 def local_conv2d(
@@ -63,12 +63,16 @@ def local_conv2d(
 
     kernel: [rows * columns, size * channels, filters]; output_shape: (rows, columns).
     """
-    return _local(inputs, kernel, kernel_size, strides, output_shape, data_format)
+    return local_convolution(inputs, kernel, kernel_size, strides, output_shape, data_format)
 
 
-def _local(
+def local_convolution(
     inputs: Any, kernel: Any, size: Sequence[int], strides: Sequence[int], shape: Sequence[int], data_format: str | None
 ) -> Any:
+    """Returns a convolution with a kernel of its own at each place.
+
+    kernel: [places, size * channels, filters], the places in the order of `shape`, the shape of an output's channel.
+    """
     first = data_format_of(data_format) == "channels_first"
     rank = len(size)
     places: list[tuple[int, ...]] = [()]

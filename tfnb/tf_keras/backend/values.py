@@ -73,11 +73,15 @@ def _session() -> Any:
 
 
 def initialize(session: Any) -> None:
-    """Initialises those global and local variables of the session's graph that have no value in it."""
+    """Initialises those variables of the session's graph that have no value in it, and its tables."""
     graph = session.graph
     ready = _READY.setdefault(session, set())
     keys = tf.GraphKeys
     collected = (*graph.get_collection(keys.GLOBAL_VARIABLES), *graph.get_collection(keys.LOCAL_VARIABLES))
+    tables = [op for op in graph.get_collection(keys.TABLE_INITIALIZERS) if op.name not in ready]
+    if tables:
+        session.run(tables)
+        ready.update(op.name for op in tables)
     new = {v.name: v for v in collected if v.name not in ready and hasattr(v, "initializer")}
     if not new:
         return

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, NotFoundError
+from tfnb.errors import InvalidArgumentError, NotFoundError, refuse_given
 from tfnb.tf_keras import hdf5
 from tfnb.tf_keras.backend.values import batch_set_value
 from tfnb.tf_keras.engine.functional import copied_graph
@@ -27,6 +27,8 @@ from tfnb.tf_keras.serialization import CustomObjectScope
 
 __all__ = [
     "clone_model",
+    "export_saved_model",
+    "load_from_saved_model",
     "load_model",
     "model_from_config",
     "model_from_json",
@@ -152,3 +154,31 @@ def clone_model(model: Any, input_tensors: Any = None, clone_function: Callable[
     )
     inputs, outputs = copied_graph(model, given, copy)
     return Model(inputs, outputs, name=model.name)
+
+
+def export_saved_model(
+    model: Any,
+    saved_model_path: str,
+    custom_objects: Mapping[str, Any] | None = None,
+    as_text: bool = False,
+    input_signature: Any = None,
+    serving_only: bool = False,
+) -> None:
+    """Writes a model as a folder of TensorFlow's format, which `load_from_saved_model` reads.
+
+    Raises `InvalidArgumentError` for options of other formats.
+    """
+    refuse_given(
+        "export_saved_model",
+        "the folder holds the configuration and the weights; leave it out",
+        custom_objects=custom_objects,
+        as_text=as_text or None,
+        input_signature=input_signature,
+        serving_only=serving_only or None,
+    )
+    model.save(saved_model_path, save_format="tf")
+
+
+def load_from_saved_model(saved_model_path: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
+    """Returns the model that `export_saved_model` wrote. Raises `NotFoundError` when there is none."""
+    return load_model(saved_model_path, custom_objects)

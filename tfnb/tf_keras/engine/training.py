@@ -136,19 +136,25 @@ class Model(SavedByKeras, Network):
         for metric in self.metrics:
             metric.reset_states()
 
-    def _fix_inputs(self, inputs: Sequence[Any]) -> None:
-        """Creates placeholders, and so the weights, of a model that is defined by `call`."""
-        names = [f"input_{i + 1}" for i in range(len(inputs))]
-        made = []
-        for name, value in zip(names, inputs, strict=True):
-            array = np.asarray(value)
-            dtype = tf.float32 if array.dtype.kind == "f" else tf.as_dtype(array.dtype)
-            made.append(tf.placeholder(dtype, shape=[None, *array.shape[1:]], name=name))
-        self._take_inputs(made, names)
+    def _fix_inputs(self, inputs: Any) -> None:
+        """Creates placeholders, and so the weights, of a model that is defined by `call`.
 
-    def _take_inputs(self, made: list[Any], names: list[str]) -> None:
+        inputs: a list of arrays, or a dictionary, with which `call` is called then; its vectors are columns.
+        """
+        by_name = isinstance(inputs, Mapping)
+        given = dict(sorted(inputs.items())) if by_name else {f"input_{i + 1}": v for i, v in enumerate(inputs)}
+        made = {}
+        for name, value in given.items():
+            array = np.asarray(value)
+            kind = array.dtype.kind
+            dtype = tf.float32 if kind == "f" else tf.string if kind in "OSU" else tf.as_dtype(array.dtype)
+            inner = [1] if by_name and array.ndim == 1 else array.shape[1:]
+            made[name] = tf.placeholder(dtype, shape=[None, *inner], name=name)
+        self._take_inputs(list(made.values()), list(made), made if by_name else None)
+
+    def _take_inputs(self, made: list[Any], names: list[str], structure: Any = None) -> None:
         with calling(None, symbolic_learning_phase()):
-            outputs = flat(self(made[0] if len(made) == 1 else made))
+            outputs = flat(self(structure or (made[0] if len(made) == 1 else made)))
         self._fed_inputs, self.input_names = made, names
         self._fed_outputs = outputs
         self.output_names = [f"output_{i + 1}" for i in range(len(outputs))]
@@ -170,8 +176,7 @@ class Model(SavedByKeras, Network):
 
     def _input_arrays(self, x: Any) -> list[Any]:
         if not self.inputs:
-            values = list(x) if isinstance(x, (list, tuple)) else [x]
-            self._fix_inputs(values)
+            self._fix_inputs(x if isinstance(x, Mapping) else list(x) if isinstance(x, (list, tuple)) else [x])
         if x is None:
             return []
         return arrays(x, self.input_names, self.inputs, "input")

@@ -14,16 +14,32 @@ from tfnb.tf_keras.layers import (
     cells,
     convolution,
     core,
+    features,
+    local,
     merge,
     normalization,
     pooling,
     recurrent,
+    recurrent_convolution,
     wrappers,
 )
 
 __all__ = ["FAMILIES_OF_LAYERS", "deserialize", "serialize"]
 
-FAMILIES_OF_LAYERS = (activations, cells, convolution, core, merge, normalization, pooling, recurrent, wrappers)
+FAMILIES_OF_LAYERS = (
+    activations,
+    cells,
+    convolution,
+    core,
+    features,
+    local,
+    merge,
+    normalization,
+    pooling,
+    recurrent,
+    recurrent_convolution,
+    wrappers,
+)
 register("Functional", "Network")(Model)
 register()(Sequential)
 register()(InputLayer)

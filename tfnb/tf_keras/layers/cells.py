@@ -298,8 +298,11 @@ class LSTMCell(_Cell):
         recurrent = self._products(h, self.recurrent_kernel, "state")
         sums = [a + b for a, b in zip(parts, recurrent, strict=True)]
         if self.bias is not None:
-            sums = [s + b for s, b in zip(sums, tf.split(self.bias.value(), 4), strict=True)]
+            sums = self._with_bias(sums)
         return self._combined(sums, c)
+
+    def _with_bias(self, sums: Sequence[Any]) -> list[Any]:
+        return [s + b for s, b in zip(sums, tf.split(self.bias.value(), 4), strict=True)]
 
     def _combined(self, sums: Sequence[Any], c: Any) -> Any:
         i, f, o = (self.recurrent_activation(sums[k]) for k in (0, 1, 3))

@@ -167,7 +167,7 @@ class RNN(Layer):
 _LAYER = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll", "time_major")
 
 
-class _OneCell(RNN):
+class OneCell(RNN):
     """A layer of one cell of a fixed class, whose options are the layer's."""
 
     cell_class: Any = None
@@ -202,7 +202,7 @@ class _OneCell(RNN):
 
 
 @register()
-class SimpleRNN(_OneCell):
+class SimpleRNN(OneCell):
     """A fully connected recurrent layer."""
 
     cell_class = SimpleRNNCell
@@ -235,7 +235,7 @@ class SimpleRNN(_OneCell):
 
 
 @register()
-class GRU(_OneCell):
+class GRU(OneCell):
     """A layer of gated recurrent units."""
 
     cell_class = GRUCell
@@ -272,7 +272,7 @@ class GRU(_OneCell):
 
 
 @register()
-class LSTM(_OneCell):
+class LSTM(OneCell):
     """A layer of long short-term memories."""
 
     cell_class = LSTMCell
@@ -309,7 +309,7 @@ class LSTM(_OneCell):
 
 
 @register()
-class CuDNNGRU(_OneCell):
+class CuDNNGRU(OneCell):
     """The layer that cuDNN computes: the gates are sigmoids. It runs on every device, by the graph's operations."""
 
     cell_class = GRUCell
@@ -337,7 +337,7 @@ class CuDNNGRU(_OneCell):
 
 
 @register()
-class CuDNNLSTM(_OneCell):
+class CuDNNLSTM(OneCell):
     """The layer that cuDNN computes: the gates are sigmoids. It runs on every device, by the graph's operations."""
 
     cell_class = LSTMCell

@@ -27,6 +27,7 @@ class Optimizer:
     """
 
     slots: tuple[str, ...] = ()
+    by_rows = False  # whether a gradient of some rows leaves the slots of the other rows as they are
 
     def __init__(self, name: str, **kwargs: Any) -> None:
         allowed = {"clipnorm", "clipvalue", "lr", "decay"}
@@ -39,6 +40,7 @@ class Optimizer:
         state.update(_name=name, _hyper={}, _variables={}, _slots={}, _weights=[], iterations_variable=None)
         state.update(_initial_decay=float(kwargs.pop("decay", 0.0)), _clip=kwargs, _pending=None)
         state["_scope"] = None
+        state["_rows"] = {}  # id of the tensor of rows that a step reads -> (tensor, variable, numbers of the rows)
 
     # hyperparameters
 
@@ -120,6 +122,9 @@ class Optimizer:
 
     def get_slot(self, var: Any, slot_name: str) -> Any:
         """Returns the variable `slot_name` of a weight. Raises `KeyError` when there is none."""
+        if id(var) in self._rows:
+            _, variable, indices = self._rows[id(var)]
+            return self._read_rows(self.get_slot(variable, slot_name), indices)
         return self._slots[(var.op.name, slot_name)]
 
     def _create_slots(self, var_list: Sequence[Any]) -> None:
@@ -138,9 +143,12 @@ class Optimizer:
                     f"Variable {param} has `None` for gradient. Please make sure that all of your ops have a gradient "
                     "defined (i.e. are differentiable)."
                 )
-        return [self._limited(tf.convert_to_tensor(g)) for g in gradients]
+        return [self._limited(g) for g in gradients]
 
     def _limited(self, gradient: Any) -> Any:
+        if not self._clip.keys() & {"clipnorm", "clipvalue"}:
+            return gradient
+        gradient = tf.convert_to_tensor(gradient)
         if "clipnorm" in self._clip:
             gradient = tf.clip_by_norm(gradient, float(self._clip["clipnorm"]))
         if "clipvalue" in self._clip:
@@ -164,7 +172,7 @@ class Optimizer:
 
         Raises `InvalidArgumentError` when no variable has a gradient.
         """
-        pairs = [(tf.convert_to_tensor(g), v) for g, v in grads_and_vars if g is not None]
+        pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not pairs:
             raise InvalidArgumentError(
                 f"No gradients provided for any variable: {[v.name for _, v in grads_and_vars]}."
@@ -188,14 +196,46 @@ class Optimizer:
         if self._initial_decay > 0:
             steps = tf.cast(self.iterations, dtype)
             rate = rate / (1.0 + self._value("decay", dtype) * steps)
-        operation = tf.group(*self._step(gradient, var, rate))
+        if isinstance(gradient, tf.IndexedSlices) and self.by_rows:
+            indices, position = tf.unique(gradient.indices)
+            gradient = tf.unsorted_segment_sum(gradient.values, position, tf.shape(indices)[0])
+            operation = tf.group(*self._step(gradient, self._read_rows(var, indices), rate))
+        else:
+            operation = tf.group(*self._step(tf.convert_to_tensor(gradient), var, rate))
         if var.constraint is None:
             return operation
         with get_default_graph().control_dependencies([operation]):
             return tf.assign(var, var.constraint(var.value())).op
 
+    def _read_rows(self, variable: Any, indices: Any) -> Any:
+        """Returns some rows of a variable; a step that changes the tensor changes these rows."""
+        rows = tf.gather(variable, indices)
+        self._rows[id(rows)] = (rows, variable, indices)
+        return rows
+
+    def _changed(self, target: Any, value: Any, whole: Any, of_rows: Any) -> Any:
+        if id(target) not in self._rows:
+            return whole(target, value)
+        _, variable, indices = self._rows[id(target)]
+        return of_rows(variable, indices, value)
+
+    def _set(self, target: Any, value: Any) -> Any:
+        """Returns the operation that gives a variable, or the rows that were read of it, a value."""
+        return self._changed(target, value, tf.assign, tf.scatter_update)
+
+    def _take(self, target: Any, value: Any) -> Any:
+        """Returns the operation that subtracts a value from a variable or the rows of it."""
+        return self._changed(target, value, tf.assign_sub, tf.scatter_sub)
+
+    def _give(self, target: Any, value: Any) -> Any:
+        """Returns the operation that adds a value to a variable or the rows of it."""
+        return self._changed(target, value, tf.assign_add, tf.scatter_add)
+
     def _step(self, gradient: Any, var: Any, rate: Any) -> list[Any]:
-        """Returns the operations that change the weight `var` and its slots. Subclasses define it."""
+        """Returns the operations that change the weight `var` and its slots. Subclasses define it.
+
+        gradient, var: whole, or the rows of both that a sparse gradient has.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define its step")
 
     # state

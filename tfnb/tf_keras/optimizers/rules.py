@@ -15,10 +15,6 @@ from tfnb.tf_keras.graph_api import tf
 from tfnb.tf_keras.optimizers.base import Optimizer
 
 
-def _set(variable: Any, value: Any) -> Any:
-    return tf.assign(variable, value)
-
-
 class _Rule(Optimizer):
     """A rule with a learning rate, a decay of it and an epsilon."""
 
@@ -31,6 +27,8 @@ class _Rule(Optimizer):
 
 class SGD(_Rule):
     """Gradient descent, with momentum, which may be Nesterov's."""
+
+    by_rows = True
 
     def __init__(
         self,
@@ -50,11 +48,11 @@ class SGD(_Rule):
 
     def _step(self, gradient: Any, var: Any, rate: Any) -> list[Any]:
         if not self._momentum:
-            return [tf.assign_sub(var, rate * gradient)]
+            return [self._take(var, rate * gradient)]
         factor, slot = self._value("momentum", var.dtype.base_dtype), self.get_slot(var, "momentum")
         speed = factor * slot - rate * gradient
         moved = factor * speed - rate * gradient if self.nesterov else speed
-        return [_set(slot, speed), tf.assign_add(var, moved)]
+        return [self._set(slot, speed), self._give(var, moved)]
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "nesterov": self.nesterov}
@@ -83,18 +81,18 @@ class RMSprop(_Rule):
     def _step(self, gradient: Any, var: Any, rate: Any) -> list[Any]:
         rho, rms = self._value("rho", var.dtype.base_dtype), self.get_slot(var, "rms")
         squares = rho * rms + (1 - rho) * tf.square(gradient)
-        updates, denominator = [_set(rms, squares)], squares
+        updates, denominator = [self._set(rms, squares)], squares
         if self.centered:
             mg = self.get_slot(var, "mg")
             mean = rho * mg + (1 - rho) * gradient
-            updates.append(_set(mg, mean))
+            updates.append(self._set(mg, mean))
             denominator = squares - tf.square(mean)
         if not self._momentum:
-            return [*updates, tf.assign_sub(var, rate * gradient / (tf.sqrt(denominator) + self.epsilon))]
+            return [*updates, self._take(var, rate * gradient / (tf.sqrt(denominator) + self.epsilon))]
         slot = self.get_slot(var, "momentum")
         speed = self._value("momentum", var.dtype.base_dtype) * slot
         speed = speed + rate * gradient / tf.sqrt(denominator + self.epsilon)
-        return [*updates, _set(slot, speed), tf.assign_sub(var, speed)]
+        return [*updates, self._set(slot, speed), self._take(var, speed)]
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "epsilon": self.epsilon, "centered": self.centered}
@@ -102,6 +100,8 @@ class RMSprop(_Rule):
 
 class Adagrad(_Rule):
     """Divides gradients by the root of the sum of their squares."""
+
+    by_rows = True
 
     slots = ("accumulator",)
 
@@ -125,7 +125,7 @@ class Adagrad(_Rule):
     def _step(self, gradient: Any, var: Any, rate: Any) -> list[Any]:
         slot = self.get_slot(var, "accumulator")
         total = slot + tf.square(gradient)
-        return [_set(slot, total), tf.assign_sub(var, rate * gradient / (tf.sqrt(total) + self.epsilon))]
+        return [self._set(slot, total), self._take(var, rate * gradient / (tf.sqrt(total) + self.epsilon))]
 
     def get_config(self) -> dict[str, Any]:
         own = {"initial_accumulator_value": self._initial_accumulator_value, "epsilon": self.epsilon}
@@ -134,6 +134,8 @@ class Adagrad(_Rule):
 
 class Adadelta(_Rule):
     """Scales gradients by moving averages of their squares and of the squares of the updates."""
+
+    by_rows = True
 
     slots = ("accum_grad", "accum_var")
 
@@ -154,9 +156,9 @@ class Adadelta(_Rule):
         mean = rho * squares + (1 - rho) * tf.square(gradient)
         change = gradient * tf.sqrt(updates + self.epsilon) / tf.sqrt(mean + self.epsilon)
         return [
-            _set(squares, mean),
-            _set(updates, rho * updates + (1 - rho) * tf.square(change)),
-            tf.assign_sub(var, rate * change),
+            self._set(squares, mean),
+            self._set(updates, rho * updates + (1 - rho) * tf.square(change)),
+            self._take(var, rate * change),
         ]
 
     def get_config(self) -> dict[str, Any]:
@@ -205,12 +207,12 @@ class Adam(_Moments):
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         mean, squares = m + (gradient - m) * (1 - beta_1), v + (tf.square(gradient) - v) * (1 - beta_2)
         rate = rate * tf.sqrt(1 - tf.pow(beta_2, step)) / (1 - tf.pow(beta_1, step))
-        updates, largest = [_set(m, mean), _set(v, squares)], squares
+        updates, largest = [self._set(m, mean), self._set(v, squares)], squares
         if self.amsgrad:
             vhat = self.get_slot(var, "vhat")
             largest = tf.maximum(vhat, squares)
-            updates.append(_set(vhat, largest))
-        return [*updates, tf.assign_sub(var, rate * mean / (tf.sqrt(largest) + self.epsilon))]
+            updates.append(self._set(vhat, largest))
+        return [*updates, self._take(var, rate * mean / (tf.sqrt(largest) + self.epsilon))]
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "amsgrad": self.amsgrad}
@@ -218,6 +220,8 @@ class Adam(_Moments):
 
 class Adamax(_Moments):
     """Adam with the largest gradient so far instead of the average of squares."""
+
+    by_rows = True
 
     def __init__(
         self,
@@ -235,7 +239,7 @@ class Adamax(_Moments):
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         mean, largest = m + (gradient - m) * (1 - beta_1), tf.maximum(beta_2 * v, tf.abs(gradient))
         change = rate / (1 - tf.pow(beta_1, step)) * mean / (largest + self.epsilon)
-        return [_set(m, mean), _set(v, largest), tf.assign_sub(var, change)]
+        return [self._set(m, mean), self._set(v, largest), self._take(var, change)]
 
 
 class Nadam(_Moments):
@@ -264,10 +268,11 @@ class Nadam(_Moments):
         """Returns the operation that applies pairs (gradient, variable)."""
         self._product: Any = None
         done = super().apply_gradients(grads_and_vars, name)
-        return tf.group(done, _set(self._cache, self._product))
+        return tf.group(done, tf.assign(self._cache, self._product))
 
     def _updated(self, gradient: Any, var: Any) -> Any:
-        return tf.group(*self._step(gradient, var, self._value("learning_rate", var.dtype.base_dtype)))
+        rate = self._value("learning_rate", var.dtype.base_dtype)
+        return tf.group(*self._step(tf.convert_to_tensor(gradient), var, rate))
 
     def _step(self, gradient: Any, var: Any, rate: Any) -> list[Any]:
         beta_1, beta_2, step = self._betas(var)
@@ -281,11 +286,13 @@ class Nadam(_Moments):
         mean, squares = beta_1 * m + (1 - beta_1) * gradient, beta_2 * v + (1 - beta_2) * tf.square(gradient)
         corrected = following * mean / (1.0 - product * following) + (1 - now) * gradient / (1.0 - product)
         root = tf.sqrt(squares / (1.0 - tf.pow(beta_2, step)))
-        return [_set(m, mean), _set(v, squares), tf.assign_sub(var, rate * corrected / (root + self.epsilon))]
+        return [self._set(m, mean), self._set(v, squares), self._take(var, rate * corrected / (root + self.epsilon))]
 
 
 class Ftrl(_Rule):
     """Follows the regularised leader (McMahan and others, 2013), with penalties l1, l2 and shrinkage."""
+
+    by_rows = True
 
     slots = ("accumulator", "linear")
 
@@ -325,11 +332,11 @@ class Ftrl(_Rule):
         slot, linear = self.get_slot(var, "accumulator"), self.get_slot(var, "linear")
         total = slot + tf.square(gradient)
         shrunk = gradient + 2.0 * self._shrinkage * var
-        sigma = (tf.pow(total, -power) - tf.pow(slot.value(), -power)) / rate
+        sigma = (tf.pow(total, -power) - tf.pow(tf.convert_to_tensor(slot), -power)) / rate
         new = linear + shrunk - sigma * var
         quadratic = tf.pow(total, -power) / rate + 2.0 * l2
         value = (tf.clip_by_value(new, -l1, l1) - new) / quadratic
-        return [_set(slot, total), _set(linear, new), _set(var, value)]
+        return [self._set(slot, total), self._set(linear, new), self._set(var, value)]
 
     def get_config(self) -> dict[str, Any]:
         own = {

@@ -12,6 +12,23 @@ from tfnb.client.namespace import lazy_names
 __all__ = ["API"]
 
 _TABLE = """
+distribute contrib.distribute : tfnb.train.distribute.contexts : ReplicaContext get_loss_reduction get_replica_context
+distribute contrib.distribute : tfnb.train.distribute.contexts : get_strategy has_strategy in_cross_replica_context
+distribute : tfnb.train.distribute.contexts : experimental_set_strategy
+contrib.distribute : tfnb.train.distribute.contexts : get_distribution_strategy=get_strategy require_replica_context
+contrib.distribute : tfnb.train.distribute.contexts : has_distribution_strategy=has_strategy
+contrib.distribute : tfnb.train.distribute.strategies : get_cross_replica_context
+distribute : tfnb.train.distribute.inputs : InputContext InputReplicationMode
+distribute contrib.distribute : tfnb.train.distribute.reduction : CrossDeviceOps
+distribute : tfnb.train.distribute.reduction : HierarchicalCopyAllReduce ReduceOp ReductionToOneDevice
+contrib.distribute : tfnb.train.distribute.reduction : AllReduceCrossDeviceOps
+distribute : tfnb.train.distribute.strategies : Strategy StrategyExtended
+contrib.distribute : tfnb.train.distribute.strategies : DistributionStrategy=Strategy
+distribute : tfnb.train.distribute.mirrored : MirroredStrategy OneDeviceStrategy
+distribute.experimental : tfnb.train.distribute.mirrored : CentralStorageStrategy
+contrib.distribute : tfnb.train.distribute.mirrored : MirroredStrategy=ContribMirroredStrategy OneDeviceStrategy
+contrib.distribute : tfnb.train.distribute.steps : DistributeConfig Monitor StandardInputStep Step UpdateContext
+contrib.distribute : tfnb.train.distribute.steps : StandardSingleLossStep
 contrib.training : tfnb.train.contrib.train_op : add_gradients_summaries clip_gradient_norms clip_gradient_norms_fn
 contrib.training : tfnb.train.contrib.train_op : create_train_op multiply_gradients train
 contrib.slim.learning : tfnb.train.contrib.slim_train_op : add_gradients_summaries create_train_op

@@ -27,12 +27,15 @@ from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
 from tfnb.session.api import ConfigProto, Session
 from tfnb.summary.writer import FileWriterCache
+from tfnb.train.distribute.contexts import get_loss_reduction
+from tfnb.train.distribute.strategies import Strategy
 from tfnb.train.estimators.export import (
     ServingInputReceiver,
     add_extra_assets,
     signatures,
     timestamped_folder,
 )
+from tfnb.train.estimators.replicas import joined_specs
 from tfnb.train.estimators.spec import EstimatorSpec, ModeKeys, RunConfig, checked_hooks
 from tfnb.train.estimators.warm_start import WarmStartSettings, warm_start
 from tfnb.train.hooks.basic_hooks import (
@@ -377,13 +380,17 @@ class Estimator:
         """Returns the spec of the model, a scaffold with a saver, and the hooks that initialize the data."""
         graph_step = get_or_create_global_step()
         hooks: list[SessionRunHook] = []
+        strategy = self._strategy(mode)
         data = self._with_known(input_fn, mode)()
-        if hasattr(data, "make_initializable_iterator"):
-            iterator = data.make_initializable_iterator()
-            hooks.append(_StartData(iterator.initializer))
-            data = iterator.get_next()
-        features, labels = data if isinstance(data, tuple) and len(data) == 2 else (data, None)
-        spec = self.spec_of(features, None if mode == ModeKeys.PREDICT else labels, mode)
+        if strategy is not None:
+            with strategy.scope():
+                spec = self._spec_of_replicas(strategy, data, mode, hooks)
+        else:
+            if hasattr(data, "make_initializable_iterator"):
+                iterator = data.make_initializable_iterator()
+                hooks.append(_StartData(iterator.initializer))
+                data = iterator.get_next()
+            spec = self.spec_of(*_features_and_labels(data, mode), mode)
         for part in _NEEDED[mode]:
             if getattr(spec, part) is None:
                 raise InvalidArgumentError(f"the EstimatorSpec for mode {mode!r} has no {part}")
@@ -397,6 +404,31 @@ class Estimator:
             )
             graph_step.graph.add_to_collection(GraphKeys.SAVERS, saver)  # for a CheckpointSaverHook of the user
         return spec, scaffold, hooks
+
+    def _strategy(self, mode: str) -> Strategy | None:
+        config, both = self.config, self.config.experimental_distribute
+        given = {
+            ModeKeys.TRAIN: config.train_distribute or getattr(both, "train_distribute", None),
+            ModeKeys.EVAL: config.eval_distribute or getattr(both, "eval_distribute", None),
+        }.get(mode)
+        if given is not None and not isinstance(given, Strategy):
+            raise InvalidArgumentError(f"RunConfig: needed a strategy of tf.distribute, got {given!r}")
+        return given
+
+    def _spec_of_replicas(
+        self, strategy: Strategy, dataset: Any, mode: str, hooks: list[SessionRunHook]
+    ) -> EstimatorSpec:
+        """Returns the spec of all replicas of the model, each with a batch of the data set."""
+        iterator = strategy.make_input_fn_iterator(lambda _: dataset)
+        hooks.append(_StartData(iterator.initializer))
+        batch = iterator.get_next()
+
+        def model(data: Any) -> EstimatorSpec:
+            return self.spec_of(*_features_and_labels(data, mode), mode)
+
+        with strategy.scaling_losses():
+            specs = strategy.extended.results_of_replicas(model, (batch,))
+            return joined_specs(strategy, specs, get_loss_reduction())
 
     def _with_known(self, function: Callable[..., Any], mode: str, **more: Any) -> Callable[..., Any]:
         """Returns `function` with those of mode, params, config and `more` bound that it takes."""
@@ -416,6 +448,11 @@ class Estimator:
         if not isinstance(spec, EstimatorSpec):
             raise InvalidArgumentError(f"model_fn must give a tf.estimator.EstimatorSpec, got {spec!r}")
         return spec
+
+
+def _features_and_labels(data: Any, mode: str) -> tuple[Any, Any]:
+    features, labels = data if isinstance(data, tuple) and len(data) == 2 else (data, None)
+    return features, None if mode == ModeKeys.PREDICT else labels
 
 
 def _checked_listeners(listeners: Iterable[CheckpointSaverListener] | None) -> list[CheckpointSaverListener]:

@@ -94,8 +94,9 @@ class RunConfig:
     checkpoints, by default 600 seconds; at most one of the two is given, and None for both saves no checkpoint.
     keep_checkpoint_max, keep_checkpoint_every_n_hours: as in `tf.train.Saver`. log_step_count_steps: the number of
     steps between log lines with loss and speed; None logs nothing. device_fn: chooses the device of each operation.
-    The rest is for models on several workers, and is refused. Raises `InvalidArgumentError` for negative numbers, or
-    when both intervals are given.
+    train_distribute, eval_distribute: strategies of `tf.distribute` for training and evaluation, of which each replica
+    gets a batch of its own. The rest is for models on several workers, and is refused. Raises `InvalidArgumentError`
+    for negative numbers, or when both intervals are given.
     """
 
     model_dir: str | None = None
@@ -116,7 +117,7 @@ class RunConfig:
     session_creation_timeout_secs: float = 7200
 
     def __post_init__(self) -> None:
-        distributed = ("train_distribute", "protocol", "eval_distribute", "experimental_distribute")
+        distributed = ("protocol",)
         refuse_given(
             "RunConfig",
             "estimators run in one process",

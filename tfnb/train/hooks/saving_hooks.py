@@ -16,6 +16,7 @@ from tfnb.errors import FailedPreconditionError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
+from tfnb.session.api import RunOptions, Timeline
 from tfnb.session.session import Session
 from tfnb.summary.writer import FileWriter, FileWriterCache
 from tfnb.train.hooks.basic_hooks import element, needed_global_step
@@ -31,7 +32,7 @@ from tfnb.train.saving.saver import Saver
 from tfnb.train.sessions.coordinator import Coordinator
 from tfnb.train.sessions.scaffold import Scaffold
 
-__all__ = ["API", "CheckpointSaverHook", "CheckpointSaverListener", "SummarySaverHook"]
+__all__ = ["API", "CheckpointSaverHook", "CheckpointSaverListener", "ProfilerHook", "SummarySaverHook"]
 
 
 class CheckpointSaverListener:
@@ -226,7 +227,54 @@ class SummarySaverHook(SessionRunHook):
         return [element(x) for x in (summary_op if isinstance(summary_op, (list, tuple)) else [summary_op])]
 
 
+class ProfilerHook(SessionRunHook):
+    """Traces a step every `save_steps` steps or `save_secs` seconds, and writes its timeline as a Chrome trace.
+
+    The files are named `timeline-STEP.json` and are in the folder `output_dir`. show_dataflow: with arrows along edges.
+    show_memory: is refused, as a trace holds times only. Raises `InvalidArgumentError` unless exactly one interval is
+    given.
+    """
+
+    def __init__(
+        self,
+        save_steps: int | None = None,
+        save_secs: float | None = None,
+        output_dir: FilePath = "",
+        show_dataflow: bool = True,
+        show_memory: bool = False,
+    ) -> None:
+        self._dir = os.fsdecode(output_dir)
+        self._timer = SecondOrStepTimer(save_secs, save_steps)
+        self._show_dataflow, self._show_memory = show_dataflow, show_memory
+
+    def begin(self) -> None:
+        """Looks up the global step."""
+        self._step = needed_global_step("ProfilerHook")
+        self._next: int | None = None
+        self._wanted = False
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """Requests a trace if it is due in the next step; `run_context` is not used."""
+        self._wanted = self._next is None or self._timer.should_trigger_for_step(self._next)
+        options = RunOptions(trace_level=RunOptions.FULL_TRACE) if self._wanted else None
+        return SessionRunArgs(self._step, options=options)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Writes the trace in `run_values`, if it was requested, under the number of the step in `run_context`."""
+        step = int(run_values.results) + 1
+        if self._wanted:
+            step = int(run_context.session.run(self._step))
+            self._timer.update_last_triggered_step(step)
+            trace = Timeline(run_values.run_metadata.step_stats).generate_chrome_trace_format(
+                show_dataflow=self._show_dataflow, show_memory=self._show_memory
+            )
+            with open(os.path.join(self._dir, f"timeline-{step}.json"), "w", encoding="utf-8") as file:
+                file.write(trace)
+        self._next = step + 1
+
+
 API: dict[str, Any] = {
+    "train.ProfilerHook": ProfilerHook,
     "train.CheckpointSaverHook": CheckpointSaverHook,
     "train.CheckpointSaverListener": CheckpointSaverListener,
     "train.SummarySaverHook": SummarySaverHook,

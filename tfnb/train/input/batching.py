@@ -136,6 +136,9 @@ def _batched(
     """Returns the batches of one or several lists of tensors, with one enqueuing thread for each list."""
     if not lists:
         raise InvalidArgumentError("Expected at least one set of tensors")
+    keys = [set(tensors) if isinstance(tensors, Mapping) else None for tensors in lists]
+    if any(k != keys[0] for k in keys):
+        raise InvalidArgumentError(f"the dicts of tensors must have the same keys, got {keys}")
     parts = [stored(components(tensors), enqueue_many) for tensors in lists]
     lists, kinds = [p[0] for p in parts], parts[0][1]
     if any(p[1] != kinds for p in parts):

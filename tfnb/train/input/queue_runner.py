@@ -25,6 +25,7 @@ from tfnb.errors import (
     OpError,
     OutOfRangeError,
 )
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.operation import Operation
 from tfnb.session.default import get_default_session
@@ -146,15 +147,16 @@ class QueueRunner:
                 return []
             self._runs[sess] = len(self._enqueue_ops)
             self._exceptions = []
+        prefix = f"QueueRunnerThread-{self.name}-"
         threads = [
             threading.Thread(
-                target=self._run, args=(sess, op, coord), daemon=daemon, name=f"QueueRunner-{self.name}-{op.name}"
+                target=self._run, args=(sess, op, coord), daemon=daemon, name=f"{prefix}{getattr(op, 'name', op)}"
             )
             for op in self._enqueue_ops
         ]
         if coord is not None:
             stopper = threading.Thread(
-                target=self._cancel_on_stop, args=(sess, coord), daemon=daemon, name=f"QueueRunner-{self.name}-stop"
+                target=self._cancel_on_stop, args=(sess, coord), daemon=daemon, name=f"{prefix}stop"
             )
             threads.append(stopper)
             for t in threads:
@@ -238,14 +240,20 @@ def start_queue_runners(
 ) -> list[threading.Thread]:
     """Starts the threads of all queue runners of the graph of a session, and returns them.
 
-    sess: by default the default session. coord: the coordinator of the threads. Raises `FailedPreconditionError`
-    without a session.
+    sess: by default the default session; a MonitoredSession starts its queue runners itself, so nothing is started for
+    it. coord: the coordinator of the threads. Raises `FailedPreconditionError` without a session, and `DTypeError` for
+    another object.
     """
     session = get_default_session() if sess is None else sess
     if session is None:
         raise FailedPreconditionError(
             "Cannot start queue runners: No default session is registered. Use `with sess.as_default()` or pass sess"
         )
+    if not isinstance(session, Session):
+        if isinstance(getattr(session, "graph", None), GraphBuilder):
+            warning("start_queue_runners: a %s starts its queue runners itself", type(session).__name__)
+            return []
+        raise DTypeError(f"sess must be a tf.Session, got {type(session).__name__} {session!r}")
     runners = session.graph.get_collection(collection)
     return [t for qr in runners for t in qr.create_threads(session, coord, daemon, start)]
 

@@ -20,6 +20,9 @@ from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import constant
 from tfnb.ops.math.cast import cast
 from tfnb.ops.state.variables import ASSIGN_ADD
+from tfnb.train.distribute.contexts import replica_of_several
+from tfnb.train.distribute.reduction import ReduceOp
+from tfnb.train.distribute.strategies import loss_divisor
 from tfnb.train.optimizers.slots import create_slot, create_zeros_slot
 from tfnb.train.optimizers.sparse_gradients import deduplicated
 
@@ -107,6 +110,8 @@ class Optimizer:
         if not isinstance(loss, Tensor):
             raise DTypeError(f"the loss must be a tensor, got {type(loss).__name__}")
         variables = self._variables(loss, var_list)
+        divisor = loss_divisor()
+        loss = loss / divisor if divisor > 1 else loss  # the gradients of replicas are added
         floats = [v for v in variables if v.dtype.is_floating]
         grads = gradients(
             loss,
@@ -144,6 +149,10 @@ class Optimizer:
         grads_and_vars: the pairs that `compute_gradients` returns; a pair without a gradient is ignored. Raises
         `InvalidArgumentError` when there is no gradient, and `DTypeError` for a variable of another class.
         """
+        replica = replica_of_several()
+        if replica is not None:
+            given = [(g, v) for g, v in grads_and_vars]
+            return replica.merge_call(self._apply_of_replicas, (given, global_step, name))
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not pairs:
             raise InvalidArgumentError("No gradients provided for any variable: apply_gradients got none")
@@ -164,6 +173,14 @@ class Optimizer:
                 train = self._counted(updates, global_step, scope)
         graph.add_to_collection(GraphKeys.TRAIN_OP, train)
         return train
+
+    def _apply_of_replicas(
+        self, strategy: Any, grads_and_vars: Sequence[tuple[Any, Any]], global_step: Any, name: str | None
+    ) -> Operation:
+        """Returns the operation that applies the sums of the gradients of all replicas."""
+        pairs = [(g, v) for g, v in grads_and_vars if g is not None]
+        sums = strategy.extended.batch_reduce_to(ReduceOp.SUM, pairs)
+        return self.apply_gradients(zip(sums, (v for _, v in pairs), strict=True), global_step, name)
 
     def _counted(self, updates: Sequence[Operation], global_step: Variable | None, scope: str) -> Operation:
         """Returns the training operation: all updates, followed by the increment of `global_step`."""

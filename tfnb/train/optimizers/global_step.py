@@ -11,7 +11,7 @@ from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.variables.initializers import Zeros
 from tfnb.client.variables.scope import get_variable
 from tfnb.client.variables.variable import Variable
-from tfnb.errors import AlreadyExistsError, DTypeError, NotFoundError
+from tfnb.errors import DTypeError, GraphError, NotFoundError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.tensor import Tensor
@@ -40,10 +40,10 @@ def get_global_step(graph: GraphBuilder | None = None) -> Any:
 
 
 def create_global_step(graph: GraphBuilder | None = None) -> Any:
-    """Creates the global step, an int64 variable. Raises `AlreadyExistsError` when there is one."""
+    """Creates the global step, an int64 variable. Raises `GraphError` when there is one."""
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
-        raise AlreadyExistsError("the graph has a global step already")
+        raise GraphError('"global_step" already exists.')
     with graph.as_default(), graph.name_scope(None):
         return get_variable(
             GraphKeys.GLOBAL_STEP,

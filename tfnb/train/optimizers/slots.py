@@ -1,13 +1,15 @@
 """Slots: additional variables that an optimizer keeps for each variable that it trains.
 
-Invariant: the slot `Adam` of the variable `W` is named `W/Adam`, has the shape of W and is colocated with it; the slot
-of a part of a partitioned variable is the same slice of the slot of the whole.
+Invariant: the slot `Adam` of `W` is named `W/Adam`, or `s/W/Adam` if it is created within the variable scope `s`;
+it has the shape of W and is colocated with it. The slot of a part of a partitioned variable is the same slice of the
+slot of the whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from tfnb.client.variables.scope import get_variable_scope
 from tfnb.client.variables.variable import Variable
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import zeros
@@ -24,16 +26,19 @@ def create_slot(
 ) -> Variable:
     """Returns a slot of the variable `primary`, called `name`; its initial value is a tensor, a value or a callable."""
     graph = primary.graph
+    with graph.as_default():
+        scope = get_variable_scope().name
+    prefix = f"{scope}/{primary.op.name}/" if scope else f"{primary.op.name}/"
     with (
         graph.as_default(),
         graph.control_dependencies(None),
         graph.name_scope(None),
         graph.colocate_with(primary),
     ):
-        slot = Variable(initial_value, trainable=False, name=f"{primary.op.name}/{name}", dtype=dtype)
+        slot = Variable(initial_value, trainable=False, name=f"{prefix}{name}", dtype=dtype)
     part, rank = getattr(primary, "save_slice_info", None), slot.shape.ndims
     if part is not None and rank != 0:
-        slot.save_slice_info = part.of_slot(slot.op.name.removeprefix(f"{primary.op.name}/"), rank)
+        slot.save_slice_info = part.of_slot(slot.op.name.removeprefix(prefix), rank)
     return slot
 
 

@@ -196,7 +196,7 @@ class SyncReplicasOptimizer(Optimizer):
 
     def _check_applied(self, what: str) -> None:
         if not self._is_applied:
-            raise FailedPreconditionError(f"{what} must be called after apply_gradients")
+            raise InvalidArgumentError(f"{what} must be called after apply_gradients")
 
     # ---- the wrapped optimizer -------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.variables.partitioned import PartitionedVariable
 from tfnb.client.variables.variable import Variable
-from tfnb.errors import InvalidArgumentError, NotFoundError, ShapeError
+from tfnb.errors import InvalidArgumentError, NotFoundError, ShapeError, UnknownNameError
 from tfnb.ir.default import get_default_graph
 from tfnb.ops.array.placeholder import PLACEHOLDER
 from tfnb.ops.checkpoint.save_restore import RESTORE_V2
@@ -123,7 +123,7 @@ def _pairs(assignment_map: Mapping[str, Any] | Sequence[Variable]) -> list[tuple
 
 def _scope_pairs(theirs: str, ours: str, named: Mapping[str, list[Any]]) -> list[tuple[str, Any]]:
     if not theirs.endswith("/"):
-        raise NotFoundError(f"there is no variable {ours!r} to begin with {theirs!r} of the checkpoint")
+        raise UnknownNameError(f"there is no variable {ours!r} to begin with {theirs!r} of the checkpoint")
     graph_prefix, stored_prefix = ("" if s == "/" else s.rstrip("/") + "/" for s in (ours, theirs))
     pairs = [
         (stored_prefix + n[len(graph_prefix) :], v)
@@ -132,13 +132,13 @@ def _scope_pairs(theirs: str, ours: str, named: Mapping[str, list[Any]]) -> list
         for v in parts
     ]
     if not pairs:
-        raise NotFoundError(f"there is no variable in the scope {ours!r}")
+        raise UnknownNameError(f"there is no variable in the scope {ours!r}")
     return pairs
 
 
 def _begin_with(reader: CheckpointReader, name: str, variable: Variable) -> None:
     if not reader.has_tensor(name):
-        raise NotFoundError(f"Key {name} not found in checkpoint, wanted for {variable.name}")
+        raise UnknownNameError(f"Key {name} not found in checkpoint, wanted for {variable.name}")
     if not isinstance(variable, Variable):
         raise InvalidArgumentError(f"init_from_checkpoint needs a variable, got {variable!r}")
     shape, part = reader.get_variable_to_shape_map()[name], variable.save_slice_info

@@ -7,11 +7,12 @@ over the parameter servers and places all other operations on the worker. Invari
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from tfnb.errors import DTypeError, InvalidArgumentError, NotFoundError
+from tfnb.errors import DTypeError, InvalidArgumentError, UnknownNameError
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.operation import Operation
+from tfnb.ir.protos import proto
 from tfnb.types import as_dtype, as_shape
 
 __all__ = ["API", "ClusterSpec", "GreedyLoadBalancingStrategy", "byte_size_load_fn", "replica_device_setter"]
@@ -19,16 +20,24 @@ __all__ = ["API", "ClusterSpec", "GreedyLoadBalancingStrategy", "byte_size_load_
 Jobs = Mapping[str, Sequence[str] | Mapping[int, str]]
 
 
+class ClusterDefMessage(Protocol):
+    """The field of TensorFlow's ClusterDef message."""
+
+    job: Any
+
+
 class ClusterSpec:
     """The addresses of the tasks of a cluster.
 
     `cluster`: a dict of job name to a list of "host:port", or to a dict of task number to "host:port" when only some
-    are known; or another `ClusterSpec`. Raises `DTypeError` for anything else, and `InvalidArgumentError` for an
-    address that occurs twice.
+    are known; a ClusterDef message; or another `ClusterSpec`. Raises `DTypeError` for anything else, and
+    `InvalidArgumentError` for an address that occurs twice.
     """
 
-    def __init__(self, cluster: Jobs | ClusterSpec) -> None:
+    def __init__(self, cluster: Jobs | ClusterDefMessage | ClusterSpec) -> None:
         self._jobs: dict[str, dict[int, str]]
+        if hasattr(cluster, "job"):
+            cluster = {job.name: dict(job.tasks) for job in cluster.job}
         if isinstance(cluster, ClusterSpec):
             self._jobs = cluster._jobs
             return
@@ -46,20 +55,20 @@ class ClusterSpec:
         return list(self._jobs)
 
     def num_tasks(self, job_name: str) -> int:
-        """Returns the number of tasks of a job whose address is known. Raises `NotFoundError` for an unknown job."""
+        """Returns the number of tasks of a job whose address is known. Raises `UnknownNameError` for an unknown job."""
         return len(self._job(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """Returns the sorted numbers of the known tasks of a job. Raises `NotFoundError` for an unknown job."""
+        """Returns the sorted numbers of the known tasks of a job. Raises `UnknownNameError` for an unknown job."""
         return list(self._job(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
-        """Returns the address of the task `task_index` of the job `job_name`. Raises `NotFoundError` for an unknown
+        """Returns the address of the task `task_index` of the job `job_name`. Raises `UnknownNameError` for an unknown
         task.
         """
         tasks = self._job(job_name)
         if task_index not in tasks:
-            raise NotFoundError(f"the job {job_name!r} has the tasks {list(tasks)}, not {task_index}")
+            raise UnknownNameError(f"the job {job_name!r} has the tasks {list(tasks)}, not {task_index}")
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
@@ -74,9 +83,16 @@ class ClusterSpec:
             for job, tasks in self._jobs.items()
         }
 
+    def as_cluster_def(self) -> Any:
+        """Returns the ClusterDef message of the cluster."""
+        message = proto("cluster").ClusterDef()
+        for job, tasks in self._jobs.items():
+            message.job.add(name=job).tasks.update(tasks)
+        return message
+
     def _job(self, name: str) -> dict[int, str]:
         if name not in self._jobs:
-            raise NotFoundError(f"the cluster has the jobs {self.jobs}, not {name!r}")
+            raise UnknownNameError(f"the cluster has the jobs {self.jobs}, not {name!r}")
         return self._jobs[name]
 
     def __bool__(self) -> bool:
@@ -144,7 +160,7 @@ def replica_device_setter(
     ps_device: str = "/job:ps",
     worker_device: str = "/job:worker",
     merge_devices: bool = True,
-    cluster: ClusterSpec | Jobs | None = None,
+    cluster: ClusterSpec | ClusterDefMessage | Jobs | None = None,
     ps_ops: Sequence[str] | None = None,
     ps_strategy: Callable[[Any], int] | None = None,
 ) -> Callable[[Any], str] | None:

@@ -93,10 +93,12 @@ class SessionManager:
                     session.run(init_op, init_feed_dict)
                 if init_fn is not None:
                     init_fn(session)
-            problem = self._run_local_init(session) or self._not_ready(session, self._ready_op)
+            problem = self._run_local_init(session)
+            aim = "ready for local_init" if problem else "ready"
+            problem = problem or self._not_ready(session, self._ready_op)
             if problem:
                 raise NotReadyError(
-                    f"Init operations did not make model ready: {problem}; init_op: "
+                    f"Init operations did not make model {aim}: {problem}; init_op: "
                     f"{getattr(init_op, 'name', init_op)}, local_init_op: {getattr(self._local_init_op, 'name', None)}"
                 )
         return session
@@ -144,7 +146,7 @@ class SessionManager:
             session.close()
             pause = min(pause, self._wait_secs)
             if time.monotonic() + pause > end:
-                raise DeadlineExceededError(f"the session was not ready after {max_wait_secs} seconds: {problem}")
+                raise DeadlineExceededError(f"Session was not ready after waiting {max_wait_secs} secs: {problem}")
             logging.info("Waiting for model to be ready: %s", problem)
             time.sleep(pause)
             pause *= 2
@@ -213,7 +215,7 @@ class SessionManager:
         if uninitialized is None or np.size(uninitialized) == 0:
             return ""
         names = ", ".join(x.decode() for x in np.asarray(uninitialized, object).reshape(-1))
-        return f"variables not initialized: {names}"
+        return f"Variables not initialized: {names}"
 
 
 API: dict[str, Any] = {"train.SessionManager": SessionManager}

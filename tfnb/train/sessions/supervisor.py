@@ -14,6 +14,7 @@ from typing import Any
 
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.graph_def import write_graph
+from tfnb.client.graph.meta_graph import export_meta_graph
 from tfnb.client.logging.summaries import merge_all
 from tfnb.client.platform import tf_logging as logging
 from tfnb.client.variables.variable import (
@@ -21,7 +22,7 @@ from tfnb.client.variables.variable import (
     global_variables_initializer,
     report_uninitialized_variables,
 )
-from tfnb.errors import FailedPreconditionError, NotReadyError
+from tfnb.errors import AbortedError, InvalidArgumentError, NotReadyError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.protos import proto
@@ -95,7 +96,10 @@ class Supervisor:
             self.summary_op = chosen(summary_op, lambda: get_or_default("", GraphKeys.SUMMARY_OP, merge_all))
             self.saver = chosen(saver, self._default_saver)
             self.global_step = chosen(global_step, get_global_step)
+        if not is_chief:
+            self._check_devices()
         self._graph.finalize()
+        self._graph_is_written = False
         saves = is_chief and self.logdir is not None
         self.save_path = os.path.join(self.logdir or "", checkpoint_basename) if saves else None
         writes = saves and summary_writer is Supervisor.USE_DEFAULT
@@ -120,6 +124,16 @@ class Supervisor:
         if not global_variables():
             return None
         return collected_saver() or Scaffold.get_or_default("", GraphKeys.SAVERS, Saver)
+
+    def _meta_graph(self) -> Any:
+        saver_def = None if self.saver is None else self.saver.as_saver_def()
+        return export_meta_graph(saver_def=saver_def, graph=self._graph)
+
+    def _check_devices(self) -> None:
+        """Raises `InvalidArgumentError` for a variable without a device: the chief would have another one."""
+        for op in self._graph.get_operations():
+            if op.type in ("Variable", "VariableV2") and not op.device:
+                raise InvalidArgumentError(f"When using replicas, all Variables must have their device set: {op.name}")
 
     # ---- sessions --------------------------------------------------------------------------------
 
@@ -147,8 +161,11 @@ class Supervisor:
             )
             if self.logdir is not None:
                 write_graph(self._graph, self.logdir, "graph.pbtxt")
-            if self.summary_writer is not None:
+            if self.summary_writer is not None and not self._graph_is_written:
+                self.summary_writer.reopen()
                 self.summary_writer.add_graph(self._graph)
+                self.summary_writer.add_meta_graph(self._meta_graph())
+                self._graph_is_written = True
             if start_standard_services:
                 self.start_standard_services(session)
         else:
@@ -261,10 +278,10 @@ class Supervisor:
     def summary_computed(self, sess: Session, summary: bytes | Message, global_step: TensorLike | None = None) -> None:
         """Writes a summary that the program computed in `sess`, for the step `global_step`, by default the current one.
 
-        Raises `FailedPreconditionError` without a writer.
+        Raises `NotReadyError` without a writer.
         """
         if self.summary_writer is None:
-            raise FailedPreconditionError("writing a summary requires a summary writer")
+            raise NotReadyError("writing a summary requires a summary writer")
         if global_step is None and self.global_step is not None:
             global_step = int(sess.run(self.global_step))
         self.summary_writer.add_summary(summary, global_step)
@@ -286,6 +303,7 @@ class Supervisor:
                 log = proto("event").SessionLog(status=proto("event").SessionLog.STOP)
                 self.summary_writer.add_session_log(log)
                 self.summary_writer.close()
+                self._graph_is_written = False
 
     def _join(self, threads: Iterable[Any] | None = None, ignore_live_threads: bool = False) -> None:
         self.coord.join(threads, stop_grace_period_secs=self.stop_grace_secs, ignore_live_threads=ignore_live_threads)
@@ -325,4 +343,27 @@ class _StepRate:
         self._last = sample, step
 
 
-API: dict[str, Any] = {"train.Supervisor": Supervisor}
+def basic_train_loop(
+    supervisor: Supervisor,
+    train_step_fn: Callable[..., Any],
+    args: Sequence[Any] | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+    master: str = "",
+) -> None:
+    """Calls `train_step_fn(session, *args, **kwargs)` in a managed session until the stop is requested.
+
+    A step that fails with `AbortedError`, as after the restart of a task, is followed by a new session for `master`.
+    Raises the other errors of the steps.
+    """
+    aborted = True
+    while aborted:
+        aborted = False
+        try:
+            with supervisor.managed_session(master) as session:
+                while not supervisor.should_stop():
+                    train_step_fn(session, *(args or ()), **(kwargs or {}))
+        except AbortedError:
+            aborted = True
+
+
+API: dict[str, Any] = {"train.basic_train_loop": basic_train_loop, "train.Supervisor": Supervisor}

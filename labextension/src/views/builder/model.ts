@@ -60,6 +60,10 @@ export class BuilderModel {
       this.automatic.delete(id);
     }
     for (const node of drawing.changed) if (known.has(node.id)) this.nodes.set(node.id, node);
+    for (const [k, id] of drawing.order.entries()) {
+      const [node, line] = [this.nodes.get(id), drawing.lines[k]];
+      if (node && line && node.line !== line) this.nodes.set(id, { ...node, line });
+    }
     this.order = drawing.order.filter((id) => this.nodes.has(id));
     this.frames = drawing.frames;
     this.notes = drawing.notes;

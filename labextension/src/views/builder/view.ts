@@ -172,7 +172,7 @@ export class BuilderView {
         h("div", { className: "work" }, stage, this.details.dock.root),
         this.side.root,
       ),
-      h("div", { className: "foot" }, this.voice.status, this.bar.totals),
+      h("div", { className: "foot" }, this.voice.notice, this.voice.status, this.bar.totals),
     );
     host.replaceChildren(root);
     handleKeys(workspace, stage, {
@@ -453,7 +453,7 @@ export class BuilderView {
 
   /** Says that the kernel has ended, for example. */
   note(text: string): void {
-    this.say(text);
+    this.voice.keep(text);
   }
 
   dispose(): void {

@@ -8,6 +8,8 @@ const SHOWN = 5000; // milliseconds that a refusal stays
 export class Voice {
   readonly status = h("span", { className: "status", role: "status", "aria-live": "polite" });
   readonly toast = h("div", { className: "toast", hidden: true, "aria-hidden": "true" });
+  /** What stays true, such as the end of the kernel; "" for nothing. */
+  readonly notice = h("span", { className: "notice", hidden: true });
   private later: ReturnType<typeof setTimeout> | undefined;
   private isWaiting = false;
 
@@ -27,6 +29,13 @@ export class Voice {
     this.later = setTimeout(() => {
       this.toast.hidden = true;
     }, SHOWN);
+  }
+
+  /** Says something that stays in sight. */
+  keep(text: string): void {
+    this.say(text);
+    this.notice.textContent = text;
+    this.notice.hidden = !text;
   }
 
   /** Says once that something is late. */

@@ -15,7 +15,7 @@ from tfnb.client.compat.arg_scope import add_arg_scope
 from tfnb.client.compat.contrib_layers import model_variable
 from tfnb.client.compat.late_names import custom_gradient
 from tfnb.client.contrib.layers.named_outputs import collect_named_outputs
-from tfnb.client.layers.dense_layers import Layer, functional
+from tfnb.client.layers.base import Layer, functional
 from tfnb.client.variables.initializers import Ones, Zeros
 from tfnb.client.variables.scope import ScopeLike, variable_scope
 from tfnb.client.variables.variable_store import Reuse

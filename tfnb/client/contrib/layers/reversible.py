@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from tfnb.client.gradients.recompute import recompute
-from tfnb.client.layers.dense_layers import Layer
+from tfnb.client.layers.base import Layer
 from tfnb.client.variables.scope import get_variable_scope, variable_scope
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor
@@ -54,7 +54,6 @@ class RevBlock(Layer):
         graph = graph_of(inputs)
         pair = [graph.to_tensor(t) for t in inputs]
         with graph.as_default(), self._open() as scope:
-            self._scope = self._scope or scope
             before = len(scope.global_variables())
             result = self.call(pair[0], pair[1], **kwargs)
             self.variables += scope.global_variables()[before:]

@@ -12,7 +12,7 @@ from typing import Any
 from tfnb.client.argument_types import InitializerLike
 from tfnb.client.contrib.rnn_cells.cudnn_cells import CudnnCompatibleGRUCell, CudnnCompatibleLSTMCell
 from tfnb.client.contrib.rnn_cells.stacked import stack_bidirectional_dynamic_rnn
-from tfnb.client.layers.dense_layers import Layer
+from tfnb.client.layers.base import Layer
 from tfnb.client.rnn.cell_wrappers import DropoutWrapper
 from tfnb.client.rnn.cells import BasicRNNCell, LSTMStateTuple, MultiRNNCell
 from tfnb.client.rnn.dynamic_rnn import dynamic_rnn
@@ -74,7 +74,7 @@ class _CudnnLayer(Layer):
     def _cell(self) -> Any:
         raise InvalidArgumentError(f"{type(self).__name__} has no cell")
 
-    def __call__(  # type: ignore[override]
+    def __call__(
         self,
         inputs: TensorLike,
         initial_state: tuple[Any, ...] | None = None,
@@ -106,7 +106,7 @@ class _CudnnLayer(Layer):
             outputs, stacked = transpose(outputs, [1, 0, 2]), [transpose(s, [1, 0, 2]) for s in stacked]
         return outputs, tuple(stacked)
 
-    apply = __call__  # type: ignore[assignment]
+    apply = __call__
 
     def _initialized(self, getter: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
         kernel, bias = self._initializers

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfnb.client.contrib.layers.named_outputs import last_dimension
-from tfnb.client.layers.dense_layers import Layer
+from tfnb.client.layers.base import Layer
 from tfnb.client.rnn.cells import CellLike, GRUCell, LSTMCell, LSTMStateTuple
 from tfnb.client.rnn.dynamic_rnn import dynamic_rnn
 from tfnb.client.rnn.static_rnn import static_rnn
@@ -170,7 +170,7 @@ class LSTMBlockWrapper(Layer):
     def _cell(self) -> CellLike:
         raise InvalidArgumentError(f"{type(self).__name__} has no cell")
 
-    def __call__(  # type: ignore[override]
+    def __call__(
         self,
         inputs: Any,
         initial_state: Any = None,
@@ -205,7 +205,7 @@ class LSTMBlockWrapper(Layer):
         outputs, final = dynamic_rnn(self._cell(), x, sequence_length, state, kind, time_major=True)
         return unstack(outputs) if listed else outputs, final
 
-    apply = __call__  # type: ignore[assignment]
+    apply = __call__
 
 
 class _WithWeights(LSTMCell):

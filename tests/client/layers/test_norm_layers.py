@@ -1,0 +1,82 @@
+"""Batch normalisation with several axes, renormalisation, virtual batches and adjustments, against NumPy."""
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+
+RANDOM = np.random.default_rng(5)
+
+
+def test_renormalisation_follows_the_paper():
+    clip = {"rmax": 1.1, "rmin": 0.9, "dmax": 0.1}
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, training = tf.placeholder(tf.float32, [4, 3]), tf.placeholder(tf.bool)
+        layer = tf.layers.BatchNormalization(renorm=True, renorm_clipping=clip, renorm_momentum=0.8)
+        y = layer.apply(x, training=training)
+        session.run(tf.global_variables_initializer())
+        session.run(layer.updates, {x: np.ones([4, 3]), training: False})  # changes nothing
+        mean = stddev = weight = moving_mean = 0.0
+        moving_variance = 1.0
+        for _ in range(4):
+            data = RANDOM.random((4, 3)).astype(np.float32)
+            m, s = data.mean(0), np.sqrt(data.var(0) + 1e-3)
+            mixed_mean, mixed_s = mean + (1 - weight) * m, stddev + (1 - weight) * s
+            r, d = (s / mixed_s).clip(0.9, 1.1), ((m - mixed_mean) / mixed_s).clip(-0.1, 0.1)
+            mean, stddev, weight = mean + (m - mean) * 0.2, stddev + (s - stddev) * 0.2, weight + (1 - weight) * 0.2
+            moving_mean += (mean / weight - moving_mean) * 0.01
+            moving_variance += ((stddev / weight) ** 2 - 1e-3 - moving_variance) * 0.01
+            got = session.run([y, *layer.updates], {x: data, training: True})[0]
+            np.testing.assert_allclose(got, (data - m) / s * r + d, atol=1e-5)
+            got = session.run(y, {x: data, training: False})
+            np.testing.assert_allclose(got, (data - moving_mean) / np.sqrt(moving_variance + 1e-3), atol=1e-5)
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((6, 2), -1), ((6, 3, 4, 4), 1), ((6, 3, 4), [1, 2]), ((6, 3, 4), 2)])
+def test_virtual_batches_are_normalised_by_themselves(shape, axis):
+    data = RANDOM.random(shape).astype(np.float32)
+    parts = data.reshape(3, 2, *shape[1:])
+    axes = {a % len(shape) + 1 for a in (axis if isinstance(axis, list) else [axis])}
+    over = tuple(i for i in range(len(shape) + 1) if i != 1 and i not in axes)
+    m, v = parts.mean(over, keepdims=True), parts.var(over, keepdims=True)
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, training = tf.placeholder(tf.float32, [None, *shape[1:]]), tf.placeholder(tf.bool)
+        layer = tf.layers.BatchNormalization(axis, 0.9, virtual_batch_size=3)
+        y = layer.apply(x, training=training)
+        session.run(tf.global_variables_initializer())
+        got = session.run([y, *layer.updates], {x: data, training: True})[0]
+        np.testing.assert_allclose(got, ((parts - m) / np.sqrt(v + 1e-3)).reshape(shape), atol=1e-5)
+        moving = session.run(layer.moving_mean)
+        np.testing.assert_allclose(moving, m.mean(1, keepdims=True) * 0.1, atol=1e-5)
+        want = (data - moving.reshape(moving.shape[:1] + moving.shape[2:])) / np.sqrt(
+            session.run(layer.moving_variance).reshape(moving.shape[:1] + moving.shape[2:]) + 1e-3
+        )
+        np.testing.assert_allclose(session.run(y, {x: data, training: False}), want, atol=1e-5)
+
+
+def test_several_axes_and_what_is_wrong_with_some():
+    data = RANDOM.random((5, 4, 3)).astype(np.float32)
+    with tf.Graph().as_default(), tf.Session() as session:
+        y = tf.layers.batch_normalization(tf.constant(data), [1, 2], training=True)
+        session.run(tf.global_variables_initializer())
+        want = (data - data.mean(0)) / np.sqrt(data.var(0) + 1e-3)
+        np.testing.assert_allclose(session.run(y), want, atol=1e-5)
+        for axis in ([1, 4], [-5, 1], [1, 2, 1]):
+            with pytest.raises(ValueError, match="axis"):
+                tf.layers.batch_normalization(tf.constant(data), axis)
+        with pytest.raises(ValueError, match="cannot include 0"):
+            tf.layers.batch_normalization(tf.constant(data), 0, virtual_batch_size=5)
+
+
+def test_adjustment_changes_normalised_values_in_training():
+    data = RANDOM.random((4, 3)).astype(np.float32)
+    with tf.Graph().as_default(), tf.Session() as session:
+        training = tf.placeholder(tf.bool)
+        layer = tf.layers.BatchNormalization(
+            gamma_initializer=tf.constant_initializer(2.0), adjustment=lambda shape: (tf.fill(shape[-1:], 1.5), 0.25)
+        )
+        y = layer.apply(tf.constant(data), training=training)
+        session.run(tf.global_variables_initializer())
+        want = ((data - data.mean(0)) / np.sqrt(data.var(0) + 1e-3) * 1.5 + 0.25) * 2
+        np.testing.assert_allclose(session.run(y, {training: True}), want, atol=1e-5)
+        np.testing.assert_allclose(session.run(y, {training: False}), data / np.sqrt(1.001) * 2, atol=1e-5)

@@ -1,0 +1,146 @@
+"""`tf.linalg.LinearOperator` and its kinds, against NumPy with the dense matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+
+rng = np.random.RandomState(3)
+FULL = rng.randn(2, 3, 3) + 4 * np.eye(3)
+LOWER = np.tril(FULL)
+DIAG = rng.rand(2, 3) + 0.5
+X, V = rng.randn(2, 3, 4), rng.randn(2, 3)
+
+
+def _dense(diag):
+    return diag[..., None] * np.eye(diag.shape[-1], dtype=diag.dtype)
+
+
+KINDS = {
+    "full": (lambda: tf.linalg.LinearOperatorFullMatrix(FULL), FULL),
+    "fed": (lambda: tf.linalg.LinearOperatorFullMatrix(tf.placeholder_with_default(FULL, None)), FULL),
+    "lower": (lambda: tf.linalg.LinearOperatorLowerTriangular(FULL), LOWER),
+    "diag": (lambda: tf.linalg.LinearOperatorDiag(DIAG), _dense(DIAG)),
+    "complex": (lambda: tf.linalg.LinearOperatorDiag(DIAG * (1 + 2j)), _dense(DIAG * (1 + 2j))),
+    "scaled": (
+        lambda: tf.linalg.LinearOperatorScaledIdentity(3, [2.0, -1.5]),
+        _dense(np.float32([[2] * 3, [-1.5] * 3])),
+    ),
+    "identity": (lambda: tf.linalg.LinearOperatorIdentity(3, [2], tf.float64), np.stack([np.eye(3)] * 2)),
+    "product": (
+        lambda: tf.linalg.LinearOperatorComposition(
+            [tf.linalg.LinearOperatorFullMatrix(FULL), tf.linalg.LinearOperatorDiag(DIAG)]
+        ),
+        FULL @ _dense(DIAG),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_are_those_of_the_matrix(kind):
+    make, dense = KINDS[kind]
+    with tf.Graph().as_default(), tf.Session() as sess:
+        o = make()
+        x, v, adjoint = X.astype(dense.dtype), V.astype(dense.dtype), np.conj(np.swapaxes(dense, -1, -2))
+        wanted = {
+            "to_dense": (o.to_dense(), dense),
+            "matmul": (o.matmul(x), dense @ x),
+            "adjoint": (o.matmul(x, adjoint=True), adjoint @ x),
+            "of adjoint": (o.matmul(np.conj(np.swapaxes(x, -1, -2)), adjoint_arg=True), dense @ x),
+            "matvec": (o.matvec(v), (dense @ v[..., None])[..., 0]),
+            "solve": (o.solve(x), np.linalg.solve(dense, x)),
+            "solve adjoint": (o.solve(x, adjoint=True), np.linalg.solve(adjoint, x)),
+            "solvevec": (o.solvevec(v), np.linalg.solve(dense, v[..., None])[..., 0]),
+            "determinant": (o.determinant(), np.linalg.det(dense)),
+            "log_abs_determinant": (o.log_abs_determinant(), np.log(np.abs(np.linalg.det(dense)))),
+            "diag_part": (o.diag_part(), np.diagonal(dense, axis1=-2, axis2=-1)),
+            "trace": (o.trace(), np.trace(dense, axis1=-2, axis2=-1)),
+            "add_to_tensor": (o.add_to_tensor(np.ones((3, 3), dense.dtype)), dense + 1),
+            "shape": (o.shape_tensor(), [2, 3, 3]),
+            "rank": (o.tensor_rank_tensor(), 3),
+            "batch": (o.batch_shape_tensor(), [2]),
+            "domain": (o.domain_dimension_tensor(), 3),
+            "range": (o.range_dimension_tensor(), 3),
+        }
+        got = sess.run({name: tensor for name, (tensor, _) in wanted.items()})
+        sess.run(o.assert_non_singular())
+    for name, (_, value) in wanted.items():
+        np.testing.assert_allclose(got[name], value, rtol=2e-5, atol=1e-6, err_msg=name)
+    if kind != "fed":
+        assert o.shape == [2, 3, 3] and o.batch_shape == [2] and o.tensor_rank == 3 and o.is_square
+
+
+def test_by_cholesky():
+    matrix = FULL @ np.swapaxes(FULL, -1, -2)
+    o = tf.linalg.LinearOperatorFullMatrix(matrix, is_self_adjoint=True, is_positive_definite=True)
+    assert o.is_non_singular and o.is_square
+    with tf.Session() as sess:
+        solved, determinant, _, _ = sess.run(
+            [o.solve(X), o.determinant(), o.assert_positive_definite(), o.assert_self_adjoint()]
+        )
+    np.testing.assert_allclose(solved, np.linalg.solve(matrix, X), rtol=1e-6)
+    np.testing.assert_allclose(determinant, np.linalg.det(matrix), rtol=1e-6)
+
+
+def test_what_a_step_checks():
+    singular = tf.linalg.LinearOperatorFullMatrix([[1.0, 1.0], [1.0, 1.0]])
+    zero, minus = tf.linalg.LinearOperatorDiag([1.0, 0.0]), tf.linalg.LinearOperatorDiag([1.0, -1.0])
+    other = tf.linalg.LinearOperatorFullMatrix([[1.0, 1.0], [0.0, 1.0]])
+    rows = tf.placeholder(tf.int32, [])
+    identity = tf.linalg.LinearOperatorIdentity(rows, assert_proper_shapes=True)
+    with tf.Session() as sess:
+        for check, match in (
+            (singular.assert_non_singular, "Singular matrix"),
+            (zero.assert_non_singular, "zero values"),
+            (minus.assert_positive_definite, "not positive definite"),
+            (other.assert_self_adjoint, "not equal to its adjoint"),
+            (identity.to_dense, "must be non-negative"),
+        ):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=match):
+                sess.run(check(), {rows: -1})  # what constants show is raised at once
+
+
+def test_what_is_refused():
+    full = tf.linalg.LinearOperatorFullMatrix(np.ones((2, 3), np.float32))
+    assert full.is_square is False
+    for call in (full.determinant, full.log_abs_determinant, lambda: full.solve(np.ones((2, 2), np.float32))):
+        with pytest.raises(NotImplementedError, match="expected to not be square"):
+            call()
+    with pytest.raises(NotImplementedError, match="expected to be singular"):
+        tf.linalg.LinearOperatorDiag([1.0], is_non_singular=False).solve([[1.0]])
+    with pytest.raises(ValueError, match="not compatible"):
+        full.matmul(np.ones((2, 3), np.float32))
+    with pytest.raises(ValueError, match="is always square"):
+        tf.linalg.LinearOperatorFullMatrix([[1.0]], is_non_singular=True, is_square=False)
+    with pytest.raises(ValueError, match="but the operator was square"):
+        _ = tf.linalg.LinearOperatorFullMatrix([[1.0]], is_square=False).is_square
+    with pytest.raises(ValueError, match="always non-singular"):
+        tf.linalg.LinearOperatorDiag([1.0], is_positive_definite=True, is_non_singular=False)
+    with pytest.raises(ValueError, match="always self adjoint"):
+        tf.linalg.LinearOperatorDiag([1.0], is_self_adjoint=False)
+    with pytest.raises(ValueError, match="at least 2 dimensions"):
+        tf.linalg.LinearOperatorFullMatrix([1.0])
+    with pytest.raises(ValueError, match="non-empty"):
+        tf.linalg.LinearOperatorComposition([])
+    with pytest.raises(ValueError, match="num_rows"):
+        tf.linalg.LinearOperatorIdentity(-1)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="float64"):
+        full.matmul(tf.ones((3, 1), tf.float64))
+
+
+def test_an_operator_of_a_program():
+    class Twice(tf.linalg.LinearOperator):
+        def _shape(self):
+            return tf.TensorShape([2, 2])
+
+        def _matmul(self, x, adjoint=False, adjoint_arg=False):
+            return 2.0 * (tf.matrix_transpose(x) if adjoint_arg else x)
+
+    o = Twice(tf.float32)
+    with tf.Session() as sess:
+        assert sess.run(o.to_dense()).tolist() == [[2.0, 0.0], [0.0, 2.0]]
+        assert sess.run(o.determinant()) == pytest.approx(4.0)
+        y = sess.run(tf.contrib.distributions.bijectors.AffineLinearOperator([1.0, 1.0], o).forward([1.0, 2.0]))
+    assert y.tolist() == [3.0, 5.0]

@@ -1,0 +1,88 @@
+"""Pauses of the collector end with the last of them, and leave it as it was."""
+
+import gc
+import os
+import threading
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.system.collector import collector_paused
+
+
+def test_pauses_nest_and_end_when_something_is_raised():
+    assert gc.isenabled()
+    with collector_paused():
+        with pytest.raises(ValueError), collector_paused():
+            raise ValueError
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_a_collector_that_the_user_has_disabled_stays_disabled():
+    gc.disable()
+    try:
+        with collector_paused():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_pauses_of_many_threads():
+    failures, start = [], threading.Barrier(16)
+
+    def work():
+        start.wait()
+        for _ in range(300):
+            with collector_paused():
+                if gc.isenabled():
+                    failures.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(16)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failures
+    assert gc.isenabled()
+
+
+def test_compiling_a_step_collects_nothing():
+    generations = []
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 4])
+        y = x
+        for k in range(300):
+            y = tf.nn.relu(y * np.float32(k) + x)
+        with tf.Session() as sess:
+            gc.callbacks.append(lambda phase, info: generations.append(phase))
+            try:
+                sess.run(y, {x: np.ones((3, 4), np.float32)})
+            finally:
+                gc.callbacks.pop()
+    assert gc.isenabled()
+    assert len(generations) < 40  # thousands of objects are made, each 700 of which would start a collection
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_ends_the_pauses_of_other_threads():
+    paused, end = threading.Event(), threading.Event()
+
+    def work():
+        with collector_paused():
+            paused.set()
+            end.wait()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    paused.wait()
+    child = os.fork()
+    if not child:
+        os._exit(0 if gc.isenabled() else 1)
+    end.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert gc.isenabled()
