@@ -68,6 +68,7 @@ function drawing(
     gesture: 0,
     changed,
     order,
+    lines: order.map((id, k) => changed.find((node) => node.id === id)?.line ?? k + 1),
     frames: [],
     notes: [],
     positions,

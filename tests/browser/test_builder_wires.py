@@ -3,7 +3,7 @@
 import json
 import re
 
-from builder_hands import CELLS, built, go, photographs, source_of, status, wait_for_code
+from builder_hands import CELLS, built, go, opened, photographs, source_of, status, wait_for_code
 
 NET = """import tfnb as tf
 
@@ -345,7 +345,18 @@ def test_row_22_wires_are_bent_and_named_by_hand_and_by_keyboard_and_the_graph_s
     page.wait_for_function(
         f"old => JSON.parse({CELLS}[1].metadata.tfnb.view)['s>y'][1] === old + 10", arg=one[1], timeout=20_000
     )
+    # Two bends are aligned, and the form has what can be done with the wire.
+    hands.press("w")
+    hands.word("middle")
+    hands.take("A bend in its middle")
+    wait_for_route(hands, "s>y", 2)
+    assert "Wire from x to y of s" in view.locator(".pane.form").text_content()
+    hands.click(view.locator(".pane.form").get_by_role("button", name="Align tops"))
+    page.wait_for_function(
+        f"() => (r => r[1] === r[3])(JSON.parse({CELLS}[1].metadata.tfnb.view)['s>y'])", timeout=20_000
+    )
     # q makes wires between selected nodes straight again; a double click takes a bend out; all is undone.
+    view.locator(".stage").focus()
     hands.press("Control+a", "q")
     wait_for_route(hands, "z>x", -1)
     assert source_of(hands) == NET  # neither code nor graph has changed
@@ -356,3 +367,27 @@ def test_row_22_wires_are_bent_and_named_by_hand_and_by_keyboard_and_the_graph_s
         hands.press("Control+z")
         hands.settle()
     assert not routes(hands)
+
+
+def test_row_22_a_notebook_keeps_bends_and_links_for_the_next_kernel(notebook):
+    hands = built(notebook, "row22kept.ipynb", NET)
+    go(hands, "z")
+    hands.press("w")
+    hands.word("middle")
+    hands.take("A bend in its middle")
+    kept = wait_for_route(hands, "z>x", 1)
+    go(hands, "s")
+    hands.press("w")
+    hands.word("named link y of")
+    hands.take("A named link")
+    wait_for_route(hands, "s>y", 0)
+    notebook.page.wait_for_timeout(500)
+    notebook.save("row22kept.ipynb")
+    notebook.command("kernelmenu:shutdown")
+    again = opened(notebook, "row22kept.ipynb")
+    # Drawn as they were; the first change of a place tells the new kernel of them, in the same step of undo.
+    go(again, "x")
+    again.press("Alt+ArrowDown")
+    again.settle()
+    notebook.page.wait_for_timeout(300)
+    assert routes(again) == {"z>x": kept, "s>y": []}

@@ -487,14 +487,13 @@ export interface CopyRequest {
 }
 
 /**
- * The traits of the widget's model. They are saved with the notebook, so that it shows them without
+ * The traits of the widget's model, saved with the notebook, which shows the picture (SVG) without
  * a kernel.
  */
 export interface BuilderState {
   readonly key: string;
   readonly source: string;
   readonly positions: Readonly<Record<string, readonly number[]>>;
-  /** The drawing as SVG. */
   readonly picture: string;
   /** The id of the cell whose code this is, or "". */
   readonly cell: string;

@@ -488,13 +488,12 @@ class CopyRequest(TypedDict):
 
 
 class BuilderState(TypedDict):
-    """The traits of the widget's model. They are saved with the notebook, so that it shows them without a kernel."""
+    """The traits of the widget's model, saved with the notebook, which shows the picture (SVG) without a kernel."""
 
     key: str
     source: str
     positions: dict[str, list[float]]
     picture: str
-    """The drawing as SVG."""
     cell: str
     """The id of the cell whose code this is, or ""."""
     lesson: str

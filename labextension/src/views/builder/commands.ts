@@ -4,12 +4,12 @@ import type { LayOut } from "./arrange";
 import { layoutOf } from "./arrange";
 import type { Choice, Question } from "./chooser";
 import { movesOf } from "./dragging";
-import { type Point, portY } from "./geometry";
+import { type Point, portY, type Rect } from "./geometry";
 import { cut } from "./gestures";
 import { type Fits, matches, replacements, search } from "./palette";
 import { aligned, distributed, type Side, straightened } from "./placing";
 import type { AnyEdit } from "./session";
-import { setRoute, unbent } from "./wires/bends";
+import { bendRects, placeBends, setRoute, unbent } from "./wires/bends";
 import { connectFromList, connectInput, placeOf } from "./wires/connecting";
 import type { Workspace } from "./workspace";
 
@@ -257,26 +257,32 @@ function running(workspace: Workspace, desk: Desk): Command[] {
 
 function arranging(workspace: Workspace, desk: Desk): Command[] {
   const { selected, model, session } = workspace;
-  const several = (): boolean => selected.size > 1;
+  const bends = (): Map<string, Rect> => bendRects(workspace);
+  const several = (): boolean => selected.size > 1 || bends().size > 1;
   const move = (corners: ReadonlyMap<string, Point>, ...others: readonly AnyEdit[]): void => {
     const before = workspace.rects(corners.keys());
     for (const [id, at] of corners) model.placed.set(id, at);
     session.gesture(...movesOf(workspace, before, corners), ...others);
     workspace.changed("moves");
   };
+  // Of the selected nodes, or of the bends of the selected wire.
+  const place = (of: (rects: ReadonlyMap<string, Rect>) => ReadonlyMap<string, Point>): void => {
+    if (workspace.selectedWire) placeBends(workspace, workspace.selectedWire, of(bends()));
+    else move(of(workspace.rects(selected)));
+  };
   const align = (side: Side, word: string): Command => ({
     id: `align-${side}`,
     label: `Align ${word}`,
     keys: [],
     can: several,
-    run: () => move(aligned(workspace.rects(selected), side)),
+    run: () => place((rects) => aligned(rects, side)),
   });
   const distribute = (axis: "x" | "y", word: string): Command => ({
     id: `distribute-${axis}`,
     label: `Equal gaps, ${word}`,
     keys: [],
-    can: () => selected.size > 2,
-    run: () => move(distributed(workspace.rects(selected), axis)),
+    can: () => selected.size > 2 || bends().size > 2,
+    run: () => place((rects) => distributed(rects, axis)),
   });
   const nudge = (key: string, dx: number, dy: number): Command => ({
     id: `move-${key}`,

@@ -5,8 +5,10 @@ import { button, h } from "../dom";
 import type { Question } from "./chooser";
 import { shapeText } from "./dtypes";
 import { isReadOnly } from "./geometry";
+import type { Connection } from "./model";
 import { usualValues, valueQuestion } from "./usual";
 import { duration, histogram, range, safeImage } from "./values";
+import { wireText } from "./wires/bends";
 import type { Workspace } from "./workspace";
 
 export interface FormHost {
@@ -28,6 +30,7 @@ export function drawForm(workspace: Workspace, host: FormHost): HTMLElement[] {
   const { only, selected } = workspace;
   if (only) return nodeForm(workspace, only, host);
   if (selected.size > 1) return severalForm(workspace, host);
+  if (workspace.selectedWire) return wireForm(workspace.selectedWire, host);
   return [
     h("h3", {}, "Nothing is selected"),
     h(
@@ -53,6 +56,17 @@ function severalForm({ selected }: Workspace, host: FormHost): HTMLElement[] {
     row("align-left", "align-centre", "align-right", "align-top", "align-middle", "align-bottom"),
     row("distribute-x", "distribute-y", "straighten", "tidy"),
     row("dissolve", "delete"),
+  ];
+}
+
+function wireForm(wire: Connection, host: FormHost): HTMLElement[] {
+  return [
+    h("h3", { dir: "auto" }, `Wire from ${wireText(wire)}`),
+    h("p", {}, "Drag it to bend it, or move its bends by Alt and the arrows."),
+    buttons(host, ["route", "straighten", "probe", "delete"]),
+    h("h4", {}, "Align its bends"),
+    buttons(host, ["align-top", "align-middle", "align-bottom", "align-left", "align-right"]),
+    buttons(host, ["distribute-x", "distribute-y"]),
   ];
 }
 

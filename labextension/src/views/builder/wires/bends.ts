@@ -168,6 +168,26 @@ export function routesMoved(
   });
 }
 
+/** The bends of the selected wire, by their number in its order, as rectangles without a size. */
+export function bendRects({ model, selectedWire }: Workspace): Map<string, Rect> {
+  const bends = (selectedWire && model.route(selectedWire)) ?? [];
+  return new Map(bends.map(([x, y], k) => [String(k), { x, y, width: 0, height: 0 }]));
+}
+
+/** Puts the bends of a wire at the corners that `bendRects` has been given. */
+export function placeBends(
+  workspace: Workspace,
+  wire: Connection,
+  corners: ReadonlyMap<string, Point>,
+): void {
+  const bends = workspace.model.route(wire) ?? [];
+  setRoute(
+    workspace,
+    wire,
+    bends.map((bend, k) => corners.get(String(k)) ?? bend),
+  );
+}
+
 /** Takes the bends out of the wires between selected nodes. */
 export function unbent({ model, selected }: Workspace): RouteWire[] {
   const wires = model.connections.filter(
