@@ -125,6 +125,7 @@ export class InnerChannel implements Channel {
       gesture: 0,
       changed: nodes,
       order: nodes.map(({ id }) => id),
+      lines: nodes.map(({ line }) => line),
       frames: [],
       notes: [],
       positions: Object.fromEntries(places),
