@@ -62,6 +62,7 @@ function drawing(
   order: readonly string[],
   positions: Record<string, readonly number[]> = {},
 ): Drawing {
+  const lines = new Map(changed.map(({ id, line }) => [id, line]));
   return {
     type: "drawing",
     revision: 1,
@@ -231,6 +232,14 @@ test("a drawing adds, changes and removes nodes; a renamed one keeps its place",
     ["c"],
   );
   assert.ok(model.apply(drawing([], ["a", "h", "c", "new"])).isIncomplete);
+});
+
+test("a node that only moved to another line is not sent again, and its line is new", () => {
+  const model = new BuilderModel();
+  model.apply(drawing([node("a", [], 2), node("b", ["a"], 3)], ["a", "b"]));
+  const changes = model.apply({ ...drawing([], ["a", "b"]), lines: [2, 9] });
+  assert.deepEqual(changes.changed, []);
+  assert.deepEqual([model.nodes.get("a")?.line, model.nodes.get("b")?.line], [2, 9]);
 });
 
 test("positions of the kernel go before those of the layout, and end with an undo", () => {

@@ -39,7 +39,8 @@ def test_half_typed_code_and_code_that_raises_have_their_message_at_their_place(
     hands = opened(notebook, "half.ipynb")
     page, view = notebook.page, hands.view
     page.evaluate(f"{MODEL}.setSource({MODEL}.getSource() + 'z = tf.nn.relu(\\n')")
-    view.get_by_text("The drawing waits for line 4, which is not complete.").first.wait_for(timeout=20_000)
+    waits = view.locator(".notice", has_text="The drawing waits for line 4, which is not complete.")
+    waits.wait_for(timeout=20_000)
     assert view.locator(".node").count() == 2
     hands.node("y").locator(".head").click()
     hands.press("Delete")  # refused, and nothing is lost
@@ -49,6 +50,7 @@ def test_half_typed_code_and_code_that_raises_have_their_message_at_their_place(
     notebook.shot("builder-half-typed")
     page.evaluate(f"{MODEL}.setSource({MODEL}.getSource().replace('relu(', 'no_such(y)\\nafter = tf.sin(y)'))")
     hands.see("z", "no_such")
+    waits.wait_for(state="detached", timeout=20_000)
     hands.see("after", "float32 2×3")
     page.evaluate(f"{MODEL}.setSource({MODEL}.getSource().replace('no_such', 'relu'))")
     hands.see("z", "float32 2×3")

@@ -154,12 +154,10 @@ export class Side {
     this.code.setSelectionRange(selectionStart, selectionEnd);
   }
 
-  setWaiting(line: number): void {
-    this.waits.hidden = !line;
-    this.waits.textContent = line
-      ? `The drawing waits for line ${line}, which is not complete.`
-      : "";
-    this.tabs.get("code")?.classList.toggle("waiting", line > 0);
+  setWaiting(text: string): void {
+    this.waits.hidden = !text;
+    this.waits.textContent = text;
+    this.tabs.get("code")?.classList.toggle("waiting", text !== "");
   }
 
   addLog(echo: string): void {

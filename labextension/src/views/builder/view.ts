@@ -320,9 +320,12 @@ export class BuilderView {
           .find(({ from, port }) => from === wire.from && port === wire.port) ?? null,
       );
     for (const id of drawing.selected.slice(0, 1)) workspace.reveal(id);
-    this.side.setWaiting(drawing.waits_for_line);
+    const line = drawing.waits_for_line;
+    const waits = line ? `The drawing waits for line ${line}, which is not complete.` : "";
+    this.side.setWaiting(waits);
     if (drawing.echo) this.side.addLog(drawing.echo);
     if (drawing.message) this.say(drawing.message, drawing.is_refused);
+    this.voice.keep(waits);
     this.changed("document");
     this.details.follow(isFirst, changes.changed.length + changes.removed.length > 0);
   }

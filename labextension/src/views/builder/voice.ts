@@ -31,9 +31,10 @@ export class Voice {
     }, SHOWN);
   }
 
-  /** Says something that stays in sight. */
+  /** Says something that stays in sight until it is replaced; "" takes it away. */
   keep(text: string): void {
-    this.say(text);
+    if (text === this.notice.textContent) return;
+    if (text) this.say(text);
     this.notice.textContent = text;
     this.notice.hidden = !text;
   }
