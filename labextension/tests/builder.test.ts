@@ -62,7 +62,6 @@ function drawing(
   order: readonly string[],
   positions: Record<string, readonly number[]> = {},
 ): Drawing {
-  const lines = new Map(changed.map(({ id, line }) => [id, line]));
   return {
     type: "drawing",
     revision: 1,

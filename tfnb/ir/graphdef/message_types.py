@@ -160,7 +160,6 @@ class FunctionDef(Message, Protocol):
     attr: Mapping[str, AttrValue]
     node_def: Repeated[NodeDef]
     ret: MutableMapping[str, str]
-    attr: MutableMapping[str, Any]
 
 
 class GradientDef(Protocol):
