@@ -121,6 +121,10 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
         "path.unlink",
         "the MetaGraph beside a checkpoint, if its content is one",
     ),
+    ("train/hooks/saving_hooks.py", "ProfilerHook.after_run"): (
+        "open",
+        "the timeline of a step in the folder that the user gives, named by the step as in TensorFlow",
+    ),
     ("train/estimators/estimator.py", "Estimator.__init__"): ("tempfile.mkdtemp", "a new folder of a random name"),
     ("train/estimators/export.py", "add_extra_assets"): ("shutil.copyfile", "into the new folder of this export"),
     ("train/saving/saved_model.py", "SavedModelBuilder._add_asset"): ("shutil.copyfile", "into a scratch folder"),

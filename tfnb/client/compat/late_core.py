@@ -292,7 +292,11 @@ def quantized_concat(
 def extract_volume_patches(
     input: TensorLike, ksizes: Sequence[int], strides: Sequence[int], padding: str, name: str | None = None
 ) -> Any:
-    """Returns all patches of a grid in volumes, each flat in the last dimension; see the op ExtractVolumePatches."""
+    """Returns all patches of a grid in volumes, each flat in the last dimension; see the op ExtractVolumePatches.
+
+    input: (batch, depth, height, width, channels). ksizes, strides: five numbers each, of which the first and the last
+    are 1. padding: "SAME" or "VALID".
+    """
     return EXTRACT_VOLUME_PATCHES(input, ksizes=tuple(ksizes), strides=tuple(strides), padding=padding, name=name)
 
 
@@ -323,7 +327,7 @@ def get_logger() -> logging.Logger:
 
 
 def task_level_status_message(msg: str) -> None:
-    """Logs a message about this task, as an error."""
+    """Logs the message `msg` about this task, as an error."""
     error(msg)
 
 
