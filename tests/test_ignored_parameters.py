@@ -69,7 +69,6 @@ FIELDS = {
         (
             "Unique",
             "DistortedBox",
-            "SessionRunValues",
             "KernelBuildError",
             "BasicDecoderOutput",
             "GANModel",
