@@ -120,7 +120,13 @@ export class Chooser {
       ...choices.map((choice, k) => this.row(choice, k)),
       ...(choices.length || !this.question
         ? []
-        : [h("div", { className: "none", role: "presentation" }, this.question.none)]),
+        : [
+            h(
+              "div",
+              { className: "none", role: "option", "aria-disabled": "true" },
+              this.question.none,
+            ),
+          ]),
     );
     this.mark();
     if (!choices.length && this.question) this.say(this.question.none);
@@ -143,7 +149,7 @@ export class Chooser {
   }
 
   private mark(): void {
-    const rows = [...this.list.querySelectorAll<HTMLElement>('[role="option"]')];
+    const rows = [...this.list.querySelectorAll<HTMLElement>(".choice")];
     for (const [k, row] of rows.entries()) {
       row.ariaSelected = String(k === this.active);
       if (k === this.active) row.scrollIntoView({ block: "nearest" });
