@@ -4,8 +4,8 @@ The sizes in the program of a class are formulas. For the shapes of a run they a
 kernels are asked for their launches, and the memory plan is made. Many steps take less time than that would take step
 by step, so it is prepared once for the class: the numbers, tensors and arguments of all kernels stand in tables without
 repetition, and a template of each step has the places of its own. For a run's shapes each table is filled in one pass.
-Invariant: the program for some shapes is the one
-that a compilation for these shapes alone would give, so no result depends on which shapes came before.
+Invariant: the program for some shapes is the one that a compilation for these shapes alone would give, so no result
+depends on which shapes came before.
 """
 
 from __future__ import annotations
