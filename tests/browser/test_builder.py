@@ -96,7 +96,7 @@ def test_drawn_read_and_run(notebook):
     # The cell changes by hand, and the drawing follows; half-typed code keeps it.
     source = "jupyterapp.shell.currentWidget.content.model.cells.get(1).sharedModel"
     page.evaluate(f"{source}.setSource({source}.getSource() + 'total = tf.reduce_sum(')")
-    view.get_by_text(re.compile("waits for line 8")).wait_for(state="attached", timeout=20_000)
+    view.get_by_text(re.compile("waits for line 8")).first.wait_for(state="attached", timeout=20_000)
     assert node(view, "relu").count() == 1
     page.evaluate(f"{source}.setSource({source}.getSource() + 'relu)\\n')")
     node(view, "total").wait_for(timeout=20_000)
