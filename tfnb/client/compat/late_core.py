@@ -24,10 +24,9 @@ from tfnb.ops.array.where_partition import sequence_mask, where
 from tfnb.ops.conv_pool.pool_functions import avg_pool, avg_pool3d, max_pool, max_pool3d
 from tfnb.ops.image.late_images import EXTRACT_VOLUME_PATCHES
 from tfnb.ops.io.late_files import DECODE_COMPRESSED, DECODE_WAV, ENCODE_WAV
-from tfnb.ops.logging.assertions import API as ASSERTIONS
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import GREATER
-from tfnb.ops.math.reduce_functions import reduce_max, reduce_sum
+from tfnb.ops.math.reduce_functions import reduce_sum
 from tfnb.ops.nn.ctc import ctc_loss
 from tfnb.ops.nn.late_quantize import QUANTIZE_AND_DEQUANTIZE, QUANTIZED_CONCAT
 from tfnb.ops.sparse.cross import DEFAULT_HASH_KEY, SPARSE_CROSS
@@ -49,7 +48,6 @@ __all__ = [
     "must_run_on_cpu",
     "quantize_and_dequantize",
     "quantized_concat",
-    "reset_shape",
     "scale_regularization_loss",
     "sparse_eye",
     "task_level_status_message",
@@ -134,31 +132,6 @@ def sparse_eye(
         numbers = np.arange(count, dtype=np.int64)
         values = np.ones(count, as_dtype(dtype).np)
         return SparseTensor(np.stack([numbers, numbers], 1), values, np.array([num_rows, columns], np.int64))
-
-
-def reset_shape(sp_input: Any, new_shape: TensorLike | None = None) -> SparseTensor:
-    """Returns a sparse tensor with the same values in another dense shape.
-
-    new_shape: as many sizes as before, none smaller; None: the smallest that hold all values. Raises
-    `InvalidArgumentError` when the ranks differ. A step raises it for a size that is smaller.
-    """
-    given = SparseTensor.from_value(sp_input)
-    graph = given.indices.graph
-    with graph.as_default(), graph.name_scope("SparseResetShape"):
-        if new_shape is None:
-            return SparseTensor(given.indices, given.values, _tight_shape(given))
-        shape = cast(graph.to_tensor(new_shape), int64)
-        if not shape.shape.is_compatible_with((given.shape.ndims,)):
-            raise InvalidArgumentError(f"new_shape has shape {shape.shape}, the tensor rank {given.shape.ndims}")
-        check = ASSERTIONS["assert_less_equal"](given.dense_shape, shape)
-        with graph.control_dependencies([check]):
-            return SparseTensor(given.indices, given.values, shape + 0)
-
-
-def _tight_shape(given: SparseTensor) -> Any:
-    """The largest index of each dimension, plus one; 0 where there is no value."""
-    before = zeros(concat([np.array([1], np.int32), sizes_of(given.dense_shape)], 0), dtype=int64) - 1
-    return reduce_max(concat([given.indices, before], 0), 0) + 1
 
 
 # ---- neural networks ------------------------------------------------------------------------------------------------

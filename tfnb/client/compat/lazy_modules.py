@@ -75,14 +75,14 @@ data : tfnb.client.dataset.late_functions : DatasetSpec get_output_classes
 data.experimental : tfnb.client.dataset.late_functions : DatasetStructure=DatasetSpec copy_to_device from_variant
 data.experimental : tfnb.client.dataset.late_functions : get_single_element map_and_batch_with_legacy_function
 data.experimental : tfnb.client.dataset.late_functions : rejection_resample to_variant
-tf : tfnb.client.compat.late_core : extract_volume_patches get_logger sparse_reset_shape=reset_shape
+tf : tfnb.client.compat.late_core : extract_volume_patches get_logger
 tf quantization : tfnb.client.compat.late_core : quantized_concat
 quantization : tfnb.client.compat.late_core : quantize_and_dequantize
 tf io : tfnb.client.compat.late_core : decode_compressed
 audio : tfnb.client.compat.late_core : decode_wav encode_wav
 nn : tfnb.client.compat.late_core : avg_pool_v2 compute_average_loss ctc_loss_v2 max_pool_v2
 nn : tfnb.client.compat.late_core : scale_regularization_loss
-sparse : tfnb.client.compat.late_core : cross cross_hashed expand_dims eye=sparse_eye reset_shape
+sparse : tfnb.client.compat.late_core : cross cross_hashed expand_dims eye=sparse_eye
 logging : tfnb.client.compat.late_core : TaskLevelStatusMessage=task_level_status_message
 graph_util : tfnb.client.compat.late_core : must_run_on_cpu
 linalg : tfnb.client.linear_operators.api : LinearOperator LinearOperatorAdjoint LinearOperatorBlockDiag
