@@ -22,7 +22,7 @@ from benchmarks.inception_graph import repeated_towers
 from tfnb.notebook.builder.document import Document
 from tfnb.notebook.builder.files.imports import opened
 from tfnb.notebook.graph.file_formats import read_graph
-from tfnb.system.garbage import SECONDS_AFTER, put_off
+from tfnb.system.collector import SECONDS_AFTER, put_off
 
 NODES = 39_551
 EDITS = 9

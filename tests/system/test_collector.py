@@ -3,11 +3,13 @@
 import gc
 import os
 import threading
+import time
 
 import numpy as np
 import pytest
 
 import tfnb as tf
+from tfnb.system import collector
 from tfnb.system.collector import collector_paused
 
 
@@ -86,3 +88,48 @@ def test_a_fork_ends_the_pauses_of_other_threads():
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert gc.isenabled()
+
+
+def until(condition):
+    end = time.monotonic() + 10
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.005)
+    return condition()
+
+
+def test_no_search_begins_inside_and_it_goes_on_soon_after():
+    assert gc.isenabled()
+    before = gc.get_stats()[0]["collections"]
+    with collector.put_off():
+        assert not gc.isenabled()
+        rings = [[] for _ in range(20_000)]
+        for ring in rings:
+            ring.append(ring)
+        del rings, ring
+        assert gc.get_stats()[0]["collections"] == before
+    assert not gc.isenabled() and until(gc.isenabled)
+    [[] for _ in range(5000)]
+    assert gc.get_stats()[0]["collections"] > before
+
+
+def test_blocks_may_overlap_and_an_error_inside_ends_one():
+    with collector.put_off():
+        try:
+            with collector.put_off():
+                raise ValueError
+        except ValueError:
+            pass
+        time.sleep(2 * collector.SECONDS_AFTER)
+        assert not gc.isenabled()
+    assert until(gc.isenabled)
+
+
+def test_a_search_that_the_program_turned_off_stays_off():
+    gc.disable()
+    try:
+        with collector.put_off():
+            assert not gc.isenabled()
+        time.sleep(2 * collector.SECONDS_AFTER)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

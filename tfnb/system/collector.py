@@ -1,8 +1,8 @@
-"""Pauses of Python's collector of cyclic garbage while a graph is compiled.
+"""Pauses of Python's collector of cyclic garbage: while a graph is compiled, and while somebody waits for an answer.
 
 A compilation makes hundreds of thousands of objects that stay, so the collector would look at all objects of the
-process again and again and find nothing: with 5,000 layers that took a third of the time of the first step. Invariant:
-outside of all pauses the collector is enabled if it was so before the first of them.
+process again and again and find nothing: with 5,000 layers that took a third of the time of the first step. In a kernel
+one such search takes 0.1 s. Invariant: outside of all pauses the collector is enabled if it was so before the first.
 """
 
 from __future__ import annotations
@@ -13,29 +13,52 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["collector_paused"]
+__all__ = ["SECONDS_AFTER", "collector_paused", "put_off"]
+
+SECONDS_AFTER = 0.05  # after an answer was made, another thread still has to send it
 
 _lock = threading.Lock()
-_n_pauses = 0  # in all threads
+_n_pauses = 0  # in all threads, with those that last a moment longer than their block
 _was_enabled = False
 
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
     """A context in which the collector does not run by itself. It may be entered again, and by several threads."""
+    _begin()
+    try:
+        yield
+    finally:
+        _end()
+
+
+@contextmanager
+def put_off() -> Iterator[None]:
+    """A context in which, and for `SECONDS_AFTER` after which, the collector does not run by itself."""
+    _begin()
+    try:
+        yield
+    finally:
+        timer = threading.Timer(SECONDS_AFTER, _end)
+        timer.daemon = True
+        timer.start()
+
+
+def _begin() -> None:
     global _n_pauses, _was_enabled
     with _lock:
         _n_pauses += 1
         if _n_pauses == 1:
             _was_enabled = gc.isenabled()
             gc.disable()
-    try:
-        yield
-    finally:
-        with _lock:
-            _n_pauses -= 1
-            if not _n_pauses and _was_enabled:
-                gc.enable()
+
+
+def _end() -> None:
+    global _n_pauses
+    with _lock:
+        _n_pauses = max(0, _n_pauses - 1)  # a fork has ended the pause in which it was made
+        if not _n_pauses and _was_enabled:
+            gc.enable()
 
 
 def _after_fork() -> None:

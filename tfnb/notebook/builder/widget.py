@@ -36,7 +36,7 @@ from tfnb.notebook.protocol.builder import Drawing, FromKernel, LossPoint, Train
 from tfnb.notebook.protocol.builder_details import DetailsFromKernel, LessonRequest
 from tfnb.session.default import get_default_session
 from tfnb.session.session import Session
-from tfnb.system.garbage import put_off
+from tfnb.system.collector import put_off
 
 __all__ = ["BuilderView", "build_cell", "builder"]
 
