@@ -394,3 +394,16 @@ def test_one_component_may_be_scalar(sess):
     q = tf.FIFOQueue(10, tf.float32, shapes=())
     sess.run(q.enqueue_many([[1.0, 2.0, 3.0]]))
     np.testing.assert_array_equal(sess.run(q.dequeue_many(2)), [1.0, 2.0])
+
+
+def test_shared_shuffle_queues_share_the_seed_of_their_graph():
+    tf.set_random_seed(7)
+    first = tf.RandomShuffleQueue(10, 0, tf.int32, shared_name="seeded")
+    tf.constant(1)
+    second = tf.RandomShuffleQueue(10, 0, tf.int32, shared_name="seeded")
+    other = tf.RandomShuffleQueue(10, 0, tf.int32, shared_name="another")
+    seeds = [(q.queue_ref.op.get_attr("seed"), q.queue_ref.op.get_attr("seed2")) for q in (first, second, other)]
+    assert seeds[0] == seeds[1] and seeds[0][0] == seeds[2][0] == 7 and seeds[0][1] != seeds[2][1]
+    with tf.Session() as sess:
+        sess.run(first.enqueue(4))
+        assert sess.run(second.dequeue()) == 4

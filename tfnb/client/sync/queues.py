@@ -6,6 +6,7 @@ queue have the dtypes and shapes that were declared for it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -284,7 +285,13 @@ class RandomShuffleQueue(QueueBase):
     ) -> None:
         types = type_list(dtypes)
         element_shapes = shape_list(shapes, types)
-        seeds = seeds_for(get_default_graph(), seed)
+        graph = get_default_graph()
+        seeds = seeds_for(graph, seed)
+        if seed is None and graph.seed is not None and shared_name is not None:
+            # All queues of a name need equal seeds, so the second one depends on the name, as in TensorFlow, and not on
+            # the node.
+            digest = hashlib.md5(f"{graph.seed}{shared_name}".encode(), usedforsecurity=False).hexdigest()
+            seeds["seed2"] = int(digest[:8], 16) & 0x7FFFFFFF
         handle = _make(
             ops.RANDOM_SHUFFLE_QUEUE,
             types,
