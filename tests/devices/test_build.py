@@ -306,3 +306,22 @@ def test_the_compiler_starts_before_there_is_anything_to_compile(unit, settings,
     assert built(second) == 0
     second.expect_builds("another one")
     assert built(second) == 1
+
+
+def test_a_build_that_fails_in_the_background_leaves_the_next_one_alone(unit, settings, monkeypatch):
+    from tfnb.devices.opencl.build import _background
+
+    made, build = ProgramLibrary(unit, settings), ProgramLibrary._build
+    bad, good = Module(p.ADD.source + "// fails\n"), Module(p.ADD.source + "// does not fail\n")
+
+    def fails_once(self, module, inline):
+        if module is bad:
+            raise OSError("the disk is gone")
+        return build(self, module, inline)
+
+    monkeypatch.setattr(ProgramLibrary, "_build", fails_once)
+    made.build_soon([bad, good], False)
+    _background.wait()
+    assert made.has([good], False) and not made.has([bad], False)
+    with pytest.raises(OSError, match="the disk is gone"):
+        made.get(bad)

@@ -28,7 +28,7 @@ from tfnb.codegen.program import Module
 from tfnb.devices.opencl import builtins, pocl
 from tfnb.devices.opencl.platforms import Unit
 from tfnb.disk_cache import DiskCache, write_atomically
-from tfnb.errors import InternalError, KernelBuildError, OpError
+from tfnb.errors import InternalError, KernelBuildError
 from tfnb.settings import Settings
 from tfnb.system import progress
 from tfnb.system.background import Background
@@ -138,7 +138,7 @@ class ProgramLibrary:
         cache = self._library if module.file else self._generated
         with self._lock:
             if key not in cache:
-                with suppress(OpError, cl.Error), cache.timed():
+                with suppress(Exception), cache.timed():  # whatever it was, `get` meets it again and raises it
                     cache.put(key, self._build(module, inline))
         self._coming.discard(key)
 
