@@ -51,7 +51,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     """Returns the two seeds of a random op created now in the default graph; (None, None) when neither is set."""
     graph = get_default_graph()
     if graph.seed is not None:
-        pair = int(graph.seed), graph.version if op_seed is None else int(op_seed)
+        pair = int(graph.seed), graph.next_seed() if op_seed is None else int(op_seed)
     elif op_seed is not None:
         pair = _GRAPH_SEED, int(op_seed)
     else:
