@@ -16,7 +16,13 @@ from distributed import Security
 from distributed.core import Server as CommServer
 from distributed.utils import LoopRunner, get_ip, get_ipv6, sync
 
-from tfnb.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError, UnavailableError
+from tfnb.errors import (
+    AddressInUseError,
+    InvalidArgumentError,
+    NotFoundError,
+    PermissionDeniedError,
+    UnavailableError,
+)
 from tfnb.ir.server_def import server_def_class
 from tfnb.session.config import ConfigProto, config_message
 from tfnb.session.dask.master.master import Master
@@ -205,7 +211,11 @@ class Server:
     async def _listen(self, service: RpcService, numeric: str) -> tuple[CommServer, int]:
         server = CommServer({HANDLER: service.handle}, needs_workdir=False)
         scheme = "tls" if self._security.require_encryption else "tcp"
-        await server.listen(_url(scheme, numeric, self._port), **self._security.get_listen_args("worker"))
+        address = _url(scheme, numeric, self._port)
+        try:
+            await server.listen(address, **self._security.get_listen_args("worker"))
+        except OSError as e:
+            raise AddressInUseError(f"the server of {self.name} cannot listen at {address}: {e}") from e
         return server, int(server.port)
 
     def join(self) -> None:
