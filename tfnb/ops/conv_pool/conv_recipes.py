@@ -1,8 +1,8 @@
 """Launches of the convolution and pooling kernels in `kernels_cl/conv_pool` (white paper, section 2).
 
-Each recipe turns the shapes and attributes of a site into kernel calls: of the tuned kernel when the padded rows that
-it keeps in local memory fit, otherwise of the naive kernel, which takes any size. Invariant: an empty output needs no
-call.
+Each recipe turns the shapes and attributes of a site into kernel calls: on a CPU of the tuned kernel when the padded
+rows that it keeps in local memory fit, otherwise of the naive kernel, which takes any size; on a GPU of the kernel
+that computes tiles. Invariant: an empty output needs no call.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out
 from tfnb.ir.record import record
 from tfnb.ops.conv_pool.conv_reference import Axis, pool_axes, window_axes
 from tfnb.ops.conv_pool.windows import pads
+from tfnb.ops.linalg.gpu_tiles import Tiles, tile_sum
+from tfnb.sizes import same
 
 __all__ = [
     "avg_pool_calls",
@@ -27,6 +29,7 @@ __all__ = [
 ]
 
 CONV, CONV_GRAD, POOL = "conv_pool/conv2d.cl", "conv_pool/conv2d_grad.cl", "conv_pool/pool.cl"
+CONV_GPU = "conv_pool/conv2d_gpu.cl"
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "sigmoid": 3}
 
 # the limits of kernels_cl/lib/conv_tile.clh
@@ -51,6 +54,11 @@ class ConvShape:
     ax: Axis
     itemsize: int
     defines: tuple[tuple[str, str], ...]
+
+    @property
+    def taps(self) -> int:
+        """The number of elements of the window."""
+        return self.ay.size * self.ax.size
 
     @property
     def image_ints(self) -> tuple[int, ...]:
@@ -196,9 +204,38 @@ def conv2d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     tuned = _rows_call(_Virtual(shape, 1, 1), site.units, pointers, flags, activation) if site.kind == "cpu" else None
     if tuned is not None:
         return (tuned,)
+    if site.kind == "gpu":
+        problem = shape.n * shape.ay.count * shape.ax.count, shape.co, shape.taps * shape.ci
+        return _tile_calls(site, shape, "conv2d_tiles", (In(0), In(1)), problem, pointers[2], flags, activation)
     ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints, flags, activation)
     groups = (shape.ay.count, shape.n, 1)
     return (KernelCall(CONV, "conv2d_naive", (*pointers, *_ints(*ints)), groups, defines=shape.defines),)
+
+
+def _tile_calls(
+    site: KernelSite,
+    shape: ConvShape,
+    entry: str,
+    operands: tuple[Arg, Arg],
+    problem: tuple[int, int, int],
+    bias: Arg | None = None,
+    flags: int = 0,
+    activation: int = 0,
+) -> tuple[KernelCall, ...]:
+    """Returns the launches on a GPU, for which a convolution is a product of matrices of the sizes `problem`: rows,
+    columns and depth. Only the convolution itself has the last three arguments."""
+    m, n, k = problem
+    tiles = Tiles.of(1, m, n, k, site.units)
+    sizes = _ints(shape.n, *shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints)
+    is_split = not same(tiles.splits, 1)
+    to = tiles.partial(1, m, n, shape.itemsize) if is_split else Out(0)
+    pointers: tuple[Arg, ...] = (*operands, to) if bias is None else (*operands, bias, to)
+    finish = () if bias is None else _ints(0, 0) if is_split else _ints(flags, activation)
+    calls = (tiles.call(CONV_GPU, entry, (*pointers, *sizes, I32(tiles.splits), *finish), shape.defines),)
+    if not is_split:
+        return calls
+    add = tile_sum(tiles, (1, m, n), (to, Out(0) if bias is None else bias), shape.defines, 4 * flags, activation)
+    return (*calls, add)
 
 
 def _turned(shape: ConvShape) -> _Virtual:
@@ -217,7 +254,7 @@ def conv2d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return ()
     filters, grad = site.inputs[1].shape, site.inputs[2].shape
     shape = _conv_shape(site, site.outputs[0].shape, filters, grad)
-    taps = shape.ay.size * shape.ax.size
+    taps = shape.taps
     turned_filter = Temp("turned_filter", taps * shape.ci * shape.co * shape.itemsize + TAIL_BYTES)
     virtual = _turned(shape)
     inside = min(virtual.shape.ay.before, virtual.shape.ax.before) >= 0
@@ -227,6 +264,9 @@ def conv2d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
             turn_args: tuple[In | Temp | I32, ...] = (In(1), turned_filter, *_ints(shape.ci, shape.co))
             turn = KernelCall(CONV_GRAD, "conv2d_turn_filter", turn_args, (taps, 1, 1), defines=shape.defines)
             return (turn, tuned)
+    if site.kind == "gpu":
+        problem = shape.n * shape.ay.limit * shape.ax.limit, shape.ci, taps * shape.co
+        return _tile_calls(site, shape, "conv2d_input_grad_tiles", (In(1), In(2)), problem)
     ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints)
     groups = (shape.ay.limit, shape.n, 1)
     args: tuple[In | Out | I32, ...] = (In(1), In(2), Out(0), *_ints(*ints))
@@ -250,9 +290,12 @@ def conv2d_backprop_filter_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return ()
     image, grad = site.inputs[0].shape, site.inputs[2].shape
     shape = _conv_shape(site, image, site.outputs[0].shape, grad)
-    rows = shape.ay.size * shape.ax.size * shape.ci
+    rows = shape.taps * shape.ci
+    if site.kind == "gpu":
+        problem = rows, shape.co, shape.n * shape.ay.count * shape.ax.count
+        return _tile_calls(site, shape, "conv2d_filter_grad_tiles", (In(0), In(2)), problem)
     blocks = None
-    if site.kind == "cpu" and shape.n and shape.ay.count and shape.ax.count:
+    if shape.n and shape.ay.count and shape.ax.count:
         blocks = _cut(shape, site.units, MAX_RUNS, _filter_cost(shape))
     if blocks is None:
         ints = (shape.n, *shape.image_ints, *shape.step_ints)
