@@ -1,8 +1,8 @@
 """Launches of the convolution and pooling kernels in `kernels_cl/conv_pool` (white paper, section 2).
 
 Each recipe turns the shapes and attributes of a site into kernel calls: on a CPU of the tuned kernel when the padded
-rows that it keeps in local memory fit, otherwise of the naive kernel, which takes any size; on a GPU of the kernel
-that computes tiles. Invariant: an empty output needs no call.
+rows that it keeps in local memory fit, otherwise of the naive kernel, which takes any size; on a GPU of the kernels
+in the files `*_gpu.cl`. Invariant: an empty output needs no call.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tfnb.ir.record import record
 from tfnb.ops.conv_pool.conv_reference import Axis, pool_axes, window_axes
 from tfnb.ops.conv_pool.windows import pads
 from tfnb.ops.linalg.gpu_tiles import Tiles, tile_sum
-from tfnb.sizes import same
+from tfnb.sizes import same, smallest
 
 __all__ = [
     "avg_pool_calls",
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 CONV, CONV_GRAD, POOL = "conv_pool/conv2d.cl", "conv_pool/conv2d_grad.cl", "conv_pool/pool.cl"
-CONV_GPU = "conv_pool/conv2d_gpu.cl"
+CONV_GPU, POOL_GPU = "conv_pool/conv2d_gpu.cl", "conv_pool/pool_gpu.cl"
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "sigmoid": 3}
 
 # the limits of kernels_cl/lib/conv_tile.clh
@@ -39,6 +39,7 @@ LOCAL_SLACK = 64
 TALLEST_TILE = 14
 WIDEST_PANEL = 32
 WIDEST_VECTOR = 16
+GPU_ITEMS, MOST_GROUPS = 128, 1 << 16  # work-items of a group, and groups, of a kernel whose items share elements
 TAIL_BYTES = 256
 
 
@@ -345,6 +346,12 @@ class _Pool:
         args = (*pointers, *_ints(*self.ints, *more))
         return KernelCall(POOL, entry, args, (groups, 1, 1), defines=self.defines)
 
+    def items_call(self, entry: str, pointers: tuple[Arg, ...], elements: int) -> KernelCall:
+        """Returns the launch on a GPU whose work-items share `elements` elements."""
+        groups = (smallest(_ceil(elements, GPU_ITEMS), MOST_GROUPS), 1, 1)
+        args = (*pointers, *_ints(*self.ints))
+        return KernelCall(POOL_GPU, entry, args, groups, (GPU_ITEMS, 1, 1), self.defines)
+
 
 def _pool(site: KernelSite, image: tuple[int, ...], out: tuple[int, ...]) -> _Pool:
     _check_format(site)
@@ -355,7 +362,7 @@ def _pool(site: KernelSite, image: tuple[int, ...], out: tuple[int, ...]) -> _Po
         raise InvalidArgumentError(f"{site.op}: images {image} pool to {expected}, but the other side is {tuple(out)}")
     sizes = (image[0], image[1], image[2], ay.count, ax.count, image[3])
     ints = (*sizes, ay.size, ax.size, ay.stride, ax.stride, ay.before, ax.before)
-    return _Pool(ints, ay, ax, site.kind == "cpu" and image[3] >= WIDEST_VECTOR, _defines(site))
+    return _Pool(ints, ay, ax, image[3] >= WIDEST_VECTOR, _defines(site))
 
 
 def _pool_forward(site: KernelSite, tuned: str, naive: str) -> tuple[KernelCall, ...]:
@@ -363,6 +370,8 @@ def _pool_forward(site: KernelSite, tuned: str, naive: str) -> tuple[KernelCall,
         return ()
     image, out = site.inputs[0].shape, site.outputs[0].shape
     pool = _pool(site, image, out)
+    if site.kind == "gpu":
+        return (pool.items_call(f"{tuned}_items", (In(0), Out(0)), site.outputs[0].size),)
     groups = min(out[0] * out[1], _share(site.inputs[0].size, site.units))
     return (pool.call(tuned if pool.tuned else naive, (In(0), Out(0)), groups),)
 
@@ -383,6 +392,8 @@ def max_pool_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return ()
     image, out = site.inputs[0].shape, site.inputs[2].shape
     pool = _pool(site, image, out)
+    if site.kind == "gpu":
+        return (pool.items_call("max_pool_grad_items", (In(0), In(2), Out(0)), site.outputs[0].size),)
     ay, ax = pool.ay, pool.ax
     # rows of windows without common pixels may be divided among groups; otherwise a group gets whole images
     rows = 1 if ay.stride >= ay.size else max(ay.count, 1)
@@ -403,5 +414,7 @@ def avg_pool_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return ()
     image, out = site.outputs[0].shape, site.inputs[1].shape
     pool = _pool(site, image, out)
+    if site.kind == "gpu":
+        return (pool.items_call("avg_pool_grad_items", (In(1), Out(0)), site.outputs[0].size),)
     groups = min(image[0] * image[1], _share(site.outputs[0].size, site.units))
     return (pool.call("avg_pool_grad" if pool.tuned else "avg_pool_grad_naive", (In(1), Out(0)), groups),)
