@@ -72,10 +72,14 @@ TILE_KERNEL conv2d_tiles(
 inline T grad_at(
     __global const T *grad, size_t image, int y, int x, int o, int oh, int ow, int co, int sy, int sx)
 {
-    if (y < 0 || x < 0 || y % sy || x % sx)
+    if (y < 0 || x < 0)
         return 0;
-    y /= sy;
-    x /= sx;
+    if (sy > 1 || sx > 1) { // divisions take longer than the rest
+        if (y % sy || x % sx)
+            return 0;
+        y /= sy;
+        x /= sx;
+    }
     return y < oh && x < ow ? grad[((image * oh + y) * ow + x) * co + o] : (T)0;
 }
 
