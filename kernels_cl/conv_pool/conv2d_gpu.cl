@@ -1,7 +1,8 @@
 // The convolution of conv2d.cl and its gradients (conv2d_grad.cl) on a GPU, each as a product of matrices of which one
 // is read from an image as it is needed. Tensors, sizes and activations are those of the two files.
 //
-// Sizes are arguments: one build serves every shape. -DT=float|double, -DTILE=4|8 (see lib/gpu_tile.clh).
+// Sizes are arguments: one build serves every shape. -DT=float|double, -DTILE=4|8 (see lib/gpu_tile.clh); -DSTRIDED=1
+// where a stride is not 1, which the gradient of the input needs to know.
 // Outputs are written exactly. Accumulation in T.
 //
 // A group of 256 work-items computes one tile of the product, or of one of `splits` partial sums, which
@@ -72,14 +73,15 @@ TILE_KERNEL conv2d_tiles(
 inline T grad_at(
     __global const T *grad, size_t image, int y, int x, int o, int oh, int ow, int co, int sy, int sx)
 {
+#ifdef STRIDED // divisions take longer than the rest
+    if (y < 0 || x < 0 || y % sy || x % sx)
+        return 0;
+    y /= sy;
+    x /= sx;
+#else
     if (y < 0 || x < 0)
         return 0;
-    if (sy > 1 || sx > 1) { // divisions take longer than the rest
-        if (y % sy || x % sx)
-            return 0;
-        y /= sy;
-        x /= sx;
-    }
+#endif
     return y < oh && x < ow ? grad[((image * oh + y) * ow + x) * co + o] : (T)0;
 }
 

@@ -267,6 +267,8 @@ def conv2d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
             return (turn, tuned)
     if site.kind == "gpu":
         problem = shape.n * shape.ay.limit * shape.ax.limit, shape.ci, taps * shape.co
+        if max(shape.ay.stride, shape.ax.stride) > 1:
+            shape = replace(shape, defines=(*shape.defines, ("STRIDED", "1")))
         return _tile_calls(site, shape, "conv2d_input_grad_tiles", (In(1), In(2)), problem)
     ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints)
     groups = (shape.ay.limit, shape.n, 1)
