@@ -176,7 +176,7 @@ class Binding:
         self._name_ends()
         return True
 
-    def set_part(self, use: Use, part: cl.Buffer | cl.SVM) -> None:
+    def set_part(self, use: Use, part: cl.Buffer | cl.SVM[Any]) -> None:
         """Sets an argument to a part of a buffer, and keeps the part.
 
         A kernel keeps no reference to its arguments, and drivers refuse buffers that have been released meanwhile. A
