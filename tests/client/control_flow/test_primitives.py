@@ -3,7 +3,7 @@
 import numpy as np
 
 import tfnb as tf
-from tfnb.client.control_flow.primitives import with_dependencies
+from tfnb.client.control_flow.primitives import enter, exit_, with_dependencies
 
 
 def test_with_dependencies_waits_on_the_device_of_its_tensor() -> None:
@@ -28,3 +28,10 @@ def test_the_reference_of_a_variable_is_a_method() -> None:
     with tf.Graph().as_default():
         v = tf.Variable(1.0)
         assert v._ref() is v.op.outputs[0] and v._ref().spec.ref
+
+
+def test_a_frame_without_iterations_needs_no_merge() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.int32, [3])
+        inside = enter(x, "frame") * enter(tf.constant(5), "frame")
+        assert session.run(exit_(inside), {x: [1, 2, 3]}).tolist() == [5, 10, 15]
