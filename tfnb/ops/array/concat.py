@@ -13,8 +13,10 @@ import numpy as np
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
+from tfnb.ir.bind import to_numpy
+from tfnb.ir.builder import flatten
 from tfnb.ir.const import constant_value
-from tfnb.ir.default import graph_of
+from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.kernelcall import KernelSite
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
@@ -327,9 +329,15 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
 
     Errors: the shapes differ, or the axis is out of range.
     """
-    if is_tensor_like(values):
-        return graph_of((values,)).to_tensor(values) if axis == 0 else PACK(list(values), axis=axis, name=name)
-    return PACK(list(values), axis=axis, name=name)
+    if is_tensor_like(values) and axis == 0:
+        return graph_of((values,)).to_tensor(values)
+    parts = values if isinstance(values, np.ndarray) else list(values)
+    if axis == 0 and not any(hasattr(v, "value") or is_tensor_like(v) for v in flatten(parts)):
+        try:
+            return get_default_graph().constant(to_numpy(parts), name)
+        except (TypeError, ValueError):  # PACK says which part is of another kind
+            pass
+    return PACK(list(parts), axis=axis, name=name)
 
 
 def pack(values: TensorLike, axis: int = 0, name: str = "pack") -> Any:
