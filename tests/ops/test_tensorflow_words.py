@@ -164,7 +164,7 @@ def test_a_placeholder_of_an_old_graph_has_no_shape():
     for producer, dims in ((21, None), (22, ())):
         file.versions.producer = producer
         with tf.Graph().as_default():
-            assert tf.import_graph_def(file, return_elements=["x:0"], name="")[0].shape.dims == dims
+            assert tf.import_graph_def(file, return_elements=["x:0"], name="")[0].shape.sizes == dims
 
 
 def test_a_bitmap_whose_second_letter_is_wrong():

@@ -127,7 +127,7 @@ class Tensor:
         )
 
     def __iter__(self) -> Iterator[Tensor]:
-        n = self.shape.dims[0] if self.shape.dims else None
+        n = self.shape.sizes[0] if self.shape.sizes else None
         if n is None:
             raise DTypeError(
                 f"'Tensor' object is not iterable: {self.name} has shape {self.shape}, its first dimension is unknown",

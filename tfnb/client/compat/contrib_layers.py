@@ -109,7 +109,7 @@ def fully_connected(
     """
     options = dict(locals())
     x = graph_of([inputs]).to_tensor(inputs)
-    n = x.shape.dims[-1] if x.shape.dims else None
+    n = x.shape.sizes[-1] if x.shape.sizes else None
     if n is None:
         raise ShapeError(f"fully_connected: the last dimension of the inputs must be known, got shape {x.shape}")
     with variable_scope(scope, "fully_connected", [x], reuse=reuse) as opened:

@@ -56,7 +56,7 @@ class Dense(Layer):
 
     def build(self, shape: ShapeLike) -> None:
         shape = as_shape(shape)
-        n = shape.dims[-1] if shape.dims else None
+        n = shape.sizes[-1] if shape.sizes else None
         if n is None:
             raise ShapeError(f"dense: the last dimension of the inputs must be known, got shape {shape}")
         self.input_spec = InputSpec(min_ndim=2, axes={-1: n})
@@ -113,7 +113,7 @@ class Flatten(Layer):
             raise ShapeError(f"Flatten: expected min_ndim=2, found ndim={rank}: inputs of shape {inputs.shape}")
         if self.data_format == "channels_first" and rank is not None and rank > 2:
             inputs = transpose(inputs, [0, *range(2, rank), 1])
-        dims = inputs.shape.dims
+        dims = inputs.shape.sizes
         size = None if not dims else Shape(dims[1:]).num_elements()
         if not dims or size is None:
             rows = shape_of(inputs)[0] if not dims or dims[0] is None else dims[0]

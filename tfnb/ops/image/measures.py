@@ -101,7 +101,7 @@ def sobel_edges(image: TensorLike) -> Any:
 
 
 def _channels(x: Tensor, function: str) -> int:
-    dims = x.shape.dims
+    dims = x.shape.sizes
     if dims is None or dims[-1] is None:
         raise ShapeError(f"{function}: the number of channels must be known, got shape {x.shape}", x.op)
     return int(dims[-1])

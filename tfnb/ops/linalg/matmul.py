@@ -45,7 +45,7 @@ class BatchMatMulAttrs:
 
 
 def _product_dims(c: Infer, a: Shape, b: Shape, ta: bool, tb: bool) -> tuple[int | None, int | None]:
-    (m, k), (rows, n) = (x.dims[-2:][::-1] if t else x.dims[-2:] for x, t in ((a, ta), (b, tb)))  # type: ignore[index]
+    (m, k), (rows, n) = (x.sizes[-2:][::-1] if t else x.sizes[-2:] for x, t in ((a, ta), (b, tb)))  # type: ignore[index]
     if None not in (k, rows) and k != rows:
         flags = f" (transposed: {ta}, {tb})" if ta or tb else ""
         raise ShapeError(
@@ -126,12 +126,12 @@ MAT_MUL = OpDef(
 
 def _batch_shape(c: Infer) -> Shape:
     x, y = c.shapes
-    if x.dims is None or y.dims is None:
+    if x.sizes is None or y.sizes is None:
         return unknown_shape
-    if len(x.dims) < 2 or len(x.dims) != len(y.dims):
+    if len(x.sizes) < 2 or len(x.sizes) != len(y.sizes):
         raise ShapeError(f"BatchMatMul: needs stacks of matrices of one rank, got shapes {x} and {y}")
     try:
-        batch = Shape(x.dims[:-2]).merge_with(Shape(y.dims[:-2]))
+        batch = Shape(x.sizes[:-2]).merge_with(Shape(y.sizes[:-2]))
     except ShapeError:
         raise ShapeError(f"BatchMatMul: the leading dimensions of {x} and {y} differ") from None
     return Shape((*batch.as_list(), *_product_dims(c, x, y, c.attrs.adj_x, c.attrs.adj_y)))
@@ -247,8 +247,8 @@ def _as_matrix(x: Any, summed: Sequence[int], last: bool) -> tuple[Any, list[int
     if perm != sorted(perm):
         x = TRANSPOSE(x, np.asarray(perm, np.int32))
     at = (lambda i: free.index(i)) if last else (lambda i: len(summed) + free.index(i))
-    sizes = [x.shape.dims[at(i)] for i in free]
-    inner = [x.shape.dims[i + len(free) if last else i] for i in range(len(summed))]
+    sizes = [x.shape.sizes[at(i)] for i in free]
+    inner = [x.shape.sizes[i + len(free) if last else i] for i in range(len(summed))]
     if None not in inner:
         k = int(np.prod(inner, dtype=np.int64))
         if k:

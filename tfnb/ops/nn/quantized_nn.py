@@ -87,7 +87,7 @@ def wrapped(total: np.ndarray, dtype: DType) -> np.ndarray:
 
 
 def _matmul_shape(c: Infer) -> tuple[Shape, Shape, Shape]:
-    a, b = with_rank(c, 0, 2).dims or (None, None), with_rank(c, 1, 2).dims or (None, None)
+    a, b = with_rank(c, 0, 2).sizes or (None, None), with_rank(c, 1, 2).sizes or (None, None)
     rows, inner = a[::-1] if c.attrs.transpose_a else a
     depth, columns = b[::-1] if c.attrs.transpose_b else b
     if inner is not None and depth is not None and inner != depth:
@@ -124,14 +124,14 @@ def _host_conv(call: HostCall, x: np.ndarray, w: np.ndarray, *ranges: np.ndarray
 
 def _ranked_first(rank: int) -> Any:
     def infer(c: Infer) -> tuple[Shape, Shape, Shape]:
-        n = (with_rank(c, 0, rank).dims or (None,))[0]
+        n = (with_rank(c, 0, rank).sizes or (None,))[0]
         return Shape((n, None, None, _last(c))), scalar, scalar
 
     return infer
 
 
 def _last(c: Infer) -> int | None:
-    dims = c.shapes[1].dims if c.op_name == "QuantizedConv2D" else c.shapes[0].dims
+    dims = c.shapes[1].sizes if c.op_name == "QuantizedConv2D" else c.shapes[0].sizes
     return dims[-1] if dims else None
 
 
@@ -228,11 +228,11 @@ QUANTIZED_MAX_POOL = quantized_op(
 
 def _reshaped(c: Infer) -> tuple[Shape, Shape, Shape]:
     shape, total = c.as_shape(1), c.shapes[0].num_elements()
-    if shape.dims is None or shape.is_fully_defined() or total is None:
+    if shape.sizes is None or shape.is_fully_defined() or total is None:
         return shape, scalar, scalar
-    rest = int(np.prod([d for d in shape.dims if d is not None], dtype=np.int64))
-    free = total // rest if rest and shape.dims.count(None) == 1 else None
-    return Shape(tuple(free if d is None else d for d in shape.dims)), scalar, scalar
+    rest = int(np.prod([d for d in shape.sizes if d is not None], dtype=np.int64))
+    free = total // rest if rest and shape.sizes.count(None) == 1 else None
+    return Shape(tuple(free if d is None else d for d in shape.sizes)), scalar, scalar
 
 
 def _host_reshape(call: HostCall, x: np.ndarray, shape: np.ndarray, low: np.ndarray, high: np.ndarray) -> Any:

@@ -265,7 +265,7 @@ def sparse_retain(sp_input: SparseTensor | SparseTensorValue, to_retain: TensorL
     """
     x = _sparse(sp_input, "sparse_retain")
     mask = x.graph.to_tensor(to_retain, bool_)
-    if not mask.shape.is_compatible_with(Shape(x.values.shape.dims)):
+    if not mask.shape.is_compatible_with(Shape(x.values.shape.sizes)):
         raise ShapeError(f"sparse_retain: to_retain has the shape {mask.shape}, the values have {x.values.shape}")
     rows = RESHAPE(WHERE(mask), np.asarray([-1], np.int32))
     retained = SparseTensor(GATHER(x.indices, rows), GATHER(x.values, rows), x.dense_shape)
