@@ -24,7 +24,7 @@ from tfnb.ops.array.shape_ops import shape as shape_op
 from tfnb.ops.array.tile_reverse_mirror import TILE, pad
 from tfnb.ops.array.transpose_pad_tile import transpose
 from tfnb.ops.array.where_partition import where
-from tfnb.ops.linalg.matmul import tensordot
+from tfnb.ops.linalg.tensordot import tensordot
 from tfnb.ops.math.binary import MAXIMUM
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.fft import API as FFT

@@ -16,7 +16,8 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.shape_ops import RESHAPE, shape_of
 from tfnb.ops.array.transpose_pad_tile import transpose
-from tfnb.ops.linalg.matmul import matmul, tensordot
+from tfnb.ops.linalg.matmul import matmul
+from tfnb.ops.linalg.tensordot import tensordot
 from tfnb.ops.nn.bias_dropout_moments import bias_add
 from tfnb.types import Shape, ShapeLike, as_shape
 

@@ -25,7 +25,7 @@ from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import constant, convert_to_tensor, zeros_like
 from tfnb.ops.array.shape_ops import RESHAPE, shape_of
 from tfnb.ops.array.transpose_pad_tile import transpose
-from tfnb.ops.linalg.matmul import tensordot
+from tfnb.ops.linalg.tensordot import tensordot
 from tfnb.ops.math.binary import MAXIMUM
 from tfnb.ops.math.compare import GREATER_EQUAL, LESS, LOGICAL_OR, SELECT
 from tfnb.ops.math.reduce_functions import reduce_mean
