@@ -13,6 +13,7 @@ import numpy as np
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
+from tfnb.ir.bind import to_numpy
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
 from tfnb.ir.kernelcall import KernelSite
@@ -26,7 +27,7 @@ from tfnb.ops.array.pack import PACK, UNPACK
 from tfnb.ops.array.parts_recipes import join_calls, split_calls
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, IDENTITY, SHAPE
 from tfnb.sizes import integer
-from tfnb.types import ALL, INDEX, Shape, bracketed, int32, unknown_shape
+from tfnb.types import ALL, INDEX, Dimension, Shape, bracketed, int32, unknown_shape
 
 __all__ = ["API", "CONCAT", "CONCAT_V2", "OPS", "SPLIT", "SPLIT_V", "concat", "stack"]
 
@@ -327,8 +328,13 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
 
     Errors: the shapes differ, or the axis is out of range.
     """
-    if is_tensor_like(values):
-        return graph_of((values,)).to_tensor(values) if axis == 0 else PACK(list(values), axis=axis, name=name)
+    if axis == 0:
+        if is_tensor_like(values):
+            return graph_of((values,)).to_tensor(values)
+        try:
+            return graph_of(()).constant(to_numpy(values, None), name)
+        except (TypeError, ValueError):
+            pass  # there are tensors among the values
     return PACK(list(values), axis=axis, name=name)
 
 
@@ -379,7 +385,7 @@ def split(
         value, axis = axis, value
     axis = axis if split_dim is None else split_dim
     splits = num_or_size_splits if num_split is None else num_split
-    if isinstance(splits, (int, np.integer)):
+    if isinstance(splits, (int, np.integer, Dimension)):
         return SPLIT(axis, value, num_split=int(splits), name=name)
     sizes = graph_of((value, splits)).to_tensor(splits)
     pieces = num if num is not None else (sizes.shape.sizes or (None,))[0]

@@ -109,7 +109,9 @@ def _host_gather(call: HostCall, params: np.ndarray, indices: np.ndarray, axis: 
     if indices.size and (indices.min() < 0 or indices.max() >= size):
         where = np.argwhere((indices < 0) | (indices >= size))[0].tolist()
         index = bracketed(where) if where else ""
-        raise InvalidArgumentError(f"indices{index} = {indices[tuple(where)]} is not in [0, {size})", call.op)
+        raise InvalidArgumentError(
+            f"indices{index} = {indices[tuple(where)]} is not in [0, {size}): Index must be in the range", call.op
+        )
     return np.take(params, indices, axis=axis)
 
 

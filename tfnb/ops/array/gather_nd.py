@@ -313,7 +313,10 @@ def _host_dense(
     rows = indices.reshape(-1, 1) if indices.ndim < 2 else indices
     _check_rows(call.op, call.attrs.validate_indices, rows, shape)
     out = np.full(shape.tolist(), default, values.dtype)
-    out[tuple(rows.T)] = values
+    if shape.size:
+        out[tuple(rows.T)] = values
+    elif len(rows):  # a scalar
+        out[...] = values.reshape(-1)[-1]
     return out
 
 

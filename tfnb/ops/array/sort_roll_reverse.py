@@ -41,18 +41,24 @@ class ReverseSequenceAttrs:
     batch_dim: int = 0
 
 
+def _axes_in_rank(attrs: ReverseSequenceAttrs, rank: int) -> tuple[int, int]:
+    for name, axis in (("seq_dim", attrs.seq_dim), ("batch_dim", attrs.batch_dim)):
+        if not 0 <= axis < rank:
+            raise InvalidArgumentError(f"ReverseSequence: {name} must be < input rank {rank} and not negative: {axis}")
+    return attrs.seq_dim, attrs.batch_dim
+
+
 def _sequence_axes(attrs: ReverseSequenceAttrs, rank: int) -> tuple[int, int]:
-    axes = attrs.seq_dim, attrs.batch_dim
-    if axes[0] == axes[1] or not all(0 <= a < rank for a in axes):
-        raise InvalidArgumentError(f"ReverseSequence: axes {axes} of a tensor of rank {rank}")
-    return axes
+    if attrs.seq_dim == attrs.batch_dim:  # which TensorFlow finds when it runs
+        raise InvalidArgumentError(f"ReverseSequence: batch_dim == seq_dim == {attrs.seq_dim}; they must differ")
+    return _axes_in_rank(attrs, rank)
 
 
 def _reversed_shape(c: Infer) -> Shape:
     x, lengths = c.shapes[0], c.shapes[1].with_rank(1)
     if x.sizes is None:
         return x
-    _, batch = _sequence_axes(c.attrs, len(x.sizes))
+    _, batch = _axes_in_rank(c.attrs, len(x.sizes))
     if not lengths.is_compatible_with(Shape((x.sizes[batch],))):
         raise ShapeError(f"ReverseSequence: lengths of shape {lengths} for axis {batch} of shape {x}")
     return x

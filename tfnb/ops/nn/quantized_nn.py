@@ -15,7 +15,9 @@ from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.tensor import TensorLike
+from tfnb.ops.conv_pool.conv import infer_conv
 from tfnb.ops.conv_pool.conv_reference import conv2d_host, max_pool_host
+from tfnb.ops.conv_pool.pool import pooled
 from tfnb.ops.linalg.matmul import MatMulAttrs
 from tfnb.ops.nn.quantize import (
     from_float,
@@ -122,17 +124,12 @@ def _host_conv(call: HostCall, x: np.ndarray, w: np.ndarray, *ranges: np.ndarray
     return wrapped(total, call.types["out_type"]), *out_range
 
 
-def _ranked_first(rank: int) -> Any:
-    def infer(c: Infer) -> tuple[Shape, Shape, Shape]:
-        n = (with_rank(c, 0, rank).sizes or (None,))[0]
-        return Shape((n, None, None, _last(c))), scalar, scalar
-
-    return infer
+def _conv_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
+    return infer_conv(c), scalar, scalar
 
 
-def _last(c: Infer) -> int | None:
-    dims = c.shapes[1].sizes if c.op_name == "QuantizedConv2D" else c.shapes[0].sizes
-    return dims[-1] if dims else None
+def _pool_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
+    return pooled(c.attrs, with_rank(c, 0, 4)), scalar, scalar
 
 
 QUANTIZED_CONV2D = quantized_op(
@@ -143,7 +140,7 @@ QUANTIZED_CONV2D = quantized_op(
     "input: (n, height, width, in). filter: (rows, columns, in, out). "
     "output: (n, rows, columns, out) and its range. Errors: a range is empty.",
     _host_conv,
-    _ranked_first(4),
+    _conv_shapes,
     types={"Tinput": QUANTIZED, "Tfilter": QUANTIZED, "out_type": (qint32,)},
     defaults={"out_type": qint32},
     attrs=WindowAttrs,
@@ -219,7 +216,7 @@ QUANTIZED_MAX_POOL = quantized_op(
     "The largest value of each window of quantised images.\n\ninput: (n, height, width, channels), with its range. "
     "output: (n, rows, columns, channels), in the same range.",
     _host_pool,
-    _ranked_first(4),
+    _pool_shapes,
     types={"T": QUANTIZED},
     attrs=PoolAttrs,
     dynamic=True,

@@ -130,7 +130,8 @@ def _reshaped(c: Infer) -> tuple[Shape, Shape]:
     if old is not None and new is not None and -1 not in new and np.prod(old) != np.prod(new):
         raise ShapeError(
             f"SparseReshape: Cannot reshape a tensor with {np.prod(old)} elements to shape {bracketed(new)} "
-            f"({np.prod(new)} elements)"
+            f"({np.prod(new)} elements): Input to reshape is a tensor with {np.prod(old)} dense values, but the "
+            f"requested shape has {np.prod(new)}"
         )
     return Shape((count, new_rank)), Shape((new_rank,))
 

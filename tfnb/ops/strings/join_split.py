@@ -130,7 +130,9 @@ def _joined_axes(axes: np.ndarray, rank: int) -> list[int]:
     order = [normalize_axis(int(a), rank, "Invalid reduction dimension") for a in axes.reshape(-1)]
     for a in order:
         if order.count(a) > 1:
-            raise InvalidArgumentError(f"Duplicate reduction dimension {a}: an axis stands twice in {axes.tolist()}")
+            raise InvalidArgumentError(
+                f"Duplicate reduction dimension {a} (Duplicate reduction index {a}): {axes.tolist()}"
+            )
     return order
 
 
