@@ -16,6 +16,7 @@ from tfnb.client.rnn import dynamic_rnn, static_rnn
 from tfnb.client.variables.scope import ScopeLike, get_variable_scope, variable_scope
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import TensorLike
+from tfnb.old_programs.early_ops import EARLY_OPS
 from tfnb.ops.array import concat as joining
 from tfnb.ops.logging import assertions
 from tfnb.ops.logging.print_assert import assert_that
@@ -41,7 +42,7 @@ def replacements(era: str | None) -> Mapping[int, object]:
     """Returns the objects that an era has in place of public objects of tfnb, by the ids of the latter."""
     pairs: list[tuple[object, object]] = []
     if era in ("0.6", "0.12"):
-        pairs = [*_FUNCTIONS, *(_FIRST_CELLS if era == "0.6" else _EARLY_CELLS)]
+        pairs = [*_FUNCTIONS, *EARLY_OPS, *(_FIRST_CELLS if era == "0.6" else _EARLY_CELLS)]
     return {id(now): then for now, then in pairs}
 
 
