@@ -14,8 +14,9 @@ import numpy as np
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.bind import to_numpy
+from tfnb.ir.builder import flatten
 from tfnb.ir.const import constant_value
-from tfnb.ir.default import graph_of
+from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.kernelcall import KernelSite
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
@@ -328,14 +329,15 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
 
     Errors: the shapes differ, or the axis is out of range.
     """
-    if axis == 0:
-        if is_tensor_like(values):
-            return graph_of((values,)).to_tensor(values)
+    if is_tensor_like(values) and axis == 0:
+        return graph_of((values,)).to_tensor(values)
+    parts = values if isinstance(values, np.ndarray) else list(values)
+    if axis == 0 and not any(hasattr(v, "value") or is_tensor_like(v) for v in flatten(parts)):
         try:
-            return graph_of(()).constant(to_numpy(values, None), name)
-        except (TypeError, ValueError):
-            pass  # there are tensors among the values
-    return PACK(list(values), axis=axis, name=name)
+            return get_default_graph().constant(to_numpy(parts), name)
+        except (TypeError, ValueError):  # PACK says which part is of another kind
+            pass
+    return PACK(list(parts), axis=axis, name=name)
 
 
 def pack(values: TensorLike, axis: int = 0, name: str = "pack") -> Any:

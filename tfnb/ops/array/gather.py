@@ -36,7 +36,19 @@ from tfnb.ops.math.compare import GREATER_EQUAL, LESS, SELECT
 from tfnb.ops.math.complex_numbers import COMPLEX_OF, IMAG, REAL
 from tfnb.ops.math.reduce_sum import BROADCAST_TO
 from tfnb.sizes import integer
-from tfnb.types import ANY, INDEX, NUMBERS, Shape, bracketed, complex128, float32, float64, int32, unknown_shape
+from tfnb.types import (
+    ANY,
+    INDEX,
+    NUMBERS,
+    Shape,
+    bracketed,
+    complex128,
+    float32,
+    float64,
+    int32,
+    resource,
+    unknown_shape,
+)
 
 __all__ = [
     "API",
@@ -109,9 +121,8 @@ def _host_gather(call: HostCall, params: np.ndarray, indices: np.ndarray, axis: 
     if indices.size and (indices.min() < 0 or indices.max() >= size):
         where = np.argwhere((indices < 0) | (indices >= size))[0].tolist()
         index = bracketed(where) if where else ""
-        raise InvalidArgumentError(
-            f"indices{index} = {indices[tuple(where)]} is not in [0, {size}): Index must be in the range", call.op
-        )
+        of_list = "Index must be in the range of the list: " if call.types["Tparams"] is resource else ""
+        raise InvalidArgumentError(f"{of_list}indices{index} = {indices[tuple(where)]} is not in [0, {size})", call.op)
     return np.take(params, indices, axis=axis)
 
 
