@@ -193,3 +193,9 @@ def test_a_step_runs(installed):
     with tf.Graph().as_default(), tf.Session() as sess:
         a = tf.placeholder(tf.float32, [2])
         assert np.allclose(sess.run(tf.mul(a, tf.constant(2.0)), {a: [1, 2]}), [2, 4])
+
+
+def test_versions_have_their_early_names(installed):
+    versions = importlib.import_module("tensorflow.python.framework.versions")
+    assert versions.__git_version__ == versions.GIT_VERSION
+    assert versions.__compiler_version__ == versions.COMPILER_VERSION
