@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from compare import reason
+from compare import compare_values, reason
 from data import make_data
 from report import write_page
 from sources import checkout, few_epochs, git_directory, python3, read_text
@@ -44,10 +44,10 @@ class Runner:
         self.data = make_data(folder / "data")
 
     def result_file(self, program: Program, side: str) -> Path:
-        """Returns where the result of a side, `there` or `here`, is kept."""
+        """Returns where the result of a side, `there`, `here` or `again`, is kept."""
         return self.folder / "results" / program.key / f"{side}.json"
 
-    def result(self, program: Program, side: str) -> dict[str, Any] | None:
+    def result(self, program: Program, side: str) -> Any:
         """Returns a kept result, or None."""
         file = self.result_file(program, side)
         return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
@@ -66,8 +66,10 @@ class Runner:
                 module.with_suffix(".py").write_text(few_epochs(text), encoding="utf-8")
         return file.with_suffix(".py")
 
-    def run(self, program: Program, side: str, command: list[str], settings: dict[str, Any]) -> dict[str, Any]:
-        """Runs a program once and returns its result."""
+    def run(
+        self, program: Program, side: str, command: list[str], settings: dict[str, Any], **variables: str
+    ) -> dict[str, Any]:
+        """Runs a program once, with environment variables, and returns its result."""
         file, home = self.prepare(program, side), self.result_file(program, side).parent
         home.mkdir(parents=True, exist_ok=True)
         record, config = home / f"{side}.record.json", home / f"{side}.settings.json"
@@ -78,6 +80,7 @@ class Runner:
             "OLD_PROGRAM_SETTINGS": str(config), "PYTHONPATH": str(CHILD), "PYTHONHASHSEED": "0", "MPLBACKEND": "Agg",
             "HOME": str(self.data / "home"), "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "",
             "PYTHONIOENCODING": "utf-8", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore",
+            **variables,
         }  # fmt: skip
         with open(home / f"{side}.log", "wb") as log:
             process = subprocess.Popen(
@@ -123,11 +126,21 @@ class Runner:
 
     def run_here(self, program: Program, there: dict[str, Any]) -> dict[str, Any]:
         """Runs a program under tfnb for as many session runs as there."""
-        settings: dict[str, Any] = {"implementation": "tfnb"}
-        if there["record"] and there["record"]["ended"] == "cut":
-            settings |= {"own": there["record"]["own"], "outer": there["record"]["outer"]}
+        settings = {"implementation": "tfnb"} | as_long_as(there)
         era = ["--era", "0.12"] if there["version"].startswith("0.") else []
         return self.run(program, "here", [self.here, "-m", "tfnb", "run", *era], settings)
+
+    def run_again(self, program: Program, there: dict[str, Any]) -> list[dict[str, Any]]:
+        """Runs a program twice more under its TensorFlow, from initial values that differ in the last bit.
+
+        Once operations run one after another, once at the same time, so that values that depend on their order differ.
+        """
+        settings = {"implementation": "tensorflow", "again": True} | as_long_as(there)
+        python = [self.there[there["version"]]]
+        return [
+            self.run(program, "again", python, settings, TF_NUM_INTEROP_THREADS="1"),
+            self.run(program, "again", python, settings),
+        ]
 
     def both(self, program: Program, sides: str) -> None:
         """Runs what has no result yet."""
@@ -140,7 +153,25 @@ class Runner:
             here = self.run_here(program, there)
             self.result_file(program, "here").write_text(json.dumps(here), encoding="utf-8")
             line += " | " + ("runs" if here["code"] == 0 else f"no: {reason(here)}")
+            self.result_file(program, "again").unlink(missing_ok=True)
+            if differ(there, here):
+                again = self.run_again(program, there)
+                self.result_file(program, "again").write_text(json.dumps(again), encoding="utf-8")
+                line += " | again"
         print(f"{program.key}: {line}", flush=True)
+
+
+def as_long_as(there: dict[str, Any]) -> dict[str, Any]:
+    """Returns the settings that end a program after as many session runs as the reference, if that was ended early."""
+    record = there["record"]
+    return {"own": record["own"], "outer": record["outer"]} if record and record["ended"] == "cut" else {}
+
+
+def differ(there: dict[str, Any], here: dict[str, Any]) -> bool:
+    """Says whether both ran and comparable values differ."""
+    if here["code"] != 0 or not there["record"] or not here["record"]:
+        return False
+    return not compare_values(there["record"], here["record"]).agree
 
 
 def limit_time(seconds: int) -> None:
@@ -179,7 +210,7 @@ def main() -> None:
         last = None if options.count is None else options.first + options.count
         chosen = [p for p in programs[options.first : last] if re.search(options.only, p.key)]
         list(pool.map(lambda program: runner.both(program, options.sides), chosen))
-    results = [(p, runner.result(p, "there"), runner.result(p, "here")) for p in programs]
+    results = [(p, *(runner.result(p, side) for side in ("there", "here", "again"))) for p in programs]
     print(write_page(results, options.page))
 
 

@@ -12,6 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
+import tfnb as tf
+
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts" / "old_programs"
 NAMES = ("table", "sources", "choose", "compare", "report")
 
@@ -153,6 +155,34 @@ def test_steps_that_random_numbers_reach_are_not_compared(scripts):
     assert scripts.compare.compare_values(trained, ours).steps == 1
 
 
+def test_a_step_in_which_tensorflow_differs_from_itself_ends_the_comparison(scripts):
+    compare = scripts.compare.compare_values
+    there, ours = record(step([[1.0]]), step([[2.0]]), step([[3.0]])), record(*[step([[1.0]])] * 3)
+    stable, raced = record(step([[1.0]]), step([[2.0]]), step([[3.0]])), record(step([[1.0]]), step([[2.5]]))
+    assert not compare(there, ours).agree and not compare(there, ours, [stable, stable]).agree
+    found = compare(there, ours, [stable, raced])
+    assert found.agree and found.steps == 1 and found.note == "TensorFlow differs from itself by 2e-01 in step 1"
+
+
+@pytest.fixture
+def recorder(monkeypatch):
+    monkeypatch.syspath_prepend(str(SCRIPTS / "child"))
+    yield importlib.import_module("recorder")
+    for name in ("recorder", "stand_ins"):
+        del sys.modules[name]
+
+
+def test_random_numbers_are_found_behind_queues_and_iterators(recorder):
+    queue = tf.FIFOQueue(10, tf.float32, [[]])
+    element = queue.dequeue()
+    assert recorder.nature([element * 2.0]) == (False, False)
+    queue.enqueue(tf.random_shuffle([1.0, 2.0])[0])
+    assert recorder.nature([element * 2.0]) == (True, False)
+    numbers = tf.data.Dataset.range(5)
+    assert recorder.nature(numbers.make_initializable_iterator().get_next()) == (False, False)
+    assert recorder.nature(numbers.shuffle(5).make_initializable_iterator().get_next()) == (True, False)
+
+
 def test_times_of_steady_steps(scripts):
     ratio = scripts.compare.time_ratio
     there = record(times=[["1|(2,)", [9.0, 2.0, 2.0, 2.0, 2.0, 2.0]], ["1|", [1.0]]])
@@ -172,6 +202,7 @@ def test_the_page_counts_its_lines(scripts, tmp_path):
     ran = result(of=record(step([[1.0]])))
     failed = result(1, output="TypeError: no")
     lines = [(program, ran, ran), (program, ran, failed), (program, failed, None), (program, None, None)]
+    lines = [(*line, None) for line in lines]
     counts = scripts.report.write_page(lines, tmp_path / "page.md")
     page = (tmp_path / "page.md").read_text()
     assert "- 1 of 2 run here, 50.0 %" in counts and "2 run there" in counts and counts in page
