@@ -116,6 +116,8 @@ def time_ratio(there: dict[str, Any], here: dict[str, Any]) -> float | None:
 
 def reason(result: dict[str, Any]) -> str:
     """Returns one line that says why a program did not run."""
+    if result["code"] is None:
+        return f"ended: it only waited, or was not at its end after {8 * result['limit']} s"
     if result["timed_out"]:
         return f"not at its end after {result['limit']} s of processor time"
     text = (result["record"] or {}).get("error") or result["output"]

@@ -32,6 +32,8 @@ __all__ = ["Runner", "main"]
 CHILD = Path(__file__).resolve().parent / "child"
 ROOT = Path(__file__).resolve().parents[2]
 SOFT_SECONDS = 12
+# A program that waits for a key, or for a thread that is gone, is ended after so many seconds of next to no work.
+LOOK_EACH, MOST_IDLE, IDLE_SHARE = 10, 90, 0.005
 # A program that fails for want of data fails under every version.
 NO_DATA = re.compile(r"FileNotFound|URLError|ModuleNotFound|NotADirectory|No such file|usage:|NotFoundError")
 
@@ -88,12 +90,7 @@ class Runner:
                 stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
                 preexec_fn=lambda: limit_time(self.limit),
             )  # fmt: skip
-            try:
-                code: int | None = process.wait(8 * self.limit)
-            except subprocess.TimeoutExpired:
-                code = None
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            code = code_of(process, 8 * self.limit)
         output = (home / f"{side}.log").read_bytes().decode("utf-8", "replace")[-5000:]
         kept = json.loads(record.read_text(encoding="utf-8")) if record.exists() else None
         shutil.rmtree(self.folder / "copies" / program.key / side, ignore_errors=True)
@@ -159,6 +156,29 @@ class Runner:
                 self.result_file(program, "again").write_text(json.dumps(again), encoding="utf-8")
                 line += " | again"
         print(f"{program.key}: {line}", flush=True)
+
+
+def code_of(process: subprocess.Popen[bytes], seconds: int) -> int | None:
+    """Waits for a process and returns its exit code; one that runs too long, or only waits, is ended: None."""
+    spent, idle = -1.0, 0
+    for _ in range(seconds // LOOK_EACH):
+        try:
+            return process.wait(LOOK_EACH)
+        except subprocess.TimeoutExpired:
+            now = spent_by(process.pid)
+            idle = idle + LOOK_EACH if now - spent < IDLE_SHARE * LOOK_EACH else 0
+            spent = now
+        if idle >= MOST_IDLE:
+            break
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return None
+
+
+def spent_by(pid: int) -> float:
+    """Returns the processor time of a process in seconds."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def as_long_as(there: dict[str, Any]) -> dict[str, Any]:

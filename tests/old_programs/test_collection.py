@@ -15,7 +15,7 @@ import pytest
 import tfnb as tf
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts" / "old_programs"
-NAMES = ("table", "sources", "choose", "compare", "report")
+NAMES = ("table", "sources", "choose", "compare", "report", "run")
 
 
 @pytest.fixture(scope="module")
@@ -192,9 +192,17 @@ def test_times_of_steady_steps(scripts):
 
 def test_reasons(scripts):
     reason = scripts.compare.reason
-    assert reason(result(None, timed_out=True)) == "not at its end after 80 s of processor time"
+    assert reason(result(-24, timed_out=True)) == "not at its end after 80 s of processor time"
+    assert reason(result(None, timed_out=True)).startswith("ended: it only waited")
     assert reason(result(1, output="Traceback\n  File x\nValueError: bad\nbye\n")) == "ValueError: bad"
     assert reason(result(2)) == "ended with 2"
+
+
+def test_a_program_that_only_waits_is_ended(scripts, monkeypatch):
+    monkeypatch.setattr(scripts.run, "LOOK_EACH", 1)
+    monkeypatch.setattr(scripts.run, "MOST_IDLE", 1)
+    assert scripts.run.code_of(subprocess.Popen(["sh", "-c", "exit 3"], start_new_session=True), 20) == 3
+    assert scripts.run.code_of(subprocess.Popen(["sleep", "30"], start_new_session=True), 20) is None
 
 
 def test_the_page_counts_its_lines(scripts, tmp_path):
