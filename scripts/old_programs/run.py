@@ -31,7 +31,7 @@ __all__ = ["Runner", "main"]
 
 CHILD = Path(__file__).resolve().parent / "child"
 ROOT = Path(__file__).resolve().parents[2]
-SOFT_SECONDS = 12
+SOFT_SECONDS = 8
 # A program that waits for a key, or for a thread that is gone, is ended after so many seconds of next to no work.
 LOOK_EACH, MOST_IDLE, IDLE_SHARE = 10, 90, 0.005
 # A program that fails for want of data fails under every version.
