@@ -50,10 +50,11 @@ def difference(there: list[Any], here: list[Any]) -> float:
 
 
 def fed_alike(there: list[Any], here: list[Any]) -> bool:
-    """Says whether two runs were fed the same shapes and, up to rounding, numbers."""
+    """Says whether two runs were fed the same shapes and, up to rounding, numbers: their size and a weighted sum."""
     return len(there) == len(here) and all(
-        shape == shape_here and abs(total - total_here) <= 1e-3 * max(abs(total), 1e-6)
-        for (shape, total), (shape_here, total_here) in zip(there, here, strict=True)
+        shape == shape_here
+        and all(abs(a - b) <= 1e-3 * max(sums[0], 1e-6) for a, b in zip(sums, sums_here, strict=False))
+        for (shape, *sums), (shape_here, *sums_here) in zip(there, here, strict=True)
     )
 
 

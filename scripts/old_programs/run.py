@@ -182,9 +182,14 @@ def spent_by(pid: int) -> float:
 
 
 def as_long_as(there: dict[str, Any]) -> dict[str, Any]:
-    """Returns the settings that end a program after as many session runs as the reference, if that was ended early."""
+    """Returns the settings that end a program after as many session runs as the reference, if that was ended early.
+
+    The program's own runs are counted, or, if most are those of an estimator or the like for it, all of them.
+    """
     record = there["record"]
-    return {"own": record["own"], "outer": record["outer"]} if record and record["ended"] == "cut" else {}
+    if not record or record["ended"] != "cut":
+        return {}
+    return {"own": record["own"] if 2 * record["own"] >= record["outer"] else 0, "outer": record["outer"]}
 
 
 def differ(there: dict[str, Any], here: dict[str, Any]) -> bool:

@@ -107,9 +107,10 @@ class Recorder:
         for value in (feeds or {}).values() if isinstance(feeds, dict) else ():
             try:
                 array = np.asarray(value, dtype=np.float64)
-                fed.append([list(array.shape), float(np.abs(array).sum())])
+                places = np.cos(np.arange(array.size)).reshape(array.shape)
+                fed.append([list(array.shape), float(np.abs(array).sum()), float((array * places).sum())])
             except (TypeError, ValueError):
-                fed.append([[], 0.0])
+                fed.append([[], 0.0, 0.0])
         entry = {"values": values, "feeds": sorted(fed)}
         if self.settings["implementation"] == "tensorflow":
             entry["random"], entry["changes"] = nature(fetches)
@@ -177,7 +178,7 @@ def called_by_program() -> bool:
         if LIBRARY.search(path):
             names.append(frame.f_code.co_name)
         frame = frame.f_back
-    return all(re.search(r"run|eval|wrapped|__call__|_call|inner|execute", name) for name in names)
+    return all(re.search(r"run|eval|wrapped|__call__|_call|call_operator|inner|execute", name) for name in names)
 
 
 def flat(fetches: Any) -> Any:
@@ -353,6 +354,7 @@ def start() -> None:
     for package in ("tensorflow", "tensorflow_core"):
         after[package + ".python.keras.utils.data_utils"] = stand_ins.without_checksums
     after["gym.core"] = stand_ins.without_screen
+    after["gym.utils.seeding"] = stand_ins.with_one_seed
     sys.meta_path.insert(0, Hook(after))
     previous = sys.excepthook
 
