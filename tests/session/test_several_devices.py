@@ -289,7 +289,7 @@ def test_the_null_device_measures_the_runtime():
             y = tf.exp(x) + 5.0
         with tf.device("/cpu:0"):
             z = y + 1.0
-        with tf.Session(config=tf.ConfigProto(device_count={"NULL": 2})) as s:
+        with tf.Session(config=tf.ConfigProto(device_count={"GPU": 0, "NULL": 2})) as s:
             assert [d.device_type for d in s.list_devices()] == ["CPU", "NULL", "NULL"]
             assert s.run([y, z], {"x:0": [1.0, 2.0, 3.0]})[1].tolist() == [1.0] * 3
         with tf.device("/device:NULL:0"):

@@ -131,6 +131,7 @@ class Binding:
         self.rows: list[tuple[Use, int]] = []  # arguments that point to a row of the table of random states
         self.arena_uses: list[tuple[Use, int, int]] = []
         self._arena_places: list[tuple[int, int]] = []  # for each of these the numbers of its launch and argument
+        self._parts: dict[Use, Any] = {}  # the memory behind arguments that are parts of a buffer
         steps = self._steps_of(program)
         expect("kernel", len(steps))
         for step in steps:
@@ -174,6 +175,17 @@ class Binding:
         ]
         self._name_ends()
         return True
+
+    def set_part(self, use: Use, part: cl.Buffer | cl.SVM[Any]) -> None:
+        """Sets an argument to a part of a buffer, and keeps the part.
+
+        A kernel keeps no reference to its arguments, and drivers refuse buffers that have been released meanwhile. A
+        pointer into shared memory is no such object.
+        """
+        set_arg, place = use
+        set_arg(place, part)
+        if isinstance(part, cl.Buffer):
+            self._parts[use] = part
 
     def _name_ends(self) -> None:
         """Lists the arguments of kernels that are inputs, outputs and variables."""
@@ -225,7 +237,7 @@ class Binding:
             self._arena_places.append((len(self.launches), use[1]))
         elif kind == "const":
             const = self._consts[slot.index]
-            use[0](use[1], self._device.memory.part(const, slot.offset, self.nbytes_of(slot)))
+            self.set_part(use, self._device.memory.part(const, slot.offset, self.nbytes_of(slot)))
         elif kind == "none":
             use[0](use[1], None)
         elif kind == "rng":
