@@ -259,6 +259,12 @@ class Shape:
     dims: tuple[int | None, ...] | None = None
 
     def __post_init__(self) -> None:
+        if type(self.dims) is tuple:
+            for d in self.dims:
+                if d is not None and (type(d) is not int or d < 0):
+                    break
+            else:
+                return
         if getattr(self.dims, "unknown_rank", False):
             object.__setattr__(self, "dims", None)
         elif self.dims is not None:
