@@ -93,7 +93,8 @@ def as_graph_def(graph: WrittenGraph, from_version: int | None = None, add_shape
     message: GraphDef = proto("graph").GraphDef()
     message.versions.CopyFrom(graph.graph_def_versions)
     operations = graph.get_operations()
-    size = sum(op.attrs.value.nbytes for op in operations[from_version or 0 :] if op.opdef.kind is Kind.CONST)
+    constant_attrs: list[Any] = [op.attrs for op in operations[from_version or 0 :] if op.opdef.kind is Kind.CONST]
+    size = sum(attrs.value.nbytes for attrs in constant_attrs)
     if size >= _TOO_LARGE:
         raise GraphError(f"GraphDef cannot be larger than 2GB. Its constants have {size} bytes; feed large arrays")
     constants = LoopConstants(operations)

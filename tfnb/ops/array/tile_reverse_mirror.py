@@ -140,11 +140,11 @@ def pad(
 def _refine_padded(result: Tensor) -> None:
     """Adds the sizes of those axes whose paddings are constant, where the paddings are packed from a row for each."""
     x, paddings = result.op.inputs[:2]
-    if x.shape.dims is None or paddings.op.type != "Pack" or paddings.op.attrs.axis != 0:
+    if x.shape.sizes is None or paddings.op.type != "Pack" or paddings.op.attrs.axis != 0:
         return
     rows = [constant_value(row) for row in paddings.op.inputs]
-    if len(rows) == len(x.shape.dims):
-        pairs = zip(x.shape.dims, rows, strict=True)
+    if len(rows) == len(x.shape.sizes):
+        pairs = zip(x.shape.sizes, rows, strict=True)
         result.set_shape([None if d is None or row is None else d + int(row.sum()) for d, row in pairs])
 
 

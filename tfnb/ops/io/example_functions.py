@@ -133,7 +133,7 @@ class _Plan:
 def _known_shape(key: str, shape: ShapeLike) -> Shape:
     """Returns the shape of a feature with a fixed number of values. Raises `ShapeError` unless it is fully known."""
     static = as_shape(shape)
-    if static.ndims and static.dims[0] is None:  # type: ignore[index]
+    if static.sizes and static.sizes[0] is None:
         raise ShapeError(
             f"First dimension of shape for feature {key} unknown. Consider using FixedLenSequenceFeature. Got {static}"
         )
