@@ -69,6 +69,7 @@ __all__ = [
     "UnknownNameError",
     "UnknownTagsError",
     "UnreadableFileError",
+    "error_class_of",
     "error_code_from_exception_type",
     "exception_type_from_error_code",
     "refuse_given",
@@ -446,6 +447,20 @@ INTERNAL = 13
 UNAVAILABLE = 14
 DATA_LOSS = 15
 UNAUTHENTICATED = 16
+
+_OF_PYTHON: tuple[tuple[type[Exception], type[OpError]], ...] = (
+    (MemoryError, ResourceExhaustedError),
+    (NotImplementedError, UnimplementedError),
+    (StopIteration, OutOfRangeError),
+    (TypeError, InvalidArgumentError),
+    (ValueError, InvalidArgumentError),
+)
+
+
+def error_class_of(error: Exception) -> type[OpError]:
+    """Returns the class of the error that a step raises when a kernel or a function of Python raised `error`."""
+    return next((ours for theirs, ours in _OF_PYTHON if isinstance(error, theirs)), UnknownError)
+
 
 _BY_CODE: dict[int, type[OpError]] = {
     kind.code: kind

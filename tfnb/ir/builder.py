@@ -73,8 +73,8 @@ def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dic
         raise GraphError(f"{opdef.name}: shape function gave {len(shapes)} shapes for {len(dtypes)} outputs")
     specs = [TensorSpec(d, as_shape(s), ref) for (d, ref), s in zip(dtypes, shapes, strict=True)]
     for spec in specs:
-        if spec.shape.dims is not None:
-            vector_length(len(spec.shape.dims), opdef.name)
+        if spec.shape.sizes is not None:
+            vector_length(len(spec.shape.sizes), opdef.name)
     return specs
 
 

@@ -67,6 +67,15 @@ def test_compute_then_apply():
         assert session.run(unused) == 5.0
 
 
+@pytest.mark.parametrize("arranged", [lambda a, b: {"x": a, "y": b}.values(), lambda a, b: {"x": a, "y": [b]}])
+def test_variables_may_be_given_as_a_dict_or_its_values(arranged):
+    a, b = tf.Variable(3.0), tf.Variable(5.0)
+    pairs = tf.train.GradientDescentOptimizer(0.1).compute_gradients(a * b, arranged(a, b))
+    assert [v for _, v in pairs] == [a, b]
+    with pytest.raises(errors.DTypeError, match="is not a variable"):
+        tf.train.GradientDescentOptimizer(0.1).compute_gradients(a * b, {a})
+
+
 def test_hyperparameters_may_be_tensors_or_callables():
     rate = tf.placeholder(tf.float32, [])
     v, w = tf.Variable(1.0), tf.Variable(np.float64(1.0))

@@ -231,7 +231,7 @@ class DefinedFunction:
 
 def _open(shape: Shape) -> Shape:
     """Returns a shape of the same rank with unknown dimensions, because one body serves all sizes."""
-    return unknown_shape if shape.dims is None else Shape((None,) * len(shape.dims))
+    return unknown_shape if shape.sizes is None else Shape((None,) * len(shape.sizes))
 
 
 def make_gradient(

@@ -62,4 +62,4 @@ def _ancestors(op: Operation) -> set[Operation]:
 
 def _takes_reference(op: Operation) -> bool:
     """Returns whether an operation, such as an assignment, needs the variable itself where it would get a value."""
-    return op.opdef.writes or any(t.spec.ref for t in op.outputs)
+    return bool(op.opdef.writes) or any(t.spec.ref for t in op.outputs)

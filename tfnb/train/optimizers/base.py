@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from tfnb.client.gradients.backprop import gradients
 from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.graph.nest import flatten
 from tfnb.client.variables.partitioned import PartitionedVariable
 from tfnb.client.variables.variable import Variable, group, tuple_
 from tfnb.errors import DTypeError, InvalidArgumentError
@@ -101,9 +102,10 @@ class Optimizer:
         """Returns a list of pairs (gradient, variable), with one pair for each part of a partitioned variable.
 
         The gradient is None for an integer variable, and for a variable on which the loss does not depend. loss: a
-        floating tensor. var_list: the variables, by default the trainable ones. gate_gradients: GATE_GRAPH computes all
-        gradients before any is used. grad_loss: the gradient of the loss, by default ones. Raises `DTypeError` for a
-        loss or a variable of another class, and `InvalidArgumentError` when there are no variables.
+        floating tensor. var_list: the variables, in lists, dicts or views of dicts, by default the trainable ones.
+        gate_gradients: GATE_GRAPH computes all gradients before any is used. grad_loss: the gradient of the loss, by
+        default ones. Raises `DTypeError` for a loss or a variable of another class, and `InvalidArgumentError` when
+        there are no variables.
         """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise InvalidArgumentError(f"gate_gradients must be GATE_NONE, GATE_OP or GATE_GRAPH, got {gate_gradients}")
@@ -132,8 +134,7 @@ class Optimizer:
         if var_list is None:
             variables = list(dict.fromkeys(loss.graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)))
         else:
-            variable_list = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
-            variables = [v for x in variable_list for v in (x if isinstance(x, PartitionedVariable) else [x])]
+            variables = [v for x in flatten(var_list) for v in (x if isinstance(x, PartitionedVariable) else [x])]
         if not variables:
             raise InvalidArgumentError("No variables to optimize.", loss.op)
         for v in variables:
