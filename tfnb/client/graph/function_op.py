@@ -114,10 +114,17 @@ class DefinedFunction:
         return self.__name__
 
     def _only(self) -> BuiltFunction:
-        """The function for its declared dtypes. Raises `InvalidArgumentError` if it takes the dtypes of each call."""
+        """The function for its declared dtypes: that of the default graph, or else one of a graph that has called it.
+
+        Raises `InvalidArgumentError` if it takes the dtypes of each call.
+        """
         if self.types is None:
             raise InvalidArgumentError(f"{self.__name__} has no dtypes of its own: call instantiate(dtypes)")
-        return self.instantiate(self.types)
+        signature = tuple((t, unknown_shape) for t in self.types)
+        known = {graph: function for (graph, types), function in self._built.items() if types == signature}
+        if known and get_default_graph() not in known:
+            return next(iter(known.values()))
+        return self.built(signature, get_default_graph())
 
     @property
     def definition(self) -> Any:
