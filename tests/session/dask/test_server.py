@@ -197,7 +197,6 @@ def test_reset_ends_at_its_time_limit():
         tf.Session.reset("grpc://localhost:0", config=tf.ConfigProto(operation_timeout_in_ms=5))
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Tornado does not close its socket
 def test_two_servers_at_one_address():
     with tf.train.Server.create_local_server() as server:
         address = server.target.removeprefix("grpc://")

@@ -117,6 +117,13 @@ def _split(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
+def _try_to_bind(host: str, port: int) -> None:
+    """Raises `OSError` if no socket can listen at this IP address and port."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((host, port))
+
+
 class Server:
     """A task of a cluster in this process.
 
@@ -213,6 +220,7 @@ class Server:
         scheme = "tls" if self._security.require_encryption else "tcp"
         address = _url(scheme, numeric, self._port)
         try:
+            _try_to_bind(numeric, self._port)  # because Tornado does not close its socket after a failure
             await server.listen(address, **self._security.get_listen_args("worker"))
         except OSError as e:
             raise AddressInUseError(f"the server of {self.name} cannot listen at {address}: {e}") from e
