@@ -139,7 +139,7 @@ def test_what_is_refused(sess, tmp_path):
     builder.save()
     with pytest.raises(NotFoundError, match=r"\['gpu'\]"):
         sm.load(sess, ["gpu"], tmp_path / "m")
-    with pytest.raises(NotFoundError, match="no SavedModel"):
+    with pytest.raises(NotFoundError, match="SavedModel file does not exist"):
         sm.load(sess, ["serve"], tmp_path)
     (tmp_path / "m" / "saved_model.pb").write_bytes(b"\xff\xff")
     with pytest.raises(DataLossError, match="no SavedModel"):
@@ -176,3 +176,12 @@ def test_second_operation_after_loading_is_refused(sess, tmp_path):
         builder = sm.builder.SavedModelBuilder(str(tmp_path / error.__name__))
         with pytest.raises(error, match="one too many"):
             builder.add_meta_graph_and_variables(sess, ["a"], legacy_init_op=tf.no_op())
+
+
+def test_files_that_are_missing_or_damaged_are_os_errors(sess, tmp_path):
+    with pytest.raises(OSError, match="SavedModel file does not exist at"):
+        sm.load(sess, ["a"], str(tmp_path))
+    for name in ("saved_model.pbtxt", "saved_model.pb"):
+        (tmp_path / name).write_text("no model")
+        with pytest.raises(OSError, match=f"Cannot parse file.*{name}"):
+            sm.load(sess, ["a"], str(tmp_path))

@@ -21,16 +21,16 @@ from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.meta_graph import export_meta_graph, import_scoped_meta_graph
 from tfnb.client.variables.variable import global_variables_initializer, group, local_variables_initializer
 from tfnb.errors import (
-    DataLossError,
     ExportExistsError,
     ExportOrderError,
     FailedPreconditionError,
     InitOpExistsError,
     InvalidArgumentError,
-    NotFoundError,
+    MissingFileError,
     ResourceExhaustedError,
     SignatureError,
     UnknownTagsError,
+    UnreadableFileError,
 )
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
@@ -292,8 +292,8 @@ def _read(folder: str) -> Any:
     except ResourceExhaustedError:
         raise
     except Exception as e:  # a DataLossError, or a ParseError of protobuf
-        raise DataLossError(f"{path} is no SavedModel: {e}") from None
-    raise NotFoundError(f"there is no SavedModel in {folder} (no file {_FILE})")
+        raise UnreadableFileError(f"Cannot parse file {path}: it is no SavedModel: {e}") from None
+    raise MissingFileError(f"SavedModel file does not exist at: {folder} (no file {_FILE})")
 
 
 def load(
@@ -303,8 +303,8 @@ def load(
 
     sess: the session. tags: strings. export_dir: the folder. import_scope: a name scope for the nodes. As in
     TensorFlow, the main op (or legacy init op) that the file names is run. It can do whatever an operation can, also
-    write files, so load only models whose authors you trust. Raises `NotFoundError` when there is no SavedModel or no
-    graph with these tags, and `DataLossError` when it is damaged.
+    write files, so load only models whose authors you trust. Raises `MissingFileError` when there is no SavedModel,
+    `UnknownTagsError` when it has no graph with these tags, and `UnreadableFileError` when it is damaged.
     """
     folder = os.fsdecode(export_dir)
     tag_set = {tags} if isinstance(tags, str) else set(tags)
