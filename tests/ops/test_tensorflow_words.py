@@ -34,6 +34,24 @@ SAID = {
     "top k": (lambda: tf.nn.top_k([1.0], 4), "must have last dimension >= k = 4"),
     "rank of x": (lambda: tf.assert_rank(tf.ones([2], name="my"), 0), "my.*must have rank 0"),
     "ellipses": (lambda: tf.ones([2, 2])[..., ...], "Multiple ellipses"),
+    "labels": (
+        lambda: tf.nn.sparse_softmax_cross_entropy_with_logits(
+            labels=tf.placeholder_with_default(0, None), logits=tf.ones([1, 1])
+        ),
+        "labels must be 1-D",
+    ),
+    "sparse split": (lambda: tf.sparse_split(3, 2, 1), "Keyword arguments are required"),
+    "parts of a sparse tensor": (lambda: tf.sparse_split(sp_input=1), "num_split is required"),
+    "sparse axis": (lambda: tf.sparse_split(sp_input=1, num_split=2), "axis is required"),
+    "sparse reshape": (
+        lambda: tf.sparse_reshape(tf.SparseTensor([[0]], [1], [6]), [4, 7]).values,
+        "Input to reshape is a tensor with 6 dense values, but the requested shape has 28",
+    ),
+    "sequence axis": (lambda: tf.reverse_sequence(tf.ones([2, 3]), [1, 1], 2), "seq_dim must be < input rank"),
+    "batch axis": (lambda: tf.reverse_sequence(tf.ones([2, 3]), [1, 1], 1, 2), "batch_dim must be < input rank"),
+    "one axis": (lambda: tf.reverse_sequence(tf.ones([2, 3]), [1, 1], 0), "batch_dim == seq_dim"),
+    "axes": (lambda: tf.reduce_sum(tf.placeholder(tf.float32), [[1], [2]]), "must be at most rank 1"),
+    "no attribute": (lambda: tf.constant(1).op.get_attr("nothing"), "No attr named 'nothing'"),
 }
 
 
@@ -184,7 +202,7 @@ def test_a_placeholder_of_an_old_graph_has_no_shape():
     for producer, dims in ((21, None), (22, ())):
         file.versions.producer = producer
         with tf.Graph().as_default():
-            assert tf.import_graph_def(file, return_elements=["x:0"], name="")[0].shape.dims == dims
+            assert tf.import_graph_def(file, return_elements=["x:0"], name="")[0].shape.sizes == dims
 
 
 def test_a_bitmap_whose_second_letter_is_wrong():

@@ -17,6 +17,7 @@ from tfnb.client.variables.scope import ScopeLike, get_variable_scope, variable_
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import TensorLike
+from tfnb.old_programs.early_ops import EARLY_OPS
 from tfnb.ops.array import concat as joining
 from tfnb.ops.array import top_k
 from tfnb.ops.array.shape_ops import IDENTITY, SHAPE
@@ -47,7 +48,7 @@ def replacements(era: str | None) -> Mapping[int, object]:
     """Returns the objects that an era has in place of public objects of tfnb, by the ids of the latter."""
     pairs: list[tuple[object, object]] = []
     if era in ("0.6", "0.12"):
-        pairs = [*_FUNCTIONS, *(_FIRST_CELLS if era == "0.6" else _EARLY_CELLS)]
+        pairs = [*_FUNCTIONS, *EARLY_OPS, *(_FIRST_CELLS if era == "0.6" else _EARLY_CELLS)]
     return {id(now): then for now, then in pairs}
 
 

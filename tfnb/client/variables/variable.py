@@ -17,6 +17,7 @@ from tfnb.client.control_flow.control_context import root_variable
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.nest import flatten
 from tfnb.client.variables.creators import CreatedThroughScopes
+from tfnb.client.variables.initial_values import guarded
 from tfnb.client.variables.reads import implicit_read, read_here
 from tfnb.client.variables.replication import VariableAggregation, VariableSynchronization, is_trainable
 from tfnb.client.variables.save_slices import SaveSliceInfo
@@ -124,8 +125,9 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
                     static = as_shape(shape)
                 self._cell = VARIABLE_V2(shape=static, dtype=self._initial.dtype, name=scope, graph=graph)
             with graph.name_scope(scope), graph.colocate_with(self._cell.op):
+                first = guarded(self._initial, self._cell.op.name)
                 self._initializer: Operation = ASSIGN(
-                    self._cell, self._initial, validate_shape=validate_shape, name="Assign"
+                    self._cell, first, validate_shape=validate_shape, name="Assign"
                 ).op
                 if caching_device is None:
                     self._snapshot: Tensor = self._first_read(IDENTITY(self._cell, name="read"))
@@ -224,7 +226,7 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
             return cond(
                 IS_VARIABLE_INITIALIZED(self._cell),
                 lambda: IDENTITY(self._cell, name="read_value"),
-                lambda: self._initial,
+                lambda: self._initializer.inputs[-1],
                 name="initialized_value",
             )
 
@@ -250,7 +252,7 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
 
     def load(self, value: TensorLike, session: object = None) -> None:
         """Sets the variable to `value` in `session` or in the default session, without adding a node to the graph."""
-        call_operator("run", self._initializer, {self._initial: np.asarray(value)}, session)
+        call_operator("run", self._initializer, {self._initializer.inputs[-1]: np.asarray(value)}, session)
 
     # operators
 

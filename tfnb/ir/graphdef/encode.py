@@ -93,7 +93,8 @@ def as_graph_def(graph: WrittenGraph, from_version: int | None = None, add_shape
     message: GraphDef = proto("graph").GraphDef()
     message.versions.CopyFrom(graph.graph_def_versions)
     operations = graph.get_operations()
-    size = sum(_constant_bytes(op) for op in operations[from_version or 0 :])
+    constant_attrs: list[Any] = [op.attrs for op in operations[from_version or 0 :] if op.opdef.kind is Kind.CONST]
+    size = sum(attrs.value.nbytes for attrs in constant_attrs)
     if size >= _TOO_LARGE:
         raise GraphError(f"GraphDef cannot be larger than 2GB. Its constants have {size} bytes; feed large arrays")
     constants = LoopConstants(operations)
@@ -109,11 +110,6 @@ def as_graph_def(graph: WrittenGraph, from_version: int | None = None, add_shape
     if library.function:
         message.library.CopyFrom(library)
     return message
-
-
-def _constant_bytes(op: Written) -> int:
-    attrs: Any = op.attrs
-    return int(attrs.value.nbytes) if op.opdef.kind is Kind.CONST else 0
 
 
 def _of_loop(node: NodeDef, copies: Mapping[str, Copy], pivot: Written | None) -> None:

@@ -119,7 +119,19 @@ def _conv_shape(site: KernelSite, image: tuple[int, ...], filters: tuple[int, ..
     if image[3] != filters[2] or tuple(out) != expected:
         raise InvalidArgumentError(f"{site.op}: images {image} and filters {filters} make {expected}, not {tuple(out)}")
     defines = _defines(site)
-    return ConvShape(image[0], filters[2], filters[3], ay, ax, site.outputs[0].dtype.size, defines)
+    shape = ConvShape(image[0], filters[2], filters[3], ay, ax, site.outputs[0].dtype.size, defines)
+    return _one_row(shape) if site.kind == "cpu" else shape
+
+
+def _one_row(shape: ConvShape) -> ConvShape:
+    """Returns the same convolution as one over a single row, if its filters are as wide as the images.
+
+    Then a row of output is one pixel, and all columns of a row of input, which lie one after another, are its channels.
+    """
+    ay, ax = shape.ay, shape.ax
+    if ax.size != ax.limit or ax.count != 1 or ax.before or (ax.dilation != 1 and ax.size != 1):
+        return shape
+    return replace(shape, ci=shape.ci * ax.limit, ay=Axis(1, 1, 1, 1, 1, 0), ax=ay)
 
 
 def _ceil(a: int, b: int) -> int:

@@ -133,7 +133,7 @@ class _Plan:
 def _known_shape(key: str, shape: ShapeLike) -> Shape:
     """Returns the shape of a feature with a fixed number of values. Raises `ShapeError` unless it is fully known."""
     static = as_shape(shape)
-    if static.ndims and static.dims[0] is None:  # type: ignore[index]
+    if static.sizes and static.sizes[0] is None:
         raise ShapeError(
             f"First dimension of shape for feature {key} unknown. Consider using FixedLenSequenceFeature. Got {static}"
         )
@@ -189,7 +189,7 @@ def _merged(places: Sequence[SparseTensor], values: SparseTensor, sizes: Sequenc
     # these reshapes fail unless there are as many values as indices of each dimension
     flat = [RESHAPE(p.values, SHAPE(first.values, out_type=np.int32)) for p in (*places, values)]
     rows, last = first.indices[:, :-1], [EXPAND_DIMS(p, np.int32(1)) for p in flat[:-1]]
-    in_batch = first.indices.shape.dims and first.indices.shape.dims[1] == 2
+    in_batch = first.indices.shape.sizes and first.indices.shape.sizes[1] == 2
     order_of: Any = first.indices[:, 0] if in_batch else np.int64(0)
     for p, size in zip(flat[:-1], sizes, strict=True):
         order_of = order_of * np.int64(size) + p
