@@ -15,7 +15,7 @@ from tfnb.client.rnn import cells as rnn_cells
 from tfnb.client.rnn import dynamic_rnn, static_rnn
 from tfnb.client.variables.scope import ScopeLike, get_variable_scope, variable_scope
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.old_programs.early_ops import EARLY_OPS
 from tfnb.ops.array import concat as joining
 from tfnb.ops.logging import assertions
@@ -48,7 +48,10 @@ def replacements(era: str | None) -> Mapping[int, object]:
 
 def concat(concat_dim: TensorLike, values: Any, name: str = "concat") -> Any:
     """Joins tensors along the axis `concat_dim`; a single tensor is returned as it is. See `tfnb.concat`."""
-    return joining.concat(values if isinstance(values, (list, tuple)) else [values], concat_dim, name)
+    parts = values if isinstance(values, (list, tuple)) else [values]
+    if len(parts) > 1 and all(isinstance(part, Tensor) and part.shape.ndims == 0 for part in parts):
+        raise ShapeError("Can't concatenate scalars (use tf.pack instead)")
+    return joining.concat(parts, concat_dim, name)
 
 
 def split(split_dim: int, num_split: int, value: TensorLike, name: str = "split") -> list[Any]:
