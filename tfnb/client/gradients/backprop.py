@@ -301,7 +301,7 @@ class _Backward:
             return _sum(parts)
         on_device: dict[str, list[Any]] = {}
         for p in parts:
-            on_device.setdefault(p.device, []).append(p)  # type: ignore[union-attr]
+            on_device.setdefault(p.device, []).append(p)
         sums: list[Grad] = []
         for device in sorted(on_device):
             group = on_device[device]
