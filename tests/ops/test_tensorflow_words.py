@@ -10,6 +10,11 @@ from tfnb.errors import OpError
 
 pytestmark = pytest.mark.opencl
 
+
+def parsed(feature):
+    return tf.parse_example([b""], {"a": feature})["a"]
+
+
 SAID = {
     "broadcast": (lambda: tf.ones([2]) + tf.ones([3]), "Dimensions must be equal, but are 2 and 3"),
     "product": (lambda: tf.matmul(tf.ones([2, 3]), tf.ones([2, 3])), "Dimensions must be equal, but are 3 and 2"),
@@ -88,7 +93,22 @@ MORE = {
     ),
     "cholesky": (lambda: tf.cholesky([[-1.0]]), "^Cholesky decomposition was not successful"),
     "earlier cholesky": (lambda: tf.cholesky([[-1.0]]), "LLT decomposition was not successful. The input might not be"),
-    "determinant": (lambda: tf.matrix_determinant(np.eye(2) * 1e200), "determinant is not finite"),
+    "first dimension of a feature": (
+        lambda: parsed(tf.FixedLenFeature((None, 2), tf.float32)),
+        "First dimension of shape for feature a unknown. Consider using FixedLenSequenceFeature.",
+    ),
+    "dimensions of a feature": (
+        lambda: parsed(tf.FixedLenFeature((1, None), tf.int64, [[1]])),
+        r"All dimensions of shape for feature a need to be known but received \(1, None\).",
+    ),
+    "steps of a feature": (
+        lambda: parsed(tf.FixedLenSequenceFeature([], tf.int64)),
+        "Unsupported: FixedLenSequenceFeature requires allow_missing to be True.",
+    ),
+    "padding of a feature": (
+        lambda: parsed(tf.FixedLenSequenceFeature([], tf.int64, True, [])),
+        "Cannot reshape a tensor with 0 elements to shape",
+    ),
     "confusion": (lambda: tf.confusion_matrix([-1], [0], 2), "`labels` contains negative values"),
     "confusion of ranks": (lambda: tf.confusion_matrix([[1, 2]], [1, 2]), r"Can not squeeze dim\[1\]"),
     "axis of gather": (lambda: tf.gather([1, 2], 0, axis=2), "Shape must be at least rank 3 but is rank 1"),

@@ -345,6 +345,10 @@ class GraphBuilder(GraphElements, Collections):
         """A context manager: state that is made inside is put into the named container."""
         return self.scopes.pushed(self.scopes.containers, name)
 
+    def next_seed(self) -> int:
+        """Returns the second seed of a random op that is added next, when the graph has a seed and the op has none."""
+        return self.version
+
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """Returns a name in the current scope that no operation has yet; `mark_as_used` reserves the name."""
         with self._lock:

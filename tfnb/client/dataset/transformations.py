@@ -315,7 +315,9 @@ def long(value: TensorLike) -> Tensor:
 
 def rows(component: Tensor | SparseTensor) -> Tensor:
     """Returns the tensor whose rows carry the rows of a component."""
-    tensor: Tensor = serialize_many_sparse(component) if isinstance(component, SparseTensor) else component
+    if not isinstance(component, SparseTensor):
+        return component
+    tensor: Tensor = serialize_many_sparse(component, out_type=variant)
     return tensor
 
 

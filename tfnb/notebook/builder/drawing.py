@@ -114,8 +114,7 @@ def node_of(program: Program, built: Built, statement: Statement) -> BuilderNode
             _show(slot, program, built, uses, inputs, parameters)
     elif form is not None:
         parameters.append(_parameter(form.slots[0], program))
-    placed = {id(n) for n in ast.walk(statement.value)} if form is not None and statement.value is not None else set()
-    if not placed or (form is not None and form.kind == "value"):
+    if form is None or form.kind == "value":
         inputs += list(_name_ports(statement, program, built))
     call, kind, title = _words(statement, outcome, form)
     return {

@@ -127,11 +127,25 @@ def pad(
     `constant_values`), "REFLECT" or "SYMMETRIC". Errors: the mode is unknown, or the paddings do not match the rank.
     """
     kind = mode.upper()
-    if kind == "CONSTANT":
-        if isinstance(constant_values, (int, float)) and constant_values == 0:
-            return PAD(tensor, paddings, name=name)
-        return PAD_V2(tensor, paddings, constant_values, name=name)
-    return MIRROR_PAD(tensor, paddings, mode=kind, name=name)
+    if kind != "CONSTANT":
+        result = MIRROR_PAD(tensor, paddings, mode=kind, name=name)
+    elif isinstance(constant_values, (int, float)) and constant_values == 0:
+        result = PAD(tensor, paddings, name=name)
+    else:
+        result = PAD_V2(tensor, paddings, constant_values, name=name)
+    _refine_padded(result)
+    return result
+
+
+def _refine_padded(result: Tensor) -> None:
+    """Adds the sizes of those axes whose paddings are constant, where the paddings are packed from a row for each."""
+    x, paddings = result.op.inputs[:2]
+    if x.shape.sizes is None or paddings.op.type != "Pack" or paddings.op.attrs.axis != 0:
+        return
+    rows = [constant_value(row) for row in paddings.op.inputs]
+    if len(rows) == len(x.shape.sizes):
+        pairs = zip(x.shape.sizes, rows, strict=True)
+        result.set_shape([None if d is None or row is None else d + int(row.sum()) for d, row in pairs])
 
 
 def _tiled(c: Infer) -> Shape:

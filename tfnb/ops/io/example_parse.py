@@ -143,6 +143,10 @@ def _is_padded(shape: Shape) -> bool:
 
 def _sparse(rows: Sequence[np.ndarray], dtype: DType) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns (indices, values, dense shape) of the sparse matrix whose rows are lists of values."""
+    if len(rows) == 1:  # as for a data set that parses one example after another
+        only = np.zeros((len(rows[0]), 2), np.int64)
+        only[:, 1] = np.arange(len(only))
+        return only, rows[0].astype(dtype.np, copy=False), np.array([1, len(only)], np.int64)
     lengths = np.array([len(r) for r in rows], np.int64)
     first = np.repeat(np.arange(len(rows)), lengths)
     second = np.arange(len(first)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
