@@ -235,4 +235,4 @@ def test_a_reader_of_compressed_records(tmp_path):
         queue = tf.FIFOQueue(9, [tf.string], [()])
         reader = tf.FixedLengthRecordReader(2, header_bytes=2, footer_bytes=1, encoding="ZLIB")
         sess.run(queue.enqueue_many([[str(tmp_path / "data")]]))
-        assert sess.run(reader.read_up_to(queue, 5).values).tolist() == [b"aa", b"bb"]
+        assert sess.run(reader.read_up_to(queue, 5))[1].tolist() == [b"aa", b"bb"]
