@@ -58,6 +58,18 @@ def test_what_is_not_refused_has_the_same_value():
         assert sess.run(image).shape == (2, 2, 1)
 
 
+def test_initializers_make_tensors_or_serve_variables():
+    tf = tensorflow_of("0.12")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        filled = [tf.zeros_initializer([2], dtype=tf.int64), tf.ones_initializer([2])]
+        variables = [
+            tf.get_variable("a", [2], initializer=tf.zeros_initializer),
+            tf.get_variable("b", [2], initializer=tf.ones_initializer()),
+        ]
+        sess.run(tf.global_variables_initializer())
+        assert [x.tolist() for x in sess.run(filled + variables)] == [[0, 0], [1, 1], [0, 0], [1, 1]]
+
+
 def test_log_beta_of_nothing_loses_its_first_axis():
     tf = tensorflow_of("0.12")
     with tf.Graph().as_default(), tf.Session() as sess:
