@@ -227,3 +227,15 @@ def test_branches_of_different_structure_are_a_type_error():
 def test_a_whole_image_keeps_its_unknown_rank():
     with tf.Graph().as_default():
         assert tf.image.central_crop(tf.placeholder(tf.float32), 1.0).shape.ndims is None
+
+
+def test_keywords_that_einsum_lacks_are_named():
+    with tf.Graph().as_default(), pytest.raises(TypeError, match=r"invalid keyword arguments .*: one, two"):
+        tf.einsum("ij->ji", [[1]], two=2, one=1)
+
+
+def test_a_number_fills_a_shape_without_elements():
+    with tf.Graph().as_default():
+        assert tf.constant(-1.0, shape=[0, 3]).shape == (0, 3)
+        with pytest.raises(ValueError, match="Needed at most 0, but received 2"):
+            tf.constant([1, 2], shape=[0])
