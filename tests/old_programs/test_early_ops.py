@@ -80,6 +80,18 @@ def test_determinants_classes_lengths_and_channels():
         assert sess.run(mixed).tolist() == [[[[8, 8]]]] and mixed.op.name.startswith("mixed")
 
 
+def test_initializers_make_tensors_or_serve_variables():
+    tf = tensorflow_of("0.12")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        filled = [tf.zeros_initializer([2], dtype=tf.int64), tf.ones_initializer([2])]
+        variables = [
+            tf.get_variable("a", [2], initializer=tf.zeros_initializer),
+            tf.get_variable("b", [2], initializer=tf.ones_initializer()),
+        ]
+        sess.run(tf.global_variables_initializer())
+        assert [x.tolist() for x in sess.run(filled + variables)] == [[0, 0], [1, 1], [0, 0], [1, 1]]
+
+
 def test_log_beta_of_nothing_loses_its_first_axis():
     tf = tensorflow_of("0.12")
     with tf.Graph().as_default(), tf.Session() as sess:

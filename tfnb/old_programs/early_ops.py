@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfnb.client.control_flow.cond import cond
+from tfnb.client.variables.initializers import Ones, Zeros
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops import API as OPS
-from tfnb.types import DTypeLike, bool_
+from tfnb.types import DTypeLike, as_dtype, bool_, float32
 
 __all__ = ["EARLY_OPS"]
 
@@ -180,12 +181,25 @@ def separable_conv2d(
     return OPS["nn.separable_conv2d"](input, depth, point, strides, padding, name=name)
 
 
+def _filling(later: type, fill: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the initialiser of 0.12 that `later` is in 1.x: a function that makes the tensor itself."""
+
+    def initializer(shape: Any = None, dtype: DTypeLike = float32, partition_info: Any = None) -> Any:
+        """Returns a tensor of the shape, or without one the initialiser of 1.x; `partition_info` changes nothing."""
+        return later(dtype) if shape is None else fill(shape, as_dtype(dtype))
+
+    initializer.__name__ = f"{later.__name__.lower()}_initializer"
+    return initializer
+
+
 _IMAGES = ("crop_to_bounding_box", "pad_to_bounding_box", "resize_image_with_crop_or_pad")
 EARLY_OPS: list[tuple[object, object]] = [
     *((OPS[f"segment_{n}"], _segments(OPS[f"segment_{n}"], 1)) for n in ("sum", "mean", "prod", "min", "max")),
     *((OPS[f"sparse_segment_{n}"], _segments(OPS[f"sparse_segment_{n}"], 2)) for n in ("sum", "mean", "sqrt_n")),
     *((OPS[f"image.{n}"], _of_one_image(OPS[f"image.{n}"])) for n in _IMAGES),
     (OPS["unsorted_segment_sum"], unsorted_segment_sum),
+    (Zeros, _filling(Zeros, OPS["zeros"])),
+    (Ones, _filling(Ones, OPS["ones"])),
     (OPS["lbeta"], lbeta),
     (OPS["matrix_determinant"], matrix_determinant),
     (OPS["nn.in_top_k"], in_top_k),
