@@ -6,7 +6,7 @@ flatten(s))` equals `s`; dicts are traversed in the order of their sorted keys.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MappingView, Sequence
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from typing import Any
 
 from tfnb.client.control_flow.tensor_array import TensorArray
@@ -25,7 +25,7 @@ def flatten(structure: object) -> list[Any]:
     """Returns the leaves of a structure as a list, in order; those of a view of a dict in its order."""
     if isinstance(structure, Mapping):
         return [leaf for key in sorted(structure) for leaf in flatten(structure[key])]
-    if isinstance(structure, (list, tuple, MappingView)):
+    if isinstance(structure, (list, tuple, ItemsView, KeysView, ValuesView)):
         return [leaf for part in structure for leaf in flatten(part)]
     if isinstance(structure, SparseTensor):
         return list(parts_of(structure))
