@@ -21,8 +21,8 @@ HEAD = """# A collection of public programs
 
 Programs of TensorFlow 0.x and 1.x, chosen by `scripts/old_programs/choose.py` from the texts of public repositories
 before any was run, and run as they are: `make programs` fetches, runs and compares them and writes this page. Numbers
-of epochs are made small, data is made up, and a program that is not at its end after 12 seconds of TensorFlow's
-processor time is ended after as many session runs in both.
+of epochs are made small, data is made up, and a program that is not at its end after 8 seconds of TensorFlow's
+processor time (12 for those of 2026-11-25) is ended after as many session runs in both.
 
 - **there**: the TensorFlow that runs it. A program that none runs (its data, its arguments or a library is missing)
   counts for nothing.
