@@ -14,7 +14,7 @@ export PYTHONUNBUFFERED := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick spread fuzz soak lab films bench check oracle programs clean
+.PHONY: help demo test quick spread fuzz soak lab gestures films bench check oracle programs clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -81,6 +81,9 @@ check: $(FRONTEND) ## lint, formatting, layers, sizes, types
 
 lab: $(FRONTEND) ## open JupyterLab on the examples
 	@$(VENV)/bin/jupyter lab --notebook-dir=examples
+
+gestures: $(READY) ## 10,000 random gestures in the graph builder: undo, redo, code and drawing after each; six minutes
+	@TFNB_GESTURES=10000 $(PY) -m pytest -q -n $(TEST_WORKERS) tests/notebook/builder/test_random_gestures.py $(PYTEST_ARGS)
 
 films: $(FRONTEND) ## build LeNet in the graph builder by mouse, and by keyboard; leave a picture every ten gestures
 	@TFNB_FILMS=1 $(PY) -m pytest -q -n 0 tests/browser/test_builder_films.py $(PYTEST_ARGS)

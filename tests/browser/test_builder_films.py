@@ -146,8 +146,8 @@ def test_lenet_by_mouse(notebook):
     hands.see("train")
     hands.command("Train")
     hands.pick("3000 steps")
-    hands.pick("digits.labels(step)")
     hands.pick("digits.images(step)")
+    hands.pick("digits.labels(step)")
     # The accuracy is drawn while the training runs.
     hands.find("dense_2")
     hands.command("+ Add")
@@ -188,8 +188,8 @@ def test_lenet_by_keyboard(notebook):
     hands.press("t")
     hands.word("3000")
     hands.take("3000 steps")
-    hands.take("digits.labels(step)")
     hands.take("digits.images(step)")
+    hands.take("digits.labels(step)")
     # The accuracy is drawn while the training runs.
     hands.press("Control+f")
     hands.word("dense_2")

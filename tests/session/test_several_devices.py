@@ -17,7 +17,7 @@ from tfnb.errors import (
     CancelledError,
     DeadlineExceededError,
     FailedPreconditionError,
-    UnknownError,
+    InvalidArgumentError,
 )
 from tfnb.ir.opdef import Kind
 from tfnb.session import local
@@ -55,7 +55,7 @@ def test_the_first_error_ends_the_step_on_all_devices(sess):
     with on(0):
         end = later + 1.0
     for _ in range(3):
-        with pytest.raises(UnknownError, match="this one") as caught:
+        with pytest.raises(InvalidArgumentError, match="this one") as caught:
             sess.run(end)
         assert caught.value.op is not None and caught.value.op.device.endswith("CPU:1")
     assert not came

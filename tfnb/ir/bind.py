@@ -22,10 +22,11 @@ from tfnb.types import ANY, DType, as_dtype
 __all__ = ["Bound", "bind", "to_bytes", "to_numpy"]
 
 _BY_NAME = {d.name: d for d in ANY}
+_DEFAULTS: dict[type, Any] = {}  # of each attrs class the object without arguments, which all its nodes can share
 ToTensor = Callable[[Any, "DType | None", bool], Tensor]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Bound:
     """A call that fits its signature: `types` maps type variables to dtypes (lists for "[T]", ints for "N*")."""
 
@@ -99,7 +100,8 @@ def _objects(array: np.ndarray, dtype: DType | None) -> np.ndarray:
     if _all_text(array):
         return to_bytes(array)
     if dtype is None or dtype.np.kind == "O" or not all(isinstance(x, (Number, np.bool_)) for x in array.flat):
-        raise DTypeError(f"cannot make a tensor{f' of {dtype.name}' if dtype else ''} of objects: {str(array)[:80]!r}")
+        expected = f"Expected {dtype.name}: " if dtype else ""
+        raise DTypeError(f"{expected}cannot make a tensor of objects: {str(array)[:80]!r}")
     try:
         return array.astype(dtype.np)
     except OverflowError as e:
@@ -154,8 +156,10 @@ def bind(opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], to_tensor: 
             if n != len(v):
                 raise InvalidArgumentError(f"{opdef.name}: {a.name} has {len(v)} tensors, expected {n}")
     for a, group in zip(args, flat, strict=True):  # tensors first: they fix the type variables
-        for v in group:
+        for k, v in enumerate(group):
             if is_tensor_like(v) and a.type in opdef.types and not a.type_list:
+                if not hasattr(v, "dtype"):  # an object of a class that the program has registered
+                    group[k] = v = to_tensor(v, None, False)
                 types.setdefault(a.type, v.dtype.base_dtype)
     tensors = [_bind_one(opdef, a, v, types, to_tensor) for a, group in zip(args, flat, strict=True) for v in group]
     start = 0
@@ -186,7 +190,7 @@ def _castable(got: DType, wanted: DType) -> bool:
 
 
 def _bind_one(opdef: OpDef, a: Arg, value: object, types: dict[str, Any], to_tensor: ToTensor) -> Tensor:
-    dtype = _BY_NAME.get(a.type) if a.type in _BY_NAME else types.get(a.type)
+    dtype = _BY_NAME.get(a.type) or types.get(a.type)
     if a.type_list:
         dtype = None
     if dtype is None and not is_tensor_like(value) and len(opdef.types.get(a.type, ())) == 1:
@@ -196,7 +200,7 @@ def _bind_one(opdef: OpDef, a: Arg, value: object, types: dict[str, Any], to_ten
         value = value if as_dtype(value.dtype) in allowed else value.astype(allowed[0].np)
     try:
         t = to_tensor(value, dtype, a.ref)
-        if dtype is None and not is_tensor_like(value) and not a.type_list:
+        if dtype is None and not isinstance(value, Tensor) and not is_tensor_like(value) and not a.type_list:
             allowed_dtypes = opdef.types.get(a.type, ())
             if allowed_dtypes and t.dtype not in allowed_dtypes and isinstance(value, (int, float, list, tuple)):
                 t = to_tensor(value, allowed_dtypes[0], a.ref)  # a Python number takes the first type that is allowed
@@ -231,11 +235,16 @@ def _check_types(opdef: OpDef, types: dict[str, Any]) -> None:
 
 
 def _make_attrs(opdef: OpDef, attrs: dict[str, Any]) -> Any:
+    if not attrs and opdef.attrs in _DEFAULTS:
+        return _DEFAULTS[opdef.attrs]
     names = {f.name for f in dataclasses.fields(opdef.attrs)}
     unknown = sorted(set(attrs) - names)
     if unknown:
         raise InvalidArgumentError(f"{opdef.name} has no attribute {unknown}; it has {sorted(names)}")
     try:
-        return opdef.attrs(**attrs)
+        made = opdef.attrs(**attrs)
     except TypeError as e:
         raise InvalidArgumentError(f"{opdef.name}: {e}") from None
+    if not attrs:
+        _DEFAULTS[opdef.attrs] = made
+    return made

@@ -124,9 +124,9 @@ def parse_signature(text: str) -> tuple[Arg, ...]:
     return tuple(args)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Infer(Generic[A]):
-    """The argument of a shape function.
+    """The argument of a shape function, which does not change it.
 
     `shapes[i]` is the static shape of flat input i. `value(i)` returns the NumPy value of input i if it is known, else
     None. `as_shape(i)` returns the shape that input i, an integer vector, describes; its dimensions may be unknown.

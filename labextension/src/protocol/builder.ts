@@ -309,6 +309,12 @@ export interface DeleteNodes {
   readonly heal: boolean;
 }
 
+/** The readers of nodes read what the first inputs of these read. The nodes stay. */
+export interface BypassNodes {
+  readonly edit: "bypass";
+  readonly nodes: readonly string[];
+}
+
 /** The new upper left corners of nodes. The source does not change. */
 export interface MoveNodes {
   readonly edit: "move";
@@ -410,6 +416,7 @@ export type Edit =
   | SetParameter
   | RenameNode
   | DeleteNodes
+  | BypassNodes
   | MoveNodes
   | InsertOnWire
   | ReplaceCall

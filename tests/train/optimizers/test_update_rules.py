@@ -285,3 +285,22 @@ def test_the_powers_of_adam_are_named_in_the_scope_of_the_program():
         "optimizer/beta1_power",
         "optimizer/beta2_power",
     ]
+
+
+def test_variables_of_an_optimizer_are_those_of_the_graph():
+    opt = tf.train.MomentumOptimizer(0.1, 0.9)
+    for names in (["b", "a"], ["c"]):
+        with tf.Graph().as_default():
+            variables = [tf.Variable([1.0], name=n) for n in names]
+            opt.minimize(tf.add_n([tf.reduce_sum(v) for v in variables]))
+            assert [v.op.name for v in opt.variables()] == [f"{n}/Momentum" for n in sorted(names)]
+
+
+def test_name_of_an_average_that_does_not_exist_yet_has_the_scope():
+    with tf.Graph().as_default():
+        v = tf.Variable(1.0, name="v")
+        with tf.variable_scope("scope"):
+            averages = tf.train.ExponentialMovingAverage(0.5, name="mean")
+            planned = averages.average_name(v)
+            averages.apply([v])
+        assert planned == "scope/v/mean" == averages.average(v).op.name

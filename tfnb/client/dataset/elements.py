@@ -135,6 +135,6 @@ def unwired(kind: ComponentType, shape: Shape, tensor: Tensor) -> Component:
     indices.set_shape([None, shape.ndims])
     size.set_shape([shape.ndims])
     sparse = SparseTensor(indices, values, size)
-    if shape.dims is not None:
+    if shape.sizes is not None:
         sparse.set_shape(shape)
     return sparse

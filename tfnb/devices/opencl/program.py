@@ -216,12 +216,7 @@ class OpenCLProgram:
         device = self._device
         new_offsets, surplus = _spread({offset for _, offset, _ in self._arena_uses}, device.memory.align)
         arena = device.scratch(self.program.arena_nbytes + surplus, self.program.name)
-        parts: dict[tuple[int, int], Any] = {}
-        for use, offset, nbytes in self._arena_uses:
-            part = parts.get((offset, nbytes))
-            if part is None:
-                part = parts[offset, nbytes] = device.memory.part(arena, new_offsets[offset], nbytes)
-            self._binding.set_part(use, part)
+        self._binding.bind_arena(arena, device.arenas, new_offsets)
         self._arena = device.arenas
 
     def _bind_rows(self, rng: np.ndarray | None) -> DeviceTensor:

@@ -40,7 +40,7 @@ _OPERATORS: dict[type, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, slots=True)
 class Slot:
     """A place for an argument. `name` is the port's or parameter's name, `tree` what stands there.
 
@@ -59,7 +59,7 @@ class Slot:
     parent: ast.expr | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, slots=True)
 class CallForm:
     """What a statement calls: `text` is the function as it is written, `function` the object, if it is known."""
 

@@ -22,6 +22,7 @@ _EDITS: Mapping[str, Callable[[State, Any], Change]] = {
     "set": edits.set_parameter,
     "rename": edits.rename_node,
     "delete": edits.delete_nodes,
+    "bypass": edits.bypass_nodes,
     "move": edits.move_nodes,
     "insert": rewriting.insert_on_wire,
     "replace": rewriting.replace_call,

@@ -75,7 +75,7 @@ def tensor_of(value: Any) -> Tensor | None:
 def _output(name: str, value: Any) -> OutputPort:
     tensor = tensor_of(value)
     if tensor is not None:
-        dims = tensor.get_shape().dims
+        dims = tensor.get_shape().sizes
         shape = None if dims is None else [None if d is None else int(d) for d in dims]
         return {"name": name, "dtype": tensor.dtype.base_dtype.name, "shape": shape, "operation": tensor.op.name}
     operation = value.name if isinstance(value, Operation) else ""
@@ -114,8 +114,7 @@ def node_of(program: Program, built: Built, statement: Statement) -> BuilderNode
             _show(slot, program, built, uses, inputs, parameters)
     elif form is not None:
         parameters.append(_parameter(form.slots[0], program))
-    placed = {id(n) for n in ast.walk(statement.value)} if form is not None and statement.value is not None else set()
-    if not placed or (form is not None and form.kind == "value"):
+    if form is None or form.kind == "value":
         inputs += list(_name_ports(statement, program, built))
     call, kind, title = _words(statement, outcome, form)
     return {

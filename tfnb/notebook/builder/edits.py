@@ -36,6 +36,7 @@ from tfnb.notebook.builder.writing import (
 )
 from tfnb.notebook.protocol.builder import (
     AddNode,
+    BypassNodes,
     Connect,
     DeleteNodes,
     Disconnect,
@@ -48,6 +49,7 @@ from tfnb.notebook.protocol.builder import (
 __all__ = [
     "add_node",
     "argument_splices",
+    "bypass_nodes",
     "call_text",
     "connect",
     "delete_nodes",
@@ -376,6 +378,21 @@ def delete_nodes(state: State, edit: DeleteNodes) -> Change:
     splices += frame_renames(state.program, {s.id: "" for s in doomed})
     count = f"{len(doomed)} nodes" if len(doomed) != 1 else doomed[0].id
     return Change(spliced(state.program.source, splices), message=f"{count} deleted")
+
+
+def bypass_nodes(state: State, edit: BypassNodes) -> Change:
+    """Lets what reads nodes read what their first inputs read; the nodes stay."""
+    passed = [state.statement(n) for n in dict.fromkeys(edit["nodes"])]
+    numbers = {s.index for s in passed}
+    for s in passed:
+        if not healed(state, s.index, numbers):
+            raise InvalidArgumentError(f"{s.id} has no input that its readers could read instead")
+    readers = [s for s in state.program.statements if s.index not in numbers and s.needs & numbers]
+    if not readers:
+        raise InvalidArgumentError(f"nothing reads {passed[0].id}" if len(passed) == 1 else "nothing reads these nodes")
+    splices = [splice for reader in readers for splice in _without(state, reader, numbers, heal=True)]
+    count = f"{len(passed)} nodes" if len(passed) != 1 else passed[0].id
+    return Change(spliced(state.program.source, splices), message=f"{count} bypassed")
 
 
 def _without(state: State, reader: Statement, numbers: set[int], heal: bool) -> list[Splice]:

@@ -12,6 +12,7 @@ import ast
 import builtins
 import inspect
 import math
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -111,6 +112,7 @@ _EXPRESSIONS = (
     ast.cmpop,
     ast.IfExp,
 )
+_IDLE = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 _STATEMENTS = (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)
 _WAITING = (ast.While, ast.AsyncFor, ast.AsyncWith, ast.Await, ast.Global, ast.Nonlocal, ast.Delete, ast.Yield)
 _MODULES = ("tfnb", "tensorflow", "numpy", "math", "__future__", "functools", "itertools", "collections", "typing")
@@ -130,11 +132,24 @@ def reason_not_to_run(tree: ast.AST, resolve: Resolve, is_trusted: bool, local: 
     """
     if isinstance(tree, ast.Import | ast.ImportFrom):
         return "" if is_trusted or may_import(tree) else "it imports a module"
-    for part in ast.walk(tree):
+    for part in _parts(tree):
         reason = _reason(part, resolve, is_trusted, local)
         if reason:
             return reason
     return ""
+
+
+def _parts(tree: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a tree that may do something: without constants, and without the words for reading and writing."""
+    todo = [tree]
+    for part in todo:  # which grows meanwhile
+        yield part
+        for name in part._fields:
+            value = getattr(part, name, None)
+            if isinstance(value, list):
+                todo += [v for v in value if isinstance(v, ast.AST) and not isinstance(v, ast.Constant)]
+            elif isinstance(value, ast.AST) and not isinstance(value, _IDLE):
+                todo.append(value)
 
 
 def _reason(part: ast.AST, resolve: Resolve, is_trusted: bool, local: frozenset[str]) -> str:

@@ -296,6 +296,13 @@ class DeleteNodes(TypedDict):
     heal: bool
 
 
+class BypassNodes(TypedDict):
+    """The readers of nodes read what the first inputs of these read. The nodes stay."""
+
+    edit: Literal["bypass"]
+    nodes: list[str]
+
+
 class MoveNodes(TypedDict):
     """The new upper left corners of nodes. The source does not change."""
 
@@ -404,6 +411,7 @@ Edit = (
     | SetParameter
     | RenameNode
     | DeleteNodes
+    | BypassNodes
     | MoveNodes
     | InsertOnWire
     | ReplaceCall

@@ -149,7 +149,7 @@ def _together(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
 def _sparse_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
     x = c.shapes[0]
     many = c.op_name == "DeserializeManySparse"
-    if x.dims is not None and (len(x.dims) < 1 or x.dims[-1] not in (3, None) or (many and len(x.dims) != 2)):
+    if x.sizes is not None and (len(x.sizes) < 1 or x.sizes[-1] not in (3, None) or (many and len(x.sizes) != 2)):
         raise ShapeError(f"{c.op_name}: needed rows of 3 strings, got shape {x}")
     return Shape((None, None)), Shape((None,)), Shape((None,))
 
@@ -197,7 +197,7 @@ SERIALIZE_MANY_SPARSE = OpDef(
     "\n\nErrors: an index is outside the shape, or rows are out of order. Runs on the host.",
     types={"T": ALL, "out_type": (string, variant)},
     defaults={"out_type": string},
-    infer=lambda c: Shape(((c.as_shape(2).dims or (None,))[0], 3)),
+    infer=lambda c: Shape(((c.as_shape(2).sizes or (None,))[0], 3)),
     host=_many_sparse,
     grad=NOT_DIFFERENTIABLE,
     dynamic=True,

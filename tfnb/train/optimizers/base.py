@@ -15,6 +15,7 @@ from tfnb.client.graph.nest import flatten
 from tfnb.client.variables.partitioned import PartitionedVariable
 from tfnb.client.variables.variable import Variable, group, tuple_
 from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.default import get_default_graph
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -215,8 +216,10 @@ class Optimizer:
         return sorted(self._slots)
 
     def variables(self) -> list[Variable]:
-        """Returns all slot variables."""
-        return [v for table in self._slots.values() for v in table.values()]
+        """Returns the slot variables of the default graph, sorted by name."""
+        graph = get_default_graph()
+        slots = (v for table in self._slots.values() for v in table.values())
+        return sorted((v for v in slots if v.graph is graph), key=lambda v: v.name)
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
         table = self._slots.setdefault(slot_name, {})

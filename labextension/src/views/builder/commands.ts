@@ -120,6 +120,13 @@ function editing(workspace: Workspace, desk: Desk): Command[] {
       can: any,
       run: () => remove(true),
     },
+    {
+      id: "bypass",
+      label: "Bypass: what reads it reads its input",
+      keys: ["b"],
+      can: any,
+      run: () => session.gesture({ edit: "bypass", nodes: nodes() }),
+    },
     { id: "cut", label: "Cut", keys: [], can: any, run: () => desk.copy(true) },
     { id: "copy", label: "Copy as Python", keys: [], can: any, run: () => desk.copy(false) },
     { id: "paste", label: "Paste Python", keys: [], can: always, run: () => desk.paste() },

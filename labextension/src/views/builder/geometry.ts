@@ -31,7 +31,7 @@ const TOP = 4; // between the head and the first row
 const SUMMARY = 20;
 const BLOCK = 3; // the double line below what opens
 const PROBLEM = 40;
-const FIXES = 28;
+const FIX = 26; // the height of one mend
 const LINE = 15;
 const MOST_LINES = 6;
 const LEAST_WIDTH = 120;
@@ -81,7 +81,7 @@ export function faceOf(node: BuilderNode, panel: PanelKind | null): Face {
     rows * ROW +
     (lines.length ? lines.length * LINE + 6 : 0) +
     (summary ? SUMMARY : 0) +
-    (problem ? PROBLEM + (problem.fixes.length ? FIXES : 0) : 0) +
+    (problem ? PROBLEM + problem.fixes.length * FIX : 0) +
     (panel ? PANEL[panel] : 0);
   width = Math.ceil(Math.min(MOST_WIDTH, Math.max(LEAST_WIDTH, width)) / 10) * 10;
   return { width, height, outputs, summary, lines };

@@ -16,6 +16,7 @@ export class Voice {
   say(text: string, isRefusal = false, at: Point | null = null): void {
     this.isWaiting = false;
     this.status.textContent = text;
+    this.status.title = text;
     this.status.classList.toggle("refusal", isRefusal);
     clearTimeout(this.later);
     this.toast.hidden = !isRefusal;

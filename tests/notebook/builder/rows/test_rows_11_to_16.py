@@ -321,6 +321,7 @@ def test_row_14_a_graph_as_text_is_pasted_and_copied():
             "tanh = tf.tanh(g)\ny = tf.layers.dense(tanh, 2)",
         ),
         (edit("delete", nodes=["g"], heal=True), "# then\ny = tf.layers.dense(h, 2)"),
+        (edit("bypass", nodes=["g"]), "g = tf.nn.relu(h)\ny = tf.layers.dense(h, 2)"),
         (edit("replace", node="g", call="tf.nn.elu"), "g = tf.nn.elu(h)"),
         (connect("x", "g"), None),
     ],
@@ -334,6 +335,15 @@ def test_row_15_wire_edits_are_one_step_and_keep_the_wires(change, wanted):
     assert wanted in e.source and not e.drawing["totals"]["problems"]
     e.undo()
     assert e.source == NET and not e.drawing["can_undo"]
+
+
+def test_row_15_what_reads_nothing_or_is_read_by_nothing_is_not_bypassed():
+    e = Editor("import tfnb as tf\nx = tf.zeros([2, 2])\nh = tf.exp(x)\ny = tf.tanh(h)\nz = tf.add(y, h)\n")
+    for nodes, word in ((["x"], "x has no input"), (["z"], "nothing reads z")):
+        drawing = e.attempt(edit("bypass", nodes=nodes))
+        assert drawing["is_refused"] and word in drawing["message"]
+    e.do(edit("bypass", nodes=["h", "y"]))
+    assert e.source.endswith("y = tf.tanh(h)\nz = tf.add(x, x)\n")
 
 
 def test_row_15_a_lazy_connection_takes_the_first_free_input():
