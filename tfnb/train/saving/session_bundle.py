@@ -30,7 +30,7 @@ from tfnb.train.saving.import_meta_graph import import_meta_graph
 from tfnb.train.saving.saver import Saver
 from tfnb.types import string
 
-__all__ = ["API", "Exporter", "load_session_bundle_from_path"]
+__all__ = ["API", "BundleExporter", "load_session_bundle_from_path"]
 
 _CONSTANTS = {
     "VERSION_FORMAT_SPECIFIER": "%08d",
@@ -145,7 +145,7 @@ def generic_signature(name_tensor_map: Mapping[str, Tensor]) -> Any:
     return signature
 
 
-class Exporter:
+class BundleExporter:
     """Exports a graph with the variables that `saver` saves: `init` once, then `export` for each version."""
 
     def __init__(self, saver: Saver) -> None:
@@ -277,5 +277,6 @@ API: dict[str, Any] = {
     "contrib.session_bundle.session_bundle.load_session_bundle_from_path": load_session_bundle_from_path,
     **{f"contrib.session_bundle.constants.{name}": value for name, value in _CONSTANTS.items()},
 }
-for _value in (Exporter, classification_signature, generic_signature, gfile_copy_callback, regression_signature):
+API["contrib.session_bundle.exporter.Exporter"] = BundleExporter
+for _value in (classification_signature, generic_signature, gfile_copy_callback, regression_signature):
     API[f"contrib.session_bundle.exporter.{_value.__name__}"] = _value
