@@ -40,7 +40,7 @@ def test_sizes_merge_unless_they_differ():
 def test_most_specific_compatible_shape_keeps_what_agrees():
     shape = tf.TensorShape([1, 2, None])
     assert shape.most_specific_compatible_shape([1, 3, None]).as_list() == [1, None, None]
-    assert shape.most_specific_compatible_shape([1, 2]).dims is None
+    assert shape.most_specific_compatible_shape([1, 2]).sizes is None
 
 
 def test_messages_of_shapes_are_written_and_read():
@@ -48,5 +48,11 @@ def test_messages_of_shapes_are_written_and_read():
     assert [d.size for d in shape.as_proto().dim] == [1, -1, 3]
     assert tf.TensorShape(shape.as_proto()) == shape
     assert tf.TensorShape(None).as_proto().unknown_rank
-    assert tf.TensorShape(tf.TensorShape(None).as_proto()).dims is None
+    assert tf.TensorShape(tf.TensorShape(None).as_proto()).sizes is None
     assert tf.TensorShape([1, 2]).concatenate(tf.Dimension(3)) == [1, 2, 3]
+
+
+def test_dims_of_a_shape_are_dimensions():
+    assert [d.value for d in tf.TensorShape([2, None]).dims] == [2, None]
+    assert tf.TensorShape(None).dims is None
+    assert tf.TensorShape(dims=tf.TensorShape([2]).dims) == [2]

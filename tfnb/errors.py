@@ -45,10 +45,13 @@ __all__ = [
     "FailedPreconditionError",
     "FinalizedGraphError",
     "GraphError",
+    "IncompleteStateError",
+    "InitOpExistsError",
     "InternalError",
     "InvalidArgumentError",
     "InvalidFetchError",
     "KernelBuildError",
+    "MissingFileError",
     "NestingError",
     "NotFoundError",
     "OpError",
@@ -64,6 +67,8 @@ __all__ = [
     "UnknownError",
     "UnknownNameError",
     "UnknownTagsError",
+    "UnreadableFileError",
+    "error_class_of",
     "error_code_from_exception_type",
     "exception_type_from_error_code",
     "refuse_given",
@@ -278,6 +283,10 @@ class UnknownNameError(NotFoundError, ValueError):
     """There is nothing of a name that the program gives, such as a task or a variable."""
 
 
+class MissingFileError(NotFoundError, OSError):
+    """There is no file of the path that the program gives."""
+
+
 class DeviceNotFoundError(NotFoundError):
     """No OpenCL platform or device fits; the message says how to get one."""
 
@@ -324,6 +333,10 @@ class ClosedSessionError(FailedPreconditionError, RuntimeError):
 
 class ExportExistsError(AlreadyExistsError, AssertionError):
     """A SavedModel is to be written to a folder that exists."""
+
+
+class InitOpExistsError(ExportExistsError, ValueError):
+    """A graph of a SavedModel would have two operations that run after loading."""
 
 
 class ExportOrderError(FailedPreconditionError, AssertionError):
@@ -398,6 +411,14 @@ class DataLossError(OpError):
     code = 15
 
 
+class IncompleteStateError(DataLossError, ValueError):
+    """The pointer file of a folder names no checkpoint."""
+
+
+class UnreadableFileError(DataLossError, OSError):
+    """A file is not of the kind that the program says."""
+
+
 class UnauthenticatedError(OpError):
     """The request does not prove the identity of the caller."""
 
@@ -421,6 +442,20 @@ INTERNAL = 13
 UNAVAILABLE = 14
 DATA_LOSS = 15
 UNAUTHENTICATED = 16
+
+_OF_PYTHON: tuple[tuple[type[Exception], type[OpError]], ...] = (
+    (MemoryError, ResourceExhaustedError),
+    (NotImplementedError, UnimplementedError),
+    (StopIteration, OutOfRangeError),
+    (TypeError, InvalidArgumentError),
+    (ValueError, InvalidArgumentError),
+)
+
+
+def error_class_of(error: Exception) -> type[OpError]:
+    """Returns the class of the error that a step raises when a kernel or a function of Python raised `error`."""
+    return next((ours for theirs, ours in _OF_PYTHON if isinstance(error, theirs)), UnknownError)
+
 
 _BY_CODE: dict[int, type[OpError]] = {
     kind.code: kind

@@ -252,34 +252,36 @@ def as_dtype(type_value: object) -> DType:
     return dtype
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, init=False)
 class Shape:
-    """A static shape, public as `tf.TensorShape`: `dims` is a tuple of int or None, or None if the rank is unknown."""
+    """A static shape, public as `tf.TensorShape`: `sizes` is a tuple of int or None, or None if the rank is unknown.
 
-    dims: tuple[int | None, ...] | None = None
+    `dims` are the same sizes as `Dimension` objects, for programs.
+    """
 
-    def __post_init__(self) -> None:
-        if type(self.dims) is tuple:
-            for d in self.dims:
-                if d is not None and (type(d) is not int or d < 0):
-                    break
-            else:
-                return
-        if getattr(self.dims, "unknown_rank", False):
-            object.__setattr__(self, "dims", None)
-        elif self.dims is not None:
-            object.__setattr__(self, "dims", tuple(size_of(d) for d in _iterate(self.dims)))
+    sizes: tuple[int | None, ...] | None
+
+    def __init__(self, dims: object = None) -> None:
+        if type(dims) is not tuple or any(d is not None and (type(d) is not int or d < 0) for d in dims):
+            unknown = dims is None or getattr(dims, "unknown_rank", False)
+            dims = None if unknown else tuple([size_of(d) for d in _iterate(dims)])
+        object.__setattr__(self, "sizes", dims)
+
+    @property
+    def dims(self) -> list[Dimension] | None:
+        """The dimensions, or None if the rank is unknown."""
+        return None if self.sizes is None else [Dimension(d) for d in self.sizes]
 
     @property
     def ndims(self) -> int | None:
         """The number of dimensions, or None if it is unknown."""
-        return None if self.dims is None else len(self.dims)
+        return None if self.sizes is None else len(self.sizes)
 
     rank = ndims
 
     def is_fully_defined(self) -> bool:
         """Returns whether the rank and all dimensions are known."""
-        return self.dims is not None and None not in self.dims
+        return self.sizes is not None and None not in self.sizes
 
     def num_elements(self) -> int | None:
         """Returns the number of elements, or None if a dimension is unknown."""
@@ -292,23 +294,23 @@ class Shape:
 
     def known(self) -> tuple[int, ...]:
         """Returns the dimensions as integers. Raises `ShapeError` if one is unknown."""
-        if self.dims is None or None in self.dims:
+        if self.sizes is None or None in self.sizes:
             raise ShapeError(f"the shape {self} is only partially known, it is not fully defined")
-        return self.dims  # type: ignore[return-value]
+        return self.sizes  # type: ignore[return-value]
 
     def as_list(self) -> list[int | None]:
         """Returns the dimensions as a list of int or None. Raises `ShapeError` if the rank is unknown."""
-        if self.dims is None:
+        if self.sizes is None:
             raise ShapeError("as_list() is not defined on an unknown TensorShape, a shape of unknown rank")
-        return list(self.dims)
+        return list(self.sizes)
 
     def is_compatible_with(self, other: object) -> bool:
         """Returns whether a tensor can have both shapes."""
         other = as_shape(other)
-        if self.dims is None or other.dims is None:
+        if self.sizes is None or other.sizes is None:
             return True
-        return len(self.dims) == len(other.dims) and all(
-            a is None or b is None or a == b for a, b in zip(self.dims, other.dims, strict=True)
+        return len(self.sizes) == len(other.sizes) and all(
+            a is None or b is None or a == b for a, b in zip(self.sizes, other.sizes, strict=True)
         )
 
     def merge_with(self, other: object) -> Shape:
@@ -318,11 +320,11 @@ class Shape:
         other = as_shape(other)
         if not self.is_compatible_with(other):
             raise ShapeError(f"Shapes {self} and {other} are not compatible")
-        if self.dims is None:
+        if self.sizes is None:
             return other
-        if other.dims is None:
+        if other.sizes is None:
             return self
-        return Shape(tuple(b if a is None else a for a, b in zip(self.dims, other.dims, strict=True)))
+        return Shape(tuple(b if a is None else a for a, b in zip(self.sizes, other.sizes, strict=True)))
 
     def assert_is_compatible_with(self, other: object) -> None:
         """Raises `ShapeError` unless a tensor can have both this shape and `other`."""
@@ -336,7 +338,7 @@ class Shape:
     def assert_same_rank(self, other: object) -> None:
         """Raises `ShapeError` if the ranks of this shape and of `other` are known and differ."""
         other = as_shape(other)
-        if self.dims is not None and other.dims is not None and len(self.dims) != len(other.dims):
+        if self.sizes is not None and other.sizes is not None and len(self.sizes) != len(other.sizes):
             raise ShapeError(f"Shapes {self} and {other} must have the same rank")
 
     def assert_is_fully_defined(self) -> None:
@@ -346,73 +348,73 @@ class Shape:
 
     def with_rank(self, rank: int) -> Shape:
         """Returns the shape with this rank. Raises `ShapeError` if it has another one."""
-        if self.dims is not None and len(self.dims) != rank:
+        if self.sizes is not None and len(self.sizes) != rank:
             raise ShapeError(f"Shape {self} must have rank {rank}")
-        return Shape((None,) * rank) if self.dims is None else self
+        return Shape((None,) * rank) if self.sizes is None else self
 
     def with_rank_at_least(self, rank: int) -> Shape:
         """Returns the shape. Raises `ShapeError` if it is known to have fewer dimensions than `rank`."""
-        if self.dims is not None and len(self.dims) < rank:
+        if self.sizes is not None and len(self.sizes) < rank:
             raise ShapeError(f"Shape {self} must have rank at least {rank}")
         return self
 
     def with_rank_at_most(self, rank: int) -> Shape:
         """Returns the shape. Raises `ShapeError` if it is known to have more dimensions than `rank`."""
-        if self.dims is not None and len(self.dims) > rank:
+        if self.sizes is not None and len(self.sizes) > rank:
             raise ShapeError(f"Shape {self} must have rank at most {rank}")
         return self
 
     def most_specific_compatible_shape(self, other: object) -> Shape:
         """Returns the most specific shape with which both shapes are compatible: what they disagree on is unknown."""
         other = as_shape(other)
-        if self.dims is None or other.dims is None or len(self.dims) != len(other.dims):
+        if self.sizes is None or other.sizes is None or len(self.sizes) != len(other.sizes):
             return unknown_shape
-        return Shape(tuple(a if a == b else None for a, b in zip(self.dims, other.dims, strict=True)))
+        return Shape(tuple(a if a == b else None for a, b in zip(self.sizes, other.sizes, strict=True)))
 
     def concatenate(self, other: object) -> Shape:
         """Returns the dimensions of this shape followed by those of `other`, of unknown rank if one of them is."""
-        other = Shape((other,)) if isinstance(other, Dimension) else as_shape(other)  # type: ignore[arg-type]
-        if self.dims is None or other.dims is None:
+        other = Shape((other,)) if isinstance(other, Dimension) else as_shape(other)
+        if self.sizes is None or other.sizes is None:
             return unknown_shape
-        return Shape(self.dims + other.dims)
+        return Shape(self.sizes + other.sizes)
 
     def as_proto(self) -> Any:
         """Returns the shape as a TensorShapeProto, a message of TensorFlow's GraphDefs."""
         return _message_of(self)
 
     def __len__(self) -> int:
-        if self.dims is None:
+        if self.sizes is None:
             raise ShapeError("a shape of unknown rank has no length")
-        return len(self.dims)
+        return len(self.sizes)
 
     def __bool__(self) -> bool:
-        return self.dims is not None
+        return self.sizes is not None
 
     def __iter__(self) -> Iterator[Dimension]:
         return (Dimension(d) for d in self.as_list())
 
     def __getitem__(self, key: int | slice) -> Any:
         if isinstance(key, slice):
-            return unknown_shape if self.dims is None else Shape(self.dims[key])
-        return Dimension(None if self.dims is None else self.dims[key])
+            return unknown_shape if self.sizes is None else Shape(self.sizes[key])
+        return Dimension(None if self.sizes is None else self.sizes[key])
 
     def __eq__(self, other: object) -> bool:
         try:
-            return self.dims == as_shape(other).dims
+            return self.sizes == as_shape(other).sizes
         except (TypeError, ValueError):
             return NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self.dims)
+        return hash(self.sizes)
 
     def __str__(self) -> str:
-        if self.dims is None:
+        if self.sizes is None:
             return "<unknown>"
-        inner = ", ".join("?" if d is None else str(d) for d in self.dims)
-        return f"({inner},)" if len(self.dims) == 1 else f"({inner})"
+        inner = ", ".join("?" if d is None else str(d) for d in self.sizes)
+        return f"({inner},)" if len(self.sizes) == 1 else f"({inner})"
 
     def __repr__(self) -> str:
-        return f"TensorShape({None if self.dims is None else list(self.dims)})"
+        return f"TensorShape({None if self.sizes is None else list(self.sizes)})"
 
 
 def bracketed(dims: Iterable[Any] | None) -> str:
@@ -425,7 +427,7 @@ def bracketed(dims: Iterable[Any] | None) -> str:
 
 def _iterate(dims: object) -> Iterable[Any]:
     if isinstance(dims, Shape):
-        return dims.dims or ()
+        return dims.sizes or ()
     if hasattr(dims, "unknown_rank"):  # a TensorShapeProto, in which -1 is unknown
         message: Any = dims
         return tuple(None if d.size == -1 else d.size for d in message.dim)
@@ -468,7 +470,7 @@ def as_shape(value: object) -> Shape:
         return unknown_shape
     if isinstance(value, (str, bytes)):
         raise InvalidArgumentError(f"{value!r} is not a shape")
-    return Shape(_iterate(value))  # type: ignore[arg-type]
+    return Shape(_iterate(value))
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,8 @@ void conv2d_naive(
     }
 }
 
+#ifndef TFNB_GPU // the rest fills local memory of a size that only CPUs have
+
 typedef GEMM_JOIN(T, 4) T4;
 typedef T4 T4U __attribute__((aligned(sizeof(T))));
 
@@ -231,3 +233,4 @@ void conv2d_rows(
         }
     }
 }
+#endif

@@ -95,6 +95,8 @@ void conv2d_filter_grad_naive(
     }
 }
 
+#ifndef TFNB_GPU // the rest fills local memory of a size that only CPUs have
+
 // nrows x cols pixels of the input from (y0, x0) on, channels innermost; zeros at its sides, rows
 // above and below it are left as they are.
 inline void conv_load_block(
@@ -187,3 +189,4 @@ void conv2d_filter_grad_sum(
         }
     }
 }
+#endif

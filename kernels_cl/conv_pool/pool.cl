@@ -13,17 +13,10 @@
 // always enough): the last vector is moved back to end at c, so some channels are computed twice.
 
 #include "lib/gemm_config.clh"
+#include "lib/pool_window.clh"
 
 #define SHARE_BEGIN(total) ((int)((long)(total) * get_group_id(0) / get_num_groups(0)))
 #define SHARE_END(total) ((int)((long)(total) * (get_group_id(0) + 1) / get_num_groups(0)))
-
-// A window cut to the input: rows [y0, y1), columns [x0, x1).
-#define WINDOW(y, x)                                                                   \
-    int y0 = max((y) * sy - pt, 0), y1 = min((y) * sy - pt + kh, ih);                  \
-    int x0 = max((x) * sx - pl, 0), x1 = min((x) * sx - pl + kw, iw);
-
-#define POOL_SIZES \
-    int n, int ih, int iw, int oh, int ow, int c, int kh, int kw, int sy, int sx, int pt, int pl
 
 #define POOL_KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 
@@ -198,23 +191,6 @@ POOL_KERNEL avg_pool(__global const T *in, __global T *out, POOL_SIZES)
             }
         }
     }
-}
-
-// Windows that hold input pixel `i`: [first, last] along one axis.
-inline int window_first(int i, int pad, int size, int stride)
-{
-    int d = i + pad - size;
-    return d < 0 ? 0 : d / stride + 1;
-}
-inline int window_last(int i, int pad, int stride, int count)
-{
-    return min((i + pad) / stride, count - 1);
-}
-
-// Pixels of window `w` inside the input along one axis.
-inline int window_inside(int w, int pad, int size, int stride, int limit)
-{
-    return min(w * stride - pad + size, limit) - max(w * stride - pad, 0);
 }
 
 POOL_KERNEL avg_pool_grad_naive(__global const T *grad, __global T *din, POOL_SIZES)

@@ -82,7 +82,7 @@ __kernel void matmul_naive(
     PUT(activate_element(sum, act), c, (z * m + i) * n + j);
 }
 
-#if GEMM_KIND <= 2
+#if GEMM_KIND <= 2 && !defined(TFNB_GPU) // the local memory of the following kernels is larger than a GPU's
 #include "lib/gemm.clh"
 
 // Whether a group reads B as it lies: packing pays if B comes from far or many tiles read it, least

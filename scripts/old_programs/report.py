@@ -26,11 +26,14 @@ processor time is ended after as many session runs in both.
 - **there**: the TensorFlow that runs it. A program that none runs (its data, its arguments or a library is missing)
   counts for nothing.
 - **values**: greatest difference in the first ten comparable steps, relative to the largest element of an array. A step
-  is comparable if no random numbers reach it; both start with the same values of variables.
+  is comparable if no random numbers reach it; both start with the same values of variables. Where values differ,
+  TensorFlow runs twice more from initial values that differ in the last bit, and a step in which it differs from itself
+  by more than 0.2 % ends the comparison: a race of the program's own, or a rounding error that grows.
 - **time**: processor time of a steady step here, divided by that there.
 """
 
-Result = tuple[Program, dict[str, Any] | None, dict[str, Any] | None]
+Record = dict[str, Any]
+Result = tuple[Program, Record | None, Record | None, list[Record] | None]
 
 
 def cell(text: str) -> str:
@@ -38,7 +41,9 @@ def cell(text: str) -> str:
     return text.replace("|", "/").replace("<", "&lt;").replace("\\n", " ")
 
 
-def line(program: Program, there: dict[str, Any] | None, here: dict[str, Any] | None) -> dict[str, Any]:
+def line(
+    program: Program, there: Record | None, here: Record | None, again: list[Record] | None = None
+) -> dict[str, Any]:
     """Returns what the page says of a program."""
     found: dict[str, Any] = {"program": program, "there": "", "here": "", "values": "", "time": "", "why": ""}
     if there is None:
@@ -52,7 +57,7 @@ def line(program: Program, there: dict[str, Any] | None, here: dict[str, Any] | 
         return found | {"here": "no", "why": reason(here)}
     found["here"] = "yes"
     if there["record"] and here["record"]:
-        values = compare_values(there["record"], here["record"])
+        values = compare_values(there["record"], here["record"], [r["record"] for r in again or () if r["record"]])
         ratio = time_ratio(there["record"], here["record"])
         found |= {"ratio": ratio, "time": f"{ratio:.1f}" if ratio is not None else "", "steps": values.steps}
         found["agree"] = values.agree

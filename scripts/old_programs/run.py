@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from compare import reason
+from compare import compare_values, reason
 from data import make_data
 from report import write_page
 from sources import checkout, few_epochs, git_directory, python3, read_text
@@ -31,7 +31,9 @@ __all__ = ["Runner", "main"]
 
 CHILD = Path(__file__).resolve().parent / "child"
 ROOT = Path(__file__).resolve().parents[2]
-SOFT_SECONDS = 12
+SOFT_SECONDS = 8
+# A program that waits for a key, or for a thread that is gone, is ended after so many seconds of next to no work.
+LOOK_EACH, MOST_IDLE, IDLE_SHARE = 10, 90, 0.005
 # A program that fails for want of data fails under every version.
 NO_DATA = re.compile(r"FileNotFound|URLError|ModuleNotFound|NotADirectory|No such file|usage:|NotFoundError")
 
@@ -44,10 +46,10 @@ class Runner:
         self.data = make_data(folder / "data")
 
     def result_file(self, program: Program, side: str) -> Path:
-        """Returns where the result of a side, `there` or `here`, is kept."""
+        """Returns where the result of a side, `there`, `here` or `again`, is kept."""
         return self.folder / "results" / program.key / f"{side}.json"
 
-    def result(self, program: Program, side: str) -> dict[str, Any] | None:
+    def result(self, program: Program, side: str) -> Any:
         """Returns a kept result, or None."""
         file = self.result_file(program, side)
         return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
@@ -66,8 +68,10 @@ class Runner:
                 module.with_suffix(".py").write_text(few_epochs(text), encoding="utf-8")
         return file.with_suffix(".py")
 
-    def run(self, program: Program, side: str, command: list[str], settings: dict[str, Any]) -> dict[str, Any]:
-        """Runs a program once and returns its result."""
+    def run(
+        self, program: Program, side: str, command: list[str], settings: dict[str, Any], **variables: str
+    ) -> dict[str, Any]:
+        """Runs a program once, with environment variables, and returns its result."""
         file, home = self.prepare(program, side), self.result_file(program, side).parent
         home.mkdir(parents=True, exist_ok=True)
         record, config = home / f"{side}.record.json", home / f"{side}.settings.json"
@@ -78,6 +82,7 @@ class Runner:
             "OLD_PROGRAM_SETTINGS": str(config), "PYTHONPATH": str(CHILD), "PYTHONHASHSEED": "0", "MPLBACKEND": "Agg",
             "HOME": str(self.data / "home"), "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "",
             "PYTHONIOENCODING": "utf-8", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore",
+            **variables,
         }  # fmt: skip
         with open(home / f"{side}.log", "wb") as log:
             process = subprocess.Popen(
@@ -85,12 +90,7 @@ class Runner:
                 stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
                 preexec_fn=lambda: limit_time(self.limit),
             )  # fmt: skip
-            try:
-                code: int | None = process.wait(8 * self.limit)
-            except subprocess.TimeoutExpired:
-                code = None
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            code = code_of(process, 8 * self.limit)
         output = (home / f"{side}.log").read_bytes().decode("utf-8", "replace")[-5000:]
         kept = json.loads(record.read_text(encoding="utf-8")) if record.exists() else None
         shutil.rmtree(self.folder / "copies" / program.key / side, ignore_errors=True)
@@ -123,11 +123,21 @@ class Runner:
 
     def run_here(self, program: Program, there: dict[str, Any]) -> dict[str, Any]:
         """Runs a program under tfnb for as many session runs as there."""
-        settings: dict[str, Any] = {"implementation": "tfnb"}
-        if there["record"] and there["record"]["ended"] == "cut":
-            settings |= {"own": there["record"]["own"], "outer": there["record"]["outer"]}
+        settings = {"implementation": "tfnb"} | as_long_as(there)
         era = ["--era", "0.12"] if there["version"].startswith("0.") else []
         return self.run(program, "here", [self.here, "-m", "tfnb", "run", *era], settings)
+
+    def run_again(self, program: Program, there: dict[str, Any]) -> list[dict[str, Any]]:
+        """Runs a program twice more under its TensorFlow, from initial values that differ in the last bit.
+
+        Once operations run one after another, once at the same time, so that values that depend on their order differ.
+        """
+        settings = {"implementation": "tensorflow", "again": True} | as_long_as(there)
+        python = [self.there[there["version"]]]
+        return [
+            self.run(program, "again", python, settings, TF_NUM_INTEROP_THREADS="1"),
+            self.run(program, "again", python, settings),
+        ]
 
     def both(self, program: Program, sides: str) -> None:
         """Runs what has no result yet."""
@@ -140,7 +150,53 @@ class Runner:
             here = self.run_here(program, there)
             self.result_file(program, "here").write_text(json.dumps(here), encoding="utf-8")
             line += " | " + ("runs" if here["code"] == 0 else f"no: {reason(here)}")
+            self.result_file(program, "again").unlink(missing_ok=True)
+            if differ(there, here):
+                again = self.run_again(program, there)
+                self.result_file(program, "again").write_text(json.dumps(again), encoding="utf-8")
+                line += " | again"
         print(f"{program.key}: {line}", flush=True)
+
+
+def code_of(process: subprocess.Popen[bytes], seconds: int) -> int | None:
+    """Waits for a process and returns its exit code; one that runs too long, or only waits, is ended: None."""
+    spent, idle = -1.0, 0
+    for _ in range(seconds // LOOK_EACH):
+        try:
+            return process.wait(LOOK_EACH)
+        except subprocess.TimeoutExpired:
+            now = spent_by(process.pid)
+            idle = idle + LOOK_EACH if now - spent < IDLE_SHARE * LOOK_EACH else 0
+            spent = now
+        if idle >= MOST_IDLE:
+            break
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return None
+
+
+def spent_by(pid: int) -> float:
+    """Returns the processor time of a process in seconds."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def as_long_as(there: dict[str, Any]) -> dict[str, Any]:
+    """Returns the settings that end a program after as many session runs as the reference, if that was ended early.
+
+    The program's own runs are counted, or, if most are those of an estimator or the like for it, all of them.
+    """
+    record = there["record"]
+    if not record or record["ended"] != "cut":
+        return {}
+    return {"own": record["own"] if 2 * record["own"] >= record["outer"] else 0, "outer": record["outer"]}
+
+
+def differ(there: dict[str, Any], here: dict[str, Any]) -> bool:
+    """Says whether both ran and comparable values differ."""
+    if here["code"] != 0 or not there["record"] or not here["record"]:
+        return False
+    return not compare_values(there["record"], here["record"]).agree
 
 
 def limit_time(seconds: int) -> None:
@@ -179,7 +235,7 @@ def main() -> None:
         last = None if options.count is None else options.first + options.count
         chosen = [p for p in programs[options.first : last] if re.search(options.only, p.key)]
         list(pool.map(lambda program: runner.both(program, options.sides), chosen))
-    results = [(p, runner.result(p, "there"), runner.result(p, "here")) for p in programs]
+    results = [(p, *(runner.result(p, side) for side in ("there", "here", "again"))) for p in programs]
     print(write_page(results, options.page))
 
 

@@ -14,7 +14,7 @@ FACTS = DeviceFacts("gpu", units=16)
 RNG = np.random.default_rng(2)
 
 
-@pytest.mark.parametrize("shape", [(5, 7), (300, 33), (2, 40_000), (3000, 3)])
+@pytest.mark.parametrize("shape", [(5, 7), (300, 33), (2, 40_000), (3000, 3), (40, 301), (3, 5001), (1, 300_001)])
 def test_same_values(device, shape):
     x, v = RNG.standard_normal(shape).astype(np.float32), RNG.standard_normal(shape[-1:]).astype(np.float32)
     with tf.Graph().as_default() as graph:
@@ -26,6 +26,12 @@ def test_same_values(device, shape):
             tf.reduce_max(a, 1),
             tf.nn.softmax(a),
             tf.argmax(a, 0),
+            tf.argmin(tf.round(a), 1),
+            tf.reduce_any(a > 3.0, 1),
+            tf.reduce_all(a > -3.0),
+            tf.reduce_prod(1.0 + a / 1e6, 0),
+            tf.reduce_sum(tf.cast(a * 100.0, tf.int32), 1),
+            tf.reduce_max(tf.cast(a, tf.float64)),
             tf.transpose(a),
             tf.nn.moments(a, [0])[1],
         ]

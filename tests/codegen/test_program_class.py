@@ -118,3 +118,26 @@ def test_the_program_of_a_class_is_the_one_of_its_shapes_alone(seed):
 
 def test_some_classes_serve_other_shapes():
     assert sum(map(served, range(100, 103)))
+
+
+def test_equal_steps_of_following_programs_are_the_same_objects():
+    with tf.Graph().as_default() as graph:
+        x, y = tf.placeholder(tf.float32, [None, 8]), tf.placeholder(tf.float32, [None, 8])
+        fetches = [tf.reduce_sum(tf.tanh(x), 0), tf.reduce_sum(tf.exp(y), 0)]
+    cluster = cluster_of(graph, {x: None, y: None}, fetches)
+    known = [[None, 8]] * 2
+
+    def arrays(n, m):
+        return [np.ones((n, 8), np.float32), np.ones((m, 8), np.float32)]
+
+    made, shapes, _ = compiled(cluster, arrays(40, 50), known)
+
+    def steps(n, m):
+        other_shapes, sizes = parts_of(cluster, arrays(n, m), known)
+        assert other_shapes == shapes
+        return made.program(sizes).steps
+
+    first, same, other = steps(40, 50), steps(40, 50), steps(40, 60)
+    assert len(first) > 1 and all(a is b for a, b in zip(first, same, strict=True))
+    assert sum(a is b for a, b in zip(first, other, strict=True)) not in (0, len(first))
+    assert plain(steps(40, 50)) == plain(first)

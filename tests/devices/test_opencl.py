@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import gc
 import itertools
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -245,6 +246,32 @@ def test_scratch_on_devices_that_align_coarsely(make_device, monkeypatch):
     x = floats(n)
     (y,) = device.load(Program("p", (p.ADD,), steps, (v, v), (v,), (), (), (), 512)).run([x, x], [])
     np.testing.assert_array_equal(y.numpy(), x * 6)
+
+
+def test_parts_of_buffers_live_as_long_as_the_kernels_that_have_them_as_arguments(make_device, monkeypatch):
+    device = make_device(shared=False)
+    parts, part = [], device.memory.part
+
+    def recorded(*arguments):
+        parts.append(part(*arguments))
+        return parts[-1]
+
+    monkeypatch.setattr(device.memory, "part", recorded)
+    n = 30
+    a, out = p.sized(Slot("input", 0), n), p.sized(Slot("output", 0), n)
+    one, two = (Slot("arena", 0, offset, 4 * n) for offset in (512, 1024))
+    steps = (
+        Launch(0, "scale", (a, one, F32(2.0)), (n, 1, 1)),
+        Launch(0, "scale", (one, two, F32(2.0)), (n, 1, 1)),
+        Launch(0, "add", (one, two, out), (n, 1, 1)),
+    )
+    v = p.vector(n)
+    program = device.load(Program("p", (p.ADD,), steps, (v,), (v,), (), (), (), 2048))
+    x = floats(n)
+    np.testing.assert_array_equal(program.run([x], [])[0].numpy(), x * 6)
+    only_here = [object()]
+    assert len(parts) == 2
+    assert all(sys.getrefcount(parts[k]) > sys.getrefcount(only_here[0]) for k in range(2))
 
 
 # ---- variables ---------------------------------------------------------------------------------

@@ -12,8 +12,10 @@ from types import SimpleNamespace
 
 import pytest
 
+import tfnb as tf
+
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts" / "old_programs"
-NAMES = ("table", "sources", "choose", "compare", "report")
+NAMES = ("table", "sources", "choose", "compare", "report", "run")
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +155,34 @@ def test_steps_that_random_numbers_reach_are_not_compared(scripts):
     assert scripts.compare.compare_values(trained, ours).steps == 1
 
 
+def test_a_step_in_which_tensorflow_differs_from_itself_ends_the_comparison(scripts):
+    compare = scripts.compare.compare_values
+    there, ours = record(step([[1.0]]), step([[2.0]]), step([[3.0]])), record(*[step([[1.0]])] * 3)
+    stable, raced = record(step([[1.0]]), step([[2.0]]), step([[3.0]])), record(step([[1.0]]), step([[2.5]]))
+    assert not compare(there, ours).agree and not compare(there, ours, [stable, stable]).agree
+    found = compare(there, ours, [stable, raced])
+    assert found.agree and found.steps == 1 and found.note == "TensorFlow differs from itself by 2e-01 in step 1"
+
+
+@pytest.fixture
+def recorder(monkeypatch):
+    monkeypatch.syspath_prepend(str(SCRIPTS / "child"))
+    yield importlib.import_module("recorder")
+    for name in ("recorder", "stand_ins"):
+        del sys.modules[name]
+
+
+def test_random_numbers_are_found_behind_queues_and_iterators(recorder):
+    queue = tf.FIFOQueue(10, tf.float32, [[]])
+    element = queue.dequeue()
+    assert recorder.nature([element * 2.0]) == (False, False)
+    queue.enqueue(tf.random_shuffle([1.0, 2.0])[0])
+    assert recorder.nature([element * 2.0]) == (True, False)
+    numbers = tf.data.Dataset.range(5)
+    assert recorder.nature(numbers.make_initializable_iterator().get_next()) == (False, False)
+    assert recorder.nature(numbers.shuffle(5).make_initializable_iterator().get_next()) == (True, False)
+
+
 def test_times_of_steady_steps(scripts):
     ratio = scripts.compare.time_ratio
     there = record(times=[["1|(2,)", [9.0, 2.0, 2.0, 2.0, 2.0, 2.0]], ["1|", [1.0]]])
@@ -162,9 +192,17 @@ def test_times_of_steady_steps(scripts):
 
 def test_reasons(scripts):
     reason = scripts.compare.reason
-    assert reason(result(None, timed_out=True)) == "not at its end after 80 s of processor time"
+    assert reason(result(-24, timed_out=True)) == "not at its end after 80 s of processor time"
+    assert reason(result(None, timed_out=True)).startswith("ended: it only waited")
     assert reason(result(1, output="Traceback\n  File x\nValueError: bad\nbye\n")) == "ValueError: bad"
     assert reason(result(2)) == "ended with 2"
+
+
+def test_a_program_that_only_waits_is_ended(scripts, monkeypatch):
+    monkeypatch.setattr(scripts.run, "LOOK_EACH", 1)
+    monkeypatch.setattr(scripts.run, "MOST_IDLE", 1)
+    assert scripts.run.code_of(subprocess.Popen(["sh", "-c", "exit 3"], start_new_session=True), 20) == 3
+    assert scripts.run.code_of(subprocess.Popen(["sleep", "30"], start_new_session=True), 20) is None
 
 
 def test_the_page_counts_its_lines(scripts, tmp_path):
@@ -172,6 +210,7 @@ def test_the_page_counts_its_lines(scripts, tmp_path):
     ran = result(of=record(step([[1.0]])))
     failed = result(1, output="TypeError: no")
     lines = [(program, ran, ran), (program, ran, failed), (program, failed, None), (program, None, None)]
+    lines = [(*line, None) for line in lines]
     counts = scripts.report.write_page(lines, tmp_path / "page.md")
     page = (tmp_path / "page.md").read_text()
     assert "- 1 of 2 run here, 50.0 %" in counts and "2 run there" in counts and counts in page

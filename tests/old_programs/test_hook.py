@@ -193,3 +193,17 @@ def test_a_step_runs(installed):
     with tf.Graph().as_default(), tf.Session() as sess:
         a = tf.placeholder(tf.float32, [2])
         assert np.allclose(sess.run(tf.mul(a, tf.constant(2.0)), {a: [1, 2]}), [2, 4])
+
+
+def test_versions_have_their_early_names(installed):
+    versions = importlib.import_module("tensorflow.python.framework.versions")
+    assert versions.__git_version__ == versions.GIT_VERSION
+    assert versions.__compiler_version__ == versions.COMPILER_VERSION
+
+
+def test_a_program_that_imports_the_debugger_runs_until_it_uses_it():
+    with hook.installation("1.15"):
+        from tensorflow.python import debug as tf_debug
+
+        with pytest.raises(AttributeError, match="it; its debugger reads"):
+            tf_debug.LocalCLIDebugWrapperSession(None)

@@ -10,6 +10,11 @@ from tfnb.errors import OpError
 
 pytestmark = pytest.mark.opencl
 
+
+def parsed(feature):
+    return tf.parse_example([b""], {"a": feature})["a"]
+
+
 SAID = {
     "broadcast": (lambda: tf.ones([2]) + tf.ones([3]), "Dimensions must be equal, but are 2 and 3"),
     "product": (lambda: tf.matmul(tf.ones([2, 3]), tf.ones([2, 3])), "Dimensions must be equal, but are 3 and 2"),
@@ -29,6 +34,24 @@ SAID = {
     "top k": (lambda: tf.nn.top_k([1.0], 4), "must have last dimension >= k = 4"),
     "rank of x": (lambda: tf.assert_rank(tf.ones([2], name="my"), 0), "my.*must have rank 0"),
     "ellipses": (lambda: tf.ones([2, 2])[..., ...], "Multiple ellipses"),
+    "labels": (
+        lambda: tf.nn.sparse_softmax_cross_entropy_with_logits(
+            labels=tf.placeholder_with_default(0, None), logits=tf.ones([1, 1])
+        ),
+        "labels must be 1-D",
+    ),
+    "sparse split": (lambda: tf.sparse_split(3, 2, 1), "Keyword arguments are required"),
+    "parts of a sparse tensor": (lambda: tf.sparse_split(sp_input=1), "num_split is required"),
+    "sparse axis": (lambda: tf.sparse_split(sp_input=1, num_split=2), "axis is required"),
+    "sparse reshape": (
+        lambda: tf.sparse_reshape(tf.SparseTensor([[0]], [1], [6]), [4, 7]).values,
+        "Input to reshape is a tensor with 6 dense values, but the requested shape has 28",
+    ),
+    "sequence axis": (lambda: tf.reverse_sequence(tf.ones([2, 3]), [1, 1], 2), "seq_dim must be < input rank"),
+    "batch axis": (lambda: tf.reverse_sequence(tf.ones([2, 3]), [1, 1], 1, 2), "batch_dim must be < input rank"),
+    "one axis": (lambda: tf.reverse_sequence(tf.ones([2, 3]), [1, 1], 0), "batch_dim == seq_dim"),
+    "axes": (lambda: tf.reduce_sum(tf.placeholder(tf.float32), [[1], [2]]), "must be at most rank 1"),
+    "no attribute": (lambda: tf.constant(1).op.get_attr("nothing"), "No attr named 'nothing'"),
 }
 
 
@@ -69,7 +92,22 @@ MORE = {
     ),
     "cholesky": (lambda: tf.cholesky([[-1.0]]), "^Cholesky decomposition was not successful"),
     "earlier cholesky": (lambda: tf.cholesky([[-1.0]]), "LLT decomposition was not successful. The input might not be"),
-    "determinant": (lambda: tf.matrix_determinant(np.eye(2) * 1e200), "determinant is not finite"),
+    "first dimension of a feature": (
+        lambda: parsed(tf.FixedLenFeature((None, 2), tf.float32)),
+        "First dimension of shape for feature a unknown. Consider using FixedLenSequenceFeature.",
+    ),
+    "dimensions of a feature": (
+        lambda: parsed(tf.FixedLenFeature((1, None), tf.int64, [[1]])),
+        r"All dimensions of shape for feature a need to be known but received \(1, None\).",
+    ),
+    "steps of a feature": (
+        lambda: parsed(tf.FixedLenSequenceFeature([], tf.int64)),
+        "Unsupported: FixedLenSequenceFeature requires allow_missing to be True.",
+    ),
+    "padding of a feature": (
+        lambda: parsed(tf.FixedLenSequenceFeature([], tf.int64, True, [])),
+        "Cannot reshape a tensor with 0 elements to shape",
+    ),
     "confusion": (lambda: tf.confusion_matrix([-1], [0], 2), "`labels` contains negative values"),
     "confusion of ranks": (lambda: tf.confusion_matrix([[1, 2]], [1, 2]), r"Can not squeeze dim\[1\]"),
     "axis of gather": (lambda: tf.gather([1, 2], 0, axis=2), "Shape must be at least rank 3 but is rank 1"),
@@ -164,7 +202,7 @@ def test_a_placeholder_of_an_old_graph_has_no_shape():
     for producer, dims in ((21, None), (22, ())):
         file.versions.producer = producer
         with tf.Graph().as_default():
-            assert tf.import_graph_def(file, return_elements=["x:0"], name="")[0].shape.dims == dims
+            assert tf.import_graph_def(file, return_elements=["x:0"], name="")[0].shape.sizes == dims
 
 
 def test_a_bitmap_whose_second_letter_is_wrong():

@@ -119,7 +119,7 @@ def _call(case: Case, inputs: list[Any]) -> list[Any]:
     call = getattr(tf.raw_ops, case.op)
     names = [a.name for a in CATALOG[case.op].input_args]
     known = inspect.signature(call).parameters
-    attrs = {k: list(v.dims) if isinstance(v, Shape) else v for k, v in case.attrs.items()}
+    attrs = {k: list(v.sizes) if isinstance(v, Shape) else v for k, v in case.attrs.items()}
     given = dict(zip(names, inputs, strict=True)) | attrs
     outputs = call(**{k if k in known else RENAMED[k]: v for k, v in given.items()})
     outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]

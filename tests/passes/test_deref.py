@@ -11,7 +11,7 @@ from tfnb.passes.deref import deref
 def test_a_variable_in_front_of_a_switch_is_read(pruned):
     v = tf.Variable([1.0, 2.0])
     p = tf.placeholder(tf.bool, [])
-    before = pruned(SWITCH(v._ref, p)[1], feeds=(p,))
+    before = pruned(SWITCH(v._ref(), p)[1], feeds=(p,))
     after = deref(before)
     verify(after)
     (switch,) = (n for n in after.nodes.values() if n.type == "Switch")
@@ -22,8 +22,8 @@ def test_a_variable_in_front_of_a_switch_is_read(pruned):
 
 def test_fetched_strings_are_values(pruned):
     v = tf.Variable(["a", "b"])
-    (fetch,) = deref(pruned(v._ref)).fetches
-    assert not deref(pruned(v._ref)).spec(fetch).ref
+    (fetch,) = deref(pruned(v._ref())).fetches
+    assert not deref(pruned(v._ref())).spec(fetch).ref
 
 
 def test_nothing_to_read_leaves_the_graph(pruned):

@@ -11,7 +11,7 @@ from tfnb.passes.ref_enter import open_ref_enters
 def test_readers_take_the_variable_itself(pruned):
     v = tf.Variable([1.0, 2.0])
     with tf.control_dependencies([tf.assign_add(v, [1.0, 1.0])]):
-        inside = REF_ENTER(v._ref, frame_name="loop", is_constant=True)
+        inside = REF_ENTER(v._ref(), frame_name="loop", is_constant=True)
     before = pruned(tf.identity(inside))
     assert "RefEnter" in {n.type for n in before.nodes.values()}
     after = open_ref_enters(before)

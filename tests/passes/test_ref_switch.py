@@ -16,9 +16,9 @@ def test_reads_and_writes_happen_where_the_branch_is_taken():
         v = tf.Variable([1.0, 2.0])
         unset = tf.Variable([0.0, 0.0])
         taken = tf.placeholder(tf.bool, [])
-        on_false, on_true = REF_SWITCH(v._ref, taken)
+        on_false, on_true = REF_SWITCH(v._ref(), taken)
         written = ASSIGN_ADD(on_true, [10.0, 10.0])
-        never_read = REF_SWITCH(unset._ref, tf.logical_not(taken))[0]
+        never_read = REF_SWITCH(unset._ref(), tf.logical_not(taken))[0]
         result = MERGE([on_false * 3.0, tf.identity(written)])[0]
         other = MERGE([never_read + 1.0, tf.zeros_like(on_false)])[0]
         session.run(v.initializer)

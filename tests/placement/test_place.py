@@ -90,7 +90,7 @@ def test_what_writes_a_variable_stands_beside_it_in_every_step():
         v = tf.Variable([1.0], name="v")
     s = tf.Variable([2.0], name="s")  # in the step of its own initializer, only the whole graph says where it belongs
     more = tf.assign_add(v, [1.0], name="more")
-    CATALOG["ApplyAdagrad"](v._ref, s._ref, 0.1, [1.0], name="joins")
+    CATALOG["ApplyAdagrad"](v._ref(), s._ref(), 0.1, [1.0], name="joins")
     where = placed(more)
     assert where["more"] == where["v"] == "CPU:1"
     assert placed(s.initializer)["s"] == "CPU:1"
@@ -152,7 +152,7 @@ def test_readers_of_several_variables_do_not_join_them():
         a = tf.Variable([1.0], name="a")
     with tf.device("/cpu:2"):
         b = tf.Variable([2.0], name="b")
-    both = tf.add_n([a._ref, b._ref], name="both")
+    both = tf.add_n([a._ref(), b._ref()], name="both")
     with tf.Session(config=tf.ConfigProto(device_count={"CPU": 3})) as s:
         s.run(tf.global_variables_initializer())
         assert s.run(both).tolist() == [3.0]

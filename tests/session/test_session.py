@@ -176,7 +176,7 @@ def test_several_logical_devices_in_one_step():
             b = a + v
         with tf.device("/cpu:0"):
             c = tf.reduce_sum(b * 2)
-        with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as s:
+        with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2, "GPU": 0})) as s:
             s.run(v.initializer)
             assert s.run(c) == 78.0
             assert len(s.list_devices()) == 2

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+import tfnb as tf
 from tfnb.system import progress
 
 
@@ -94,6 +95,21 @@ def test_a_wait_ends_by_itself_and_by_an_interrupt(terminal):
         until_shown(terminal, "compiling other")
         raise KeyboardInterrupt
     assert re.search(r"\rtfnb: stopped compiling other · [\d.]+ s *\n$", terminal.getvalue())
+
+
+def test_a_step_that_an_interrupt_stops_between_two_compilations_is_not_compiled(terminal):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [3])
+
+        def interrupt(a):
+            with progress.compiling("one"):
+                until_shown(terminal, "compiling one")
+            raise KeyboardInterrupt
+
+        y = tf.py_func(interrupt, [x], tf.float32)
+        with pytest.raises(KeyboardInterrupt):
+            sess.run(y, {x: [1, 2, 3]})
+    assert re.search(r"\rtfnb: stopped compiling … · .*\n$", terminal.getvalue())
 
 
 def test_an_end_that_was_cut_off_leaves_nothing_behind(terminal):

@@ -24,6 +24,18 @@ def test_imports():
         assert to_categorical([1, 0]).tolist() == [[0, 1], [1, 0]]
 
 
+def test_keras_of_contrib():
+    with installation("1.15") as tf:
+        from tensorflow.contrib.keras import backend as K
+        from tensorflow.contrib.keras.layers import Dense
+        from tensorflow.contrib.keras.preprocessing.image import ImageDataGenerator
+        from tensorflow.contrib.keras.wrappers.scikit_learn import KerasClassifier
+
+        assert Dense is tf.keras.layers.Dense and tf.contrib.keras.models.Sequential is tf.keras.models.Sequential
+        assert K.floatx() == "float32" and KerasClassifier is tf.keras.wrappers.scikit_learn.KerasClassifier
+        assert ImageDataGenerator is tf.keras.preprocessing.image.ImageDataGenerator
+
+
 def test_it_loads_when_named():
     code = "import sys, tfnb; print([m for m in sys.modules if m.startswith('tfnb.tf_keras.')])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

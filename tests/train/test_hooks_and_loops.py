@@ -104,3 +104,11 @@ def test_names_that_are_not_there_are_value_errors():
         tf.train.create_global_step()
         with pytest.raises(ValueError, match="already exists"):
             tf.train.create_global_step()
+
+
+def test_waiting_for_step_zero_reads_nothing():
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.train.get_or_create_global_step()
+        hook = tf.train.GlobalStepWaiterHook(wait_until_step=0)
+        hook.begin()
+        assert hook.before_run(tf.train.SessionRunContext(None, session)) is None

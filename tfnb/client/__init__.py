@@ -11,6 +11,7 @@ from tfnb.client.compat import (
     contrib_layers,
     contrib_seq2seq,
     contrib_stacks,
+    conversions,
     internal_modules,
     late_names,
     later_functions,
@@ -55,7 +56,7 @@ from tfnb.client.losses_metrics import (
     metrics_confusion,
     sampled_losses,
 )
-from tfnb.client.platform import flags, gfile, resource_loader, tf_logging
+from tfnb.client.platform import file_io, flags, gfile, resource_loader, tf_logging
 from tfnb.client.rnn import cell_wrappers, dynamic_rnn, seq2seq, static_rnn
 from tfnb.client.rnn import cells as rnn_cells
 from tfnb.client.sync import accumulators, barriers, queues
@@ -132,6 +133,7 @@ MODULES = (
     chain,
     contrib_seq2seq,
     late_names,
+    conversions,
     later_functions,
     nest_functions,
     lazy_modules,
@@ -142,6 +144,7 @@ MODULES = (
     flags,
     tf_logging,
     gfile,
+    file_io,
     file_names,
     example_protos,
     text_and_types,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 
+from tfnb.codegen.class_steps import Call, Chain, Choice, ClassStep
 from tfnb.codegen.fusion.group import Group, is_large
 from tfnb.codegen.fusion.pieces import regions_of
 from tfnb.codegen.fusion.specialize import Specialized
@@ -17,7 +18,6 @@ from tfnb.codegen.modules import KernelKey, KernelTable, Modules
 from tfnb.codegen.opencl_c.emission import Generated
 from tfnb.codegen.opencl_c.kerneltext import Scratch
 from tfnb.codegen.program import Copy, DeviceFacts, Launch, Program, Slot, VariableUse
-from tfnb.codegen.program_class import Call, Chain, Choice, ClassStep
 from tfnb.codegen.schedules.chain import selection
 from tfnb.codegen.schedules.columns import emit_columns
 from tfnb.codegen.schedules.pointwise import biggest, emit_pointwise, nest_of, stores_of

@@ -11,75 +11,38 @@ depends on which shapes came before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import itemgetter
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from tfnb.caches import remembered
+from tfnb.codegen.class_steps import Call, Choice, ClassStep
 from tfnb.codegen.memory import NO_BLOCK, Block, place_bytes, plan_arena
 from tfnb.codegen.program import Copy, Launch, Module, Program, Slot, Step
 from tfnb.codegen.schedules.chain import joined
-from tfnb.errors import InternalError, OpError
+from tfnb.codegen.step_templates import (
+    CallTemplate,
+    ChainTemplate,
+    ChoiceTemplate,
+    CopyTemplate,
+    LaunchTemplate,
+    Numbers,
+    Picker,
+    Site,
+    Template,
+    picker,
+)
 from tfnb.ir.bounds import Bound, Check
-from tfnb.ir.kernelcall import F32, F64, I32, BiasIn, In, KernelCall, KernelSite, Out, Temp, TensorInfo
-from tfnb.ir.step_graph.graph import Node
+from tfnb.ir.kernelcall import F32, F64, I32, KernelCall, KernelSite, TensorInfo
 from tfnb.size_trace import SizeTrace
 from tfnb.sizes import AnySize, Size
 from tfnb.types import DType
 
-__all__ = ["Call", "Chain", "Choice", "ClassStep", "ProgramClass"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Call:
-    """The launches of library kernels for `node`, for which `recipe` is asked when sizes are numbers.
-
-    `ins`, `outs` and `bias` are the memory of the operands.
-    """
-
-    node: Node
-    nodes: tuple[int, ...]
-    label: str
-    recipe: Callable[[KernelSite], Sequence[KernelCall]]
-    site: KernelSite
-    ins: tuple[Slot, ...]
-    outs: tuple[Slot, ...]
-    bias: Slot | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Choice:
-    """Two ways of computing the same values: `launch` runs, or the step `otherwise` if the size `when` is 0."""
-
-    when: int
-    launch: Launch
-    otherwise: ClassStep
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Chain:
-    """Small kernels that follow each other: `whole` runs instead of `parts` if each part has a single work-item.
-
-    Else `parts` are launches of the same kernel, and those of neighbours with a single work-item are joined.
-    """
-
-    whole: Launch
-    parts: tuple[ClassStep, ...]
-
-
-ClassStep = Launch | Copy | Call | Choice | Chain
+__all__ = ["ProgramClass"]
 
 
 # Programs for many shapes have the same small numbers, and fewer objects mean shorter pauses of Python's collector.
 _i32 = remembered("integers in kernel arguments", 1 << 14)(I32)
-
-Numbers = tuple[int, ...]
-"""The values of all sizes of a class for the shapes of a run."""
-
-Picker = Callable[[Sequence[Any]], tuple[Any, ...]]
-"""A function from a table to some of its elements."""
 
 
 class ProgramClass:
@@ -99,8 +62,8 @@ class ProgramClass:
             (k, tables.number(b.nbytes), b.first, b.last, tuple([places[key] for key in b.reuse]))
             for k, b in enumerate(blocks)
         ]
-        self._inputs = _picker(map(tables.info, program.inputs))
-        self._outputs = _picker(map(tables.info, program.outputs))
+        self._inputs = picker(map(tables.info, program.inputs))
+        self._outputs = picker(map(tables.info, program.outputs))
         self._variables = [(v, tables.info(v.info) if _is_sized(v.info) else None) for v in program.variables]
         self._checks = [_check_of(c, tables) for c in program.checks]
         self._plan: tuple[list[tuple[int, int, int]], Mapping[Any, int], int] | None = None  # the latest memory plan
@@ -116,13 +79,13 @@ class ProgramClass:
         if numbers is None:
             return None
         infos = self._tables.infos_of(numbers)
-        chosen: list[_Template] = []
+        chosen: list[Template] = []
         for template in self._templates:
             template.choose(numbers, chosen)
         blocks = [Block(key, numbers[n], first, last, reuse) for key, n, first, last, reuse in self._blocks]
         calls: list[tuple[Sequence[KernelCall], dict[str, Block]]] = []
         for template in chosen:
-            if isinstance(template, _CallTemplate):
+            if isinstance(template, CallTemplate):
                 calls.append(template.ask(numbers, infos, blocks))
         offsets, total = self._planned(blocks)
         steps, modules = self._placed(chosen, calls, numbers, {NO_BLOCK: 0, **offsets})
@@ -151,7 +114,7 @@ class ProgramClass:
 
     def _placed(
         self,
-        chosen: Sequence[_Template],
+        chosen: Sequence[Template],
         calls: Iterable[tuple[Sequence[KernelCall], dict[str, Block]]],
         numbers: Numbers,
         offsets: Mapping[Any, int],
@@ -166,14 +129,14 @@ class ProgramClass:
         chain: Launch | None = None  # the chain of which the step before is a part
         answers = iter(calls)
         for template in chosen:
-            if isinstance(template, _CallTemplate):
+            if isinstance(template, CallTemplate):
                 launches, temps = next(answers)
                 slots = {key: Slot("arena", 0, offsets[t.key], t.nbytes) for key, t in temps.items()}
                 steps += template.launches(launches, arguments, slots, modules)
                 chain = None
                 continue
             step = template.step(numbers, arguments)
-            its_chain = template.chain if isinstance(template, _LaunchTemplate) else None
+            its_chain = template.chain if isinstance(template, LaunchTemplate) else None
             both = joined(chain, steps[-1], step) if chain is not None and chain is its_chain else None
             if both is None:
                 steps.append(step)
@@ -191,14 +154,6 @@ def _check_of(check: Check, tables: _Tables) -> Callable[[Numbers], Check]:
         return lambda numbers: check
     low, high = tables.value(bound.low), tables.value(bound.high)
     return lambda numbers: Check(position, Bound(bound.input, high(numbers), low(numbers), bound.what), node)
-
-
-def _picker(places: Iterable[int]) -> Picker:
-    """Returns a function that picks the elements at these places."""
-    chosen = tuple(places)
-    if len(chosen) > 1:
-        return itemgetter(*chosen)
-    return (lambda table: (table[chosen[0]],)) if chosen else (lambda table: ())
 
 
 def _is_sized(info: TensorInfo) -> bool:
@@ -220,7 +175,8 @@ class _Tables:
         self._numbers: list[tuple[int, type[I32 | F32 | F64], int]] = []  # place, type, and place of the number
         self._slots: list[tuple[int, Slot, int]] = []  # place, slot, and place of its bytes
         self._arena: list[tuple[int, int, int]] = []  # place, block, and place of its bytes
-        self._sites: dict[tuple[Any, ...], _Site] = {}
+        self._sites: dict[tuple[Any, ...], Site] = {}
+        self._latest: tuple[Numbers, list[Any]] | None = None  # the numbers and arguments of the latest program
 
     def number(self, n: AnySize | Size) -> int:
         """Returns the place of a number."""
@@ -233,7 +189,7 @@ class _Tables:
     def value(self, n: Any) -> Callable[[Numbers], Any]:
         """Returns a function from the numbers to the value of `n`: a size, a tuple with sizes, or anything else."""
         if isinstance(n, tuple):
-            return _picker(map(self.number, n))
+            return picker(map(self.number, n))
         return itemgetter(self.number(n)) if isinstance(n, Size) else lambda numbers: n
 
     def info(self, info: TensorInfo) -> int:
@@ -244,7 +200,7 @@ class _Tables:
             place = self._places[key] = len(self._infos)
             self._infos.append(info)
             if _is_sized(info):
-                self._sized_infos.append((place, info.dtype, _picker(dims)))
+                self._sized_infos.append((place, info.dtype, picker(dims)))
         return self._places[key]
 
     def argument(self, a: Slot | I32 | F32 | F64) -> int:
@@ -268,16 +224,16 @@ class _Tables:
                 self._numbers.append((self._places[key], type(a), self.number(a.value)))
         return self._places[key]
 
-    def site(self, recipe: Callable[[KernelSite], Sequence[KernelCall]], site: KernelSite) -> _Site:
+    def site(self, recipe: Callable[[KernelSite], Sequence[KernelCall]], site: KernelSite) -> Site:
         """Returns the recipe's site; equal sites of several nodes are one."""
         inputs, outputs = tuple(map(self.info, site.inputs)), tuple(map(self.info, site.outputs))
         bias = None if site.epilogue.bias is None else self.info(site.epilogue.bias)
-        values = {i: _picker(map(self.number, v.flat)) for i, v in site.values.items() if v.dtype == object}
+        values = {i: picker(map(self.number, v.flat)) for i, v in site.values.items() if v.dtype == object}
         dims = {self.number(n) for k in {*inputs, *outputs} for n in self._infos[k].shape}
         if bias is not None:
             dims |= {self.number(n) for n in self._infos[bias].shape}
         dims |= {self.number(n) for v in site.values.values() if v.dtype == object for n in v.flat}
-        new_site = _Site(recipe, site, _picker(inputs), _picker(outputs), bias, values, _picker(sorted(dims)))
+        new_site = Site(recipe, site, picker(inputs), picker(outputs), bias, values, picker(sorted(dims)))
         if site.values:
             return new_site
         # Equal attributes may differ: 0.0 and -0.0, 1 and True.
@@ -290,7 +246,7 @@ class _Tables:
 
     def template(
         self, k: int, step: ClassStep, chain: Launch | None = None
-    ) -> _Template | _ChoiceTemplate | _ChainTemplate:
+    ) -> Template | ChoiceTemplate | ChainTemplate:
         """Returns the template of step number `k`, or of a part of `chain`."""
         if isinstance(step, Launch):
             args, groups, local = (
@@ -298,9 +254,9 @@ class _Tables:
                 map(self.number, step.groups),
                 map(self.number, step.local),
             )
-            return _LaunchTemplate(step, _picker(args), _picker(groups), _picker(local), chain)
+            return LaunchTemplate(step, picker(args), picker(groups), picker(local), chain, [])
         if isinstance(step, Copy):
-            return _CopyTemplate(
+            return CopyTemplate(
                 self.argument(step.source), self.argument(step.target), self.number(step.nbytes), step.nodes
             )
         if isinstance(step, Call):
@@ -308,13 +264,13 @@ class _Tables:
             places = list(map(self.argument, slots))
             n, m = len(step.ins), len(step.ins) + len(step.outs)
             site = self.site(step.recipe, step.site)
-            return _CallTemplate(k, step, site, places[:n], places[n:m], places[m] if places[m:] else None)
+            return CallTemplate(k, step, site, places[:n], places[n:m], places[m] if places[m:] else None, [])
         if isinstance(step, Choice):
             launch, otherwise = self.template(k, step.launch, chain), self.template(k, step.otherwise, chain)
-            return _ChoiceTemplate(self.number(step.when), launch, otherwise)
+            return ChoiceTemplate(self.number(step.when), launch, otherwise)
         choices = [p for p in step.parts if isinstance(p, Choice)]
         launches = [p.launch if isinstance(p, Choice) else p for p in step.parts]
-        return _ChainTemplate(
+        return ChainTemplate(
             self.template(k, step.whole),
             [self.template(k, p, step.whole) for p in step.parts],
             [self.number(p.groups[0]) for p in launches if isinstance(p, Launch)],
@@ -332,171 +288,20 @@ class _Tables:
         return infos
 
     def arguments_of(self, numbers: Numbers, offsets: Mapping[Any, int]) -> list[Any]:
-        """Returns all arguments with numbers for sizes, and offsets in the arena for blocks."""
-        arguments = self._arguments.copy()
+        """Returns all arguments with numbers for sizes, and offsets in the arena for blocks.
+
+        An argument that equals the one of the latest program is the same object, so that equal steps are found fast.
+        """
+        before, arguments = self._latest or (None, list[Any](self._arguments))
+        self._latest = None  # until all arguments are those of the same program
         for place, number, n in self._numbers:
-            arguments[place] = _i32(numbers[n]) if number is I32 else number(numbers[n])
+            if before is None or before[n] != numbers[n]:
+                arguments[place] = _i32(numbers[n]) if number is I32 else number(numbers[n])
         for place, slot, n in self._slots:
-            arguments[place] = Slot(slot.kind, slot.index, slot.offset, numbers[n])
+            if before is None or before[n] != numbers[n]:
+                arguments[place] = Slot(slot.kind, slot.index, slot.offset, numbers[n])
         for place, block, n in self._arena:
-            arguments[place] = Slot("arena", 0, offsets[block], numbers[n])
+            if before is None or before[n] != numbers[n] or arguments[place].offset != offsets[block]:
+                arguments[place] = Slot("arena", 0, offsets[block], numbers[n])
+        self._latest = numbers, arguments
         return arguments
-
-
-class _LaunchTemplate(NamedTuple):
-    launch: Launch
-    args: Picker
-    groups: Picker
-    local: Picker
-    chain: Launch | None
-
-    def choose(self, numbers: Numbers, chosen: list[_Template]) -> None:
-        """Adds those templates to `chosen` that make the step for these numbers."""
-        chosen.append(self)
-
-    def step(self, numbers: Numbers, arguments: Sequence[Any]) -> Launch:
-        """Returns the step."""
-        launch, args, groups, local, _ = self
-        module, entry, _, _, _, nodes, label, nbytes = launch
-        return Launch(module, entry, args(arguments), groups(numbers), local(numbers), nodes, label, nbytes)
-
-
-class _CopyTemplate(NamedTuple):
-    source: int
-    target: int
-    nbytes: int
-    nodes: tuple[int, ...]
-
-    def choose(self, numbers: Numbers, chosen: list[_Template]) -> None:
-        chosen.append(self)
-
-    def step(self, numbers: Numbers, arguments: Sequence[Any]) -> Copy:
-        return Copy(arguments[self.source], arguments[self.target], numbers[self.nbytes], self.nodes)
-
-
-class _CallTemplate(NamedTuple):
-    k: int
-    call: Call
-    site: _Site
-    ins: list[int]
-    outs: list[int]
-    bias: int | None
-
-    def choose(self, numbers: Numbers, chosen: list[_Template]) -> None:
-        chosen.append(self)
-
-    def ask(
-        self, numbers: Numbers, infos: Sequence[TensorInfo], blocks: list[Block]
-    ) -> tuple[Sequence[KernelCall], dict[str, Block]]:
-        """Returns the answer of the recipe, and the blocks of its temporary memory, which it adds to `blocks`."""
-        try:
-            launches = self.site.launches(numbers, infos)
-        except OpError as e:
-            raise e.with_op(self.call.node) from None
-        sizes: dict[str, int] = {}
-        for launch in launches:
-            for a in launch.args:
-                if isinstance(a, Temp):
-                    sizes[a.key] = max(a.nbytes, sizes.get(a.key, 0))
-        temps = {}
-        for key, nbytes in sizes.items():
-            temps[key] = Block(len(blocks), nbytes, self.k, self.k)
-            blocks.append(temps[key])
-        return launches, temps
-
-    def launches(
-        self,
-        calls: Sequence[KernelCall],
-        arguments: Sequence[Any],
-        temps: Mapping[str, Slot],
-        modules: dict[Module, int],
-    ) -> list[Launch]:
-        """Returns the launches for the answer of the recipe."""
-        nodes, label = self.call.nodes, self.call.label
-        launches = []
-        for c in calls:
-            args: list[Any] = []
-            for a in c.args:
-                if isinstance(a, I32):
-                    args.append(a)
-                elif isinstance(a, In):
-                    args.append(arguments[self.ins[a.index]])
-                elif isinstance(a, Out):
-                    args.append(arguments[self.outs[a.index]])
-                elif isinstance(a, Temp):
-                    args.append(temps[a.key])
-                elif not isinstance(a, BiasIn):
-                    args.append(a)
-                elif self.bias is not None:
-                    args.append(arguments[self.bias])
-                else:
-                    raise InternalError(f"{label}: the recipe uses a bias, and the call has none")
-            module = modules.setdefault(Module(c.source, c.file, c.defines), len(modules))
-            launches.append(Launch(module, c.entry, tuple(args), c.groups, c.local, nodes, label, c.nbytes))
-        return launches
-
-
-_Template = _LaunchTemplate | _CopyTemplate | _CallTemplate
-
-
-class _ChoiceTemplate(NamedTuple):
-    when: int
-    launch: Any
-    otherwise: Any
-
-    def choose(self, numbers: Numbers, chosen: list[_Template]) -> None:
-        (self.launch if numbers[self.when] else self.otherwise).choose(numbers, chosen)
-
-
-class _ChainTemplate(NamedTuple):
-    """`groups` are the numbers of work-groups of the parts, `choices` the sizes on which parts depend."""
-
-    whole: Any
-    parts: list[Any]
-    groups: list[int]
-    choices: list[int]
-    has_launches_only: bool
-
-    def choose(self, numbers: Numbers, chosen: list[_Template]) -> None:
-        is_single = self.has_launches_only and all(numbers[k] == 1 for k in self.groups)
-        if is_single and all(numbers[k] for k in self.choices):
-            self.whole.choose(numbers, chosen)
-        else:
-            for part in self.parts:
-                part.choose(numbers, chosen)
-
-
-class _Site:
-    """A site whose tensors and values have sizes; it keeps the recipe's last answer, which depends on these alone."""
-
-    def __init__(
-        self,
-        recipe: Callable[[KernelSite], Sequence[KernelCall]],
-        site: KernelSite,
-        inputs: Picker,
-        outputs: Picker,
-        bias: int | None,
-        values: Mapping[int, Picker],
-        dims: Picker,
-    ) -> None:
-        self._recipe, self._site = recipe, site
-        self._inputs, self._outputs, self._bias, self._values, self._dims = inputs, outputs, bias, values, dims
-        self._last: tuple[Numbers, Sequence[KernelCall]] | None = None
-
-    def launches(self, numbers: Numbers, infos: Sequence[TensorInfo]) -> Sequence[KernelCall]:
-        """Returns the answer of the recipe. Raises its errors."""
-        dims = self._dims(numbers)
-        if self._last is None or self._last[0] != dims:
-            self._last = dims, self._recipe(self._with_numbers(numbers, infos))
-        return self._last[1]
-
-    def _with_numbers(self, numbers: Numbers, infos: Sequence[TensorInfo]) -> KernelSite:
-        s = self._site
-        values = s.values
-        for i, picker in self._values.items():
-            array = np.asarray(picker(numbers), s.inputs[i].dtype.np).reshape(s.values[i].shape)
-            values = {**values, i: array}
-        epilogue = s.epilogue if self._bias is None else replace(s.epilogue, bias=infos[self._bias])
-        return KernelSite(
-            s.op, self._inputs(infos), self._outputs(infos), s.attrs, values, s.units, s.kind, epilogue, s.updated
-        )

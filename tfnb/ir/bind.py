@@ -100,7 +100,8 @@ def _objects(array: np.ndarray, dtype: DType | None) -> np.ndarray:
     if _all_text(array):
         return to_bytes(array)
     if dtype is None or dtype.np.kind == "O" or not all(isinstance(x, (Number, np.bool_)) for x in array.flat):
-        raise DTypeError(f"cannot make a tensor{f' of {dtype.name}' if dtype else ''} of objects: {str(array)[:80]!r}")
+        expected = f"Expected {dtype.name}: " if dtype else ""
+        raise DTypeError(f"{expected}cannot make a tensor of objects: {str(array)[:80]!r}")
     try:
         return array.astype(dtype.np)
     except OverflowError as e:
@@ -155,8 +156,10 @@ def bind(opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], to_tensor: 
             if n != len(v):
                 raise InvalidArgumentError(f"{opdef.name}: {a.name} has {len(v)} tensors, expected {n}")
     for a, group in zip(args, flat, strict=True):  # tensors first: they fix the type variables
-        for v in group:
+        for k, v in enumerate(group):
             if is_tensor_like(v) and a.type in opdef.types and not a.type_list:
+                if not hasattr(v, "dtype"):  # an object of a class that the program has registered
+                    group[k] = v = to_tensor(v, None, False)
                 types.setdefault(a.type, v.dtype.base_dtype)
     tensors = [_bind_one(opdef, a, v, types, to_tensor) for a, group in zip(args, flat, strict=True) for v in group]
     start = 0

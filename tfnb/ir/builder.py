@@ -73,8 +73,8 @@ def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dic
         raise GraphError(f"{opdef.name}: shape function gave {len(shapes)} shapes for {len(dtypes)} outputs")
     specs = [TensorSpec(d, as_shape(s), ref) for (d, ref), s in zip(dtypes, shapes, strict=True)]
     for spec in specs:
-        if spec.shape.dims is not None:
-            vector_length(len(spec.shape.dims), opdef.name)
+        if spec.shape.sizes is not None:
+            vector_length(len(spec.shape.sizes), opdef.name)
     return specs
 
 
@@ -343,6 +343,10 @@ class GraphBuilder(GraphElements, Collections):
     def container(self, name: str) -> AbstractContextManager[None]:
         """A context manager: state that is made inside is put into the named container."""
         return self.scopes.pushed(self.scopes.containers, name)
+
+    def next_seed(self) -> int:
+        """Returns the second seed of a random op that is added next, when the graph has a seed and the op has none."""
+        return self.version
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """Returns a name in the current scope that no operation has yet; `mark_as_used` reserves the name."""

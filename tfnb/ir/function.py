@@ -26,7 +26,7 @@ from tfnb.ir.step_graph.graph import graph_from_operations
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import ALL, ANY, DType, Shape, TensorSpec, unknown_shape
 
-__all__ = ["ARG", "MAX_NODES", "REF_ARG", "Function", "FunctionBuilder", "copy_into", "in_order"]
+__all__ = ["ARG", "MAX_NODES", "REF_ARG", "Function", "FunctionBuilder", "copy_into", "in_order", "owner"]
 
 MAX_NODES = 1_000_000  # the most nodes of a function in which bodies have replaced all calls of functions
 
@@ -68,8 +68,14 @@ class FunctionBuilder(GraphBuilder):
         self.outside = outside
         self.args: list[Tensor] = []
         self.captured: dict[Tensor, Tensor] = {}
+        self.own_seeds: set[int] = set()  # the second seeds of random ops for which the program gives none
         if outside is not None:
             self.seed = outside.seed
+
+    def next_seed(self) -> int:
+        """As `GraphBuilder.next_seed`; each call of the function gets numbers of its own for this op."""
+        self.own_seeds.add(self.version)
+        return self.version
 
     def add_arg(self, dtype: DType, shape: Shape = unknown_shape, name: str = "arg", ref: bool = False) -> Tensor:
         """Adds an argument, with `ref` a variable. The name is changed to the form of TensorFlow's arguments."""
@@ -108,6 +114,13 @@ class FunctionBuilder(GraphBuilder):
         if opdef.kind is Kind.VARIABLE:
             raise GraphError("a function's body cannot hold a variable; make it outside and pass its value")
         return super().create_op(opdef, [self.inside(t) for t in inputs], attrs, types, name)
+
+
+def owner(graph: GraphBuilder) -> GraphBuilder:
+    """Returns the graph that gets the variables of `graph`: itself, or for the body of a function the graph around."""
+    while isinstance(graph, FunctionBuilder) and graph.outside is not None:
+        graph = graph.outside
+    return graph
 
 
 class Function:
@@ -232,10 +245,13 @@ class NodeMaker(Protocol):
         """Adds a node."""
 
 
-def copy_into(function: Function, target: NodeMaker, args: Sequence[Tensor], frame: str = "") -> dict[Tensor, Tensor]:
+def copy_into(
+    function: Function, target: NodeMaker, args: Sequence[Tensor], frame: str = "", call_number: int = 0
+) -> dict[Tensor, Tensor]:
     """Copies a body's nodes into `target`, a builder or a pass's edit, with `args` in place of its arguments.
 
     Returns the table from the body's tensors to their copies. `frame` is put in front of the names of loops' frames.
+    `call_number` is added to the seeds of random ops for which the program gives none.
     """
     if len(args) != len(function.args):
         raise InvalidArgumentError(f"{function.name} takes {len(function.args)} arguments, got {len(args)}")
@@ -250,6 +266,8 @@ def copy_into(function: Function, target: NodeMaker, args: Sequence[Tensor], fra
         attrs = op.attrs
         if frame and hasattr(attrs, "frame_name"):
             attrs = dataclasses.replace(attrs, frame_name=f"{frame}/{attrs.frame_name}")
+        if call_number and getattr(attrs, "seed2", None) in function.body.own_seeds:
+            attrs = dataclasses.replace(attrs, seed2=attrs.seed2 + call_number)
         inputs: list[Any] = [placeholder if t is None else t for t in inputs_so_far]
         node = target.create_op(op.opdef, inputs, attrs, op.types, op.name.rpartition("/")[2].lstrip("_"))
         if None in inputs_so_far:  # the Merge of a loop, which reads a NextIteration that comes later

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tfnb.errors import NotFoundError, Origin
+from tfnb.errors import Origin, UnknownNameError
 from tfnb.ir.graphdef.encode import node_def
-from tfnb.ir.graphdef.message_types import NodeDef
+from tfnb.ir.graphdef.message_types import NodeDef, OpDefMessage
+from tfnb.ir.graphdef.op_def import op_def_message
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.tensor import Runner, Tensor, call_operator
 from tfnb.types import TensorSpec
@@ -82,6 +83,11 @@ class Operation:
         return node_def(self)
 
     @property
+    def op_def(self) -> OpDefMessage:
+        """The definition of the op as an OpDef message: name, arguments, types and attributes."""
+        return op_def_message(self.opdef)
+
+    @property
     def traceback(self) -> list[Any]:
         """The user's line: a list of one tuple (file, line number, function, text of the line); empty if unknown."""
         o = self.origin
@@ -96,13 +102,13 @@ class Operation:
         return [name.encode() for name in self.colocation] or [f"loc:@{self.name}".encode()]
 
     def get_attr(self, name: str) -> Any:
-        """Returns an attribute or type variable, text as bytes. Raises `NotFoundError` for other names."""
+        """Returns an attribute or type variable, text as bytes. Raises `UnknownNameError` for other names."""
         if name in self.types:
             return self.types[name]
         if hasattr(self.attrs, name):
             value = getattr(self.attrs, name)
             return value.encode() if isinstance(value, str) else value
-        raise NotFoundError(f"the operation has no attribute {name!r}", self)
+        raise UnknownNameError(f"No attr named {name!r} in the operation {self.name}", self)
 
     def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> None:
         """Runs the operation in `session` or the default session."""

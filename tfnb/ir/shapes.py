@@ -53,11 +53,11 @@ def no_outputs(c: Infer) -> tuple[Shape, ...]:
 
 def broadcast_shapes(a: Shape, b: Shape) -> Shape:
     """Broadcasts two static shapes by NumPy's rules. Raises `ShapeError` if they do not fit."""
-    if a.dims is None or b.dims is None:
+    if a.sizes is None or b.sizes is None:
         return unknown_shape
-    n = max(len(a.dims), len(b.dims))
-    left = (1,) * (n - len(a.dims)) + a.dims
-    right = (1,) * (n - len(b.dims)) + b.dims
+    n = max(len(a.sizes), len(b.sizes))
+    left = (1,) * (n - len(a.sizes)) + a.sizes
+    right = (1,) * (n - len(b.sizes)) + b.sizes
     out: list[int | None] = []
     for x, y in zip(left, right, strict=True):
         if x == 1:
@@ -76,7 +76,7 @@ def broadcast_shapes(a: Shape, b: Shape) -> Shape:
 
 def _broadcast_mend(a: Shape, b: Shape) -> str:
     """Returns advice on how to change one of two shapes so that they fit; "" if no simple change helps."""
-    x, y = a.dims, b.dims
+    x, y = a.sizes, b.sizes
     assert x is not None and y is not None
     if len(x) == len(y) == 2:
         if x == y[::-1]:
@@ -124,7 +124,7 @@ def merged(c: Infer, *inputs: int) -> Shape:
 
 def unlike(a: Shape, b: Shape) -> str:
     """Returns what differs between two shapes that are not compatible, in TensorFlow's words."""
-    x, y = a.dims or (), b.dims or ()
+    x, y = a.sizes or (), b.sizes or ()
     if len(x) != len(y):
         return f"Shapes must be equal rank, but are {len(x)} and {len(y)}"
     i = next(i for i, (p, q) in enumerate(zip(x, y, strict=True)) if None not in (p, q) and p != q)
@@ -155,14 +155,14 @@ def reduced(c: Infer, keep_dims: bool) -> Shape:
     x, axes = c.shapes[0], c.value(1)
     if c.shapes[1].ndims not in (None, 0, 1):
         raise ShapeError(f"{c.op_name}: Shape must be at most rank 1 but is rank {c.shapes[1].ndims}: the axes")
-    if x.dims is None:
+    if x.sizes is None:
         return unknown_shape
     if axes is None:
-        return Shape((None,) * len(x.dims)) if keep_dims else unknown_shape
-    reduced_axes = normalize_axes(axes, len(x.dims), "Invalid reduction dimension: axis")
+        return Shape((None,) * len(x.sizes)) if keep_dims else unknown_shape
+    reduced_axes = normalize_axes(axes, len(x.sizes), "Invalid reduction dimension: axis")
     if keep_dims:
-        return Shape(tuple(1 if i in reduced_axes else d for i, d in enumerate(x.dims)))
-    return Shape(tuple(d for i, d in enumerate(x.dims) if i not in reduced_axes))
+        return Shape(tuple(1 if i in reduced_axes else d for i, d in enumerate(x.sizes)))
+    return Shape(tuple(d for i, d in enumerate(x.sizes) if i not in reduced_axes))
 
 
 def with_rank(c: Infer, i: int, rank: int, rule: str = "") -> Shape:
@@ -171,9 +171,9 @@ def with_rank(c: Infer, i: int, rank: int, rule: str = "") -> Shape:
     Raises `ShapeError` if it has others; `rule` is what the message says of the input in TensorFlow's kernels.
     """
     s = c.shapes[i]
-    if s.dims is not None and len(s.dims) != rank:
+    if s.sizes is not None and len(s.sizes) != rank:
         raise ShapeError(
-            f"{c.op_name}: Shape must be rank {rank} but is rank {len(s.dims)} for input {i}, got shape {s}"
+            f"{c.op_name}: Shape must be rank {rank} but is rank {len(s.sizes)} for input {i}, got shape {s}"
             + (rule and f": {rule}")
         )
-    return Shape((None,) * rank) if s.dims is None else s
+    return Shape((None,) * rank) if s.sizes is None else s

@@ -56,7 +56,7 @@ class DenseShape(Shape):
     """The static shape of a sparse tensor. Where a tensor is needed, it is the tensor `dense_shape`, as in 0.x."""
 
     def __init__(self, static: Shape, tensor: Tensor) -> None:
-        super().__init__(static.dims)
+        super().__init__(static.sizes)
         object.__setattr__(self, "_tensor", tensor)
 
     def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:
@@ -100,7 +100,7 @@ class SparseTensor:
 
     def _check(self) -> None:
         try:
-            n, rank = self._indices.shape.with_rank(2).dims or (None, None)
+            n, rank = self._indices.shape.with_rank(2).sizes or (None, None)
             self._values.shape.merge_with(Shape((n,)))
             self._dense_shape.shape.merge_with(Shape((rank,)))
         except (ShapeError, InvalidArgumentError):

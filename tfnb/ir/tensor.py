@@ -127,10 +127,11 @@ class Tensor:
         )
 
     def __iter__(self) -> Iterator[Tensor]:
-        n = self.shape.dims[0] if self.shape.dims else None
+        n = self.shape.sizes[0] if self.shape.sizes else None
         if n is None:
             raise DTypeError(
-                f"'Tensor' object is not iterable: {self.name} has shape {self.shape}, its first dimension is unknown",
+                f"'Tensor' object is not iterable: {self.name} has shape {self.shape}, its first dimension is unknown; "
+                "`Tensor` objects are not iterable before they have a value",
                 self.op,
             )
         return (self[i] for i in range(n))
@@ -199,7 +200,13 @@ TensorLike: TypeAlias = (
 
 def _operator(name: str, swap: bool = False) -> Callable[..., Any]:
     def forward(self: Tensor, other: TensorLike) -> Tensor:
-        return _OPERATORS[name](self, other)
+        try:
+            return _OPERATORS[name](self, other)
+        except TypeError:
+            is_of_user = type(other).__module__ not in ("builtins", "numpy") and not isinstance(other, Tensor)
+            if is_of_user and hasattr(type(other), f"__r{name}__"):
+                return NotImplemented  # the other object's class may know what to do with a tensor
+            raise
 
     def backward(self: Tensor, other: TensorLike) -> Tensor:
         return _OPERATORS[name](other, self)

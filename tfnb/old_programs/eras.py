@@ -15,10 +15,17 @@ from tfnb.client.rnn import cells as rnn_cells
 from tfnb.client.rnn import dynamic_rnn, static_rnn
 from tfnb.client.variables.scope import ScopeLike, get_variable_scope, variable_scope
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import TensorLike
+from tfnb.old_programs.early_ops import EARLY_OPS
 from tfnb.ops.array import concat as joining
+from tfnb.ops.array import top_k
+from tfnb.ops.array.shape_ops import IDENTITY, SHAPE
+from tfnb.ops.linalg import decompositions
 from tfnb.ops.logging import assertions
 from tfnb.ops.logging.print_assert import assert_that
+from tfnb.ops.math.reduce_functions import reduce_all
+from tfnb.ops.math.unary import IS_FINITE, absolute
 from tfnb.ops.nn import losses
 from tfnb.types import ShapeLike, as_shape
 
@@ -41,7 +48,7 @@ def replacements(era: str | None) -> Mapping[int, object]:
     """Returns the objects that an era has in place of public objects of tfnb, by the ids of the latter."""
     pairs: list[tuple[object, object]] = []
     if era in ("0.6", "0.12"):
-        pairs = [*_FUNCTIONS, *(_FIRST_CELLS if era == "0.6" else _EARLY_CELLS)]
+        pairs = [*_FUNCTIONS, *EARLY_OPS, *(_FIRST_CELLS if era == "0.6" else _EARLY_CELLS)]
     return {id(now): then for now, then in pairs}
 
 
@@ -67,6 +74,28 @@ def log_poisson_loss(
 ) -> Any:
     """Computes what 1.x computes with `targets` before `log_input`. See `tfnb.nn.log_poisson_loss`."""
     return losses.log_poisson_loss(targets, log_input, compute_full_loss, name)
+
+
+def _if(holds: Any, message: str, result: Any) -> Any:
+    """Returns `result`, which a step refuses with `InvalidArgumentError` where a part of `holds` is false."""
+    with graph_of((result,)).control_dependencies([assert_that(reduce_all(holds), [message])]):
+        return IDENTITY(result)
+
+
+def matrix_determinant(input: TensorLike, name: str | None = None) -> Any:
+    """Computes determinants and refuses those that are too large, which 1.x gives as infinite. See
+    `tfnb.matrix_determinant`.
+    """
+    found = decompositions.matrix_determinant(input, name)
+    return _if(IS_FINITE(absolute(found)), "The determinant is not finite.", found)
+
+
+def in_top_k(predictions: TensorLike, targets: TensorLike, k: int, name: str | None = None) -> Any:
+    """Computes what 1.x computes, and refuses targets that are no classes. See `tfnb.nn.in_top_k`."""
+    found = top_k.in_top_k(predictions, targets, k, name)
+    scores, classes = found.op.inputs[:2]
+    valid = (classes >= 0) & (classes < SHAPE(scores, out_type=classes.dtype)[1])
+    return _if(valid, "a target is out of range", found)
 
 
 def _at_run(check: Callable[..., Any]) -> Callable[..., Any]:
@@ -254,6 +283,8 @@ _FUNCTIONS: list[tuple[object, object]] = [
     *((assertions.API[name], _at_run(assertions.API[name])) for name in _CHECKS.split()),
     (joining.concat, concat),
     (joining.split, split),
+    (decompositions.matrix_determinant, matrix_determinant),
+    (top_k.in_top_k, in_top_k),
     (losses.weighted_cross_entropy_with_logits, weighted_cross_entropy_with_logits),
     (losses.log_poisson_loss, log_poisson_loss),
     (dynamic_rnn.dynamic_rnn, _scoped(dynamic_rnn.dynamic_rnn, "RNN", 8)),

@@ -99,8 +99,8 @@ class _Family:
         self._constants = {
             "__version__": version,
             "VERSION": version,
-            "GIT_VERSION": f"tfnb-{sys.modules['tfnb'].__version__}",
-            "COMPILER_VERSION": "OpenCL",
+            **dict.fromkeys(("__git_version__", "GIT_VERSION"), f"tfnb-{sys.modules['tfnb'].__version__}"),
+            **dict.fromkeys(("__compiler_version__", "COMPILER_VERSION"), "OpenCL"),
             "GRAPH_DEF_VERSION": PRODUCER,
             "GRAPH_DEF_VERSION_MIN_CONSUMER": 0,
             "GRAPH_DEF_VERSION_MIN_PRODUCER": 0,

@@ -154,9 +154,9 @@ def _infer_packed(c: Infer) -> Shape:
     rule = _CURRENT["SelfAdjointEigV2"].infer
     assert rule is not None
     _, vectors = rule(replace(c, attrs=decompositions.EigAttrs()))
-    if vectors.dims is None:
+    if vectors.sizes is None:
         return Shape(None)
-    *lead, m, n = vectors.dims
+    *lead, m, n = vectors.sizes
     return Shape((*lead, None if m is None else m + 1, n))
 
 

@@ -395,7 +395,7 @@ def _make(graph: Graph, index: int, ids: list[int], member: Mapping[int, int]) -
         tuple(i for i in ids if _is_random(graph.nodes[i])),
         _outputs(graph, ids, inside, member, index),
         graph.nodes[ids[0]].device,
-        tuple(graph.spec(e).shape.dims or () for e in inputs),
+        tuple(graph.spec(e).shape.sizes or () for e in inputs),
     )
     return result, tuple(waits)
 

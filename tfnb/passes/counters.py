@@ -59,7 +59,7 @@ def is_scalar(graph: Graph, node: Node) -> bool:
     if op.kind is not Kind.COMPUTE or op.writes or op.stateful or (op.scalar is None and op is not IDENTITY):
         return False
     specs = [*node.specs, *(graph.spec(e) for e in node.inputs)]
-    if any(s.ref or s.shape.dims != () for s in specs):
+    if any(s.ref or s.shape.sizes != () for s in specs):
         return False
     if any(s.dtype.is_floating for s in specs):
         return op in _EXACT and all(not s.dtype.is_floating or s.dtype.size >= 4 for s in specs)

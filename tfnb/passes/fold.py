@@ -51,7 +51,7 @@ def fold(graph: Graph) -> Graph:
 
 def _try(graph: Graph, node: Node, known: dict[Edge, np.ndarray]) -> None:
     op = node.opdef
-    if not foldable(op) or not node.inputs or (op.host is None and op.scalar is None):
+    if not foldable(op) or (op.host is None and op.scalar is None):
         return
     if any(s.ref for s in node.specs) or any(graph.spec(e).ref for e in node.inputs):
         return

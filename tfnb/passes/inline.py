@@ -6,6 +6,7 @@ results and effects. Invariant: afterwards no operation has a body, and no node 
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable
 
 from tfnb.errors import GraphError
@@ -48,6 +49,7 @@ class _Inlining:
         self.edit = edit
         self.table: dict[Edge, Edge] = {}
         self.done: dict[int, tuple[int, ...]] = {}
+        self._numbers: dict[int, int] = {}  # of calls inside other calls; by their names, so that steps agree on them
         self._can_be_dead = _decides(edit.nodes.values())
 
     def put_in_place(self, call: EditNode) -> list[EditNode]:
@@ -56,8 +58,11 @@ class _Inlining:
         edit.at(call)
         args, gate = self._arguments(call)
         first = edit.next_id
-        copies = copy_into(function, edit, args, frame=call.name)
+        number = self._numbers.get(call.id) or _number(call.name)
+        copies = copy_into(function, edit, args, call.name, number)
         nodes = [edit.nodes[i] for i in range(first, edit.next_id)]
+        inner = [(op, node) for op, node in zip(_plain(function), nodes, strict=True) if op.opdef.body is not None]
+        self._numbers.update({node.id: _number(f"{number}/{op.name}") for op, node in inner})
         self._can_be_dead = self._can_be_dead or _decides(nodes)
         for node in nodes:
             if not gate or node.control or node.opdef.kind in _PLACES or self._fed(node):
@@ -143,6 +148,11 @@ class _Inlining:
             else:
                 node_ids[i] = None
         return tuple(node_ids)
+
+
+def _number(name: str) -> int:
+    """Returns the number of a call, by which its random numbers differ from those of other calls of the function."""
+    return zlib.crc32(name.encode()) & 0x3FFFFFFF
 
 
 def _decides(nodes: Iterable[EditNode]) -> bool:

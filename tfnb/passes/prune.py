@@ -102,7 +102,7 @@ def _refuse(op: Operation, feeds: dict[Edge, int]) -> None:
     raise InvalidArgumentError(
         f"You must feed a value for placeholder tensor {op.name!r} with dtype "
         f"{OLD_NAMES.get(spec.dtype, spec.dtype.name)}"
-        f"{'' if spec.shape.dims is None else f' and shape {bracketed(spec.shape.dims)}'}: "
+        f"{'' if spec.shape.sizes is None else f' and shape {bracketed(spec.shape.sizes)}'}: "
         f'session.run(..., feed_dict={{"{op.name}:0": value}})',
         op,
     )

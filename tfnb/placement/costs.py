@@ -36,14 +36,14 @@ def _size(dims: Iterable[int | None]) -> int:
 def nbytes(spec: TensorSpec) -> int:
     """Returns the bytes of a tensor of a static shape; an unknown dimension counts with an assumed size."""
     size: int = spec.dtype.size
-    return size * _size(spec.shape.dims if spec.shape.dims is not None else (None,))
+    return size * _size(spec.shape.sizes if spec.shape.sizes is not None else (None,))
 
 
 def _product_flops(graph: Graph, node: Node) -> float:
     """Returns the floating-point operations of a matrix product: 2 for each term of the sum of each output element."""
-    a = graph.spec(node.inputs[0]).shape.dims or (None, None)
+    a = graph.spec(node.inputs[0]).shape.sizes or (None, None)
     is_transposed = getattr(node.attrs, "transpose_a", False) or getattr(node.attrs, "adj_x", False)
-    out = node.specs[0].shape.dims or (None, None)
+    out = node.specs[0].shape.sizes or (None, None)
     return 2.0 * _size(out) * _size(a[-2:-1] if is_transposed else a[-1:])
 
 
@@ -58,7 +58,7 @@ def _conv_flops(output: int, kernel: int) -> Any:
     def flops(graph: Graph, node: Node) -> float:
         def dims(place: int) -> Any:
             spec = node.specs[0] if place < 0 else graph.spec(node.inputs[place])
-            return spec.shape.dims or (None,) * 4
+            return spec.shape.sizes or (None,) * 4
 
         return 2.0 * _size(dims(output)) * _size(dims(kernel)[:-1])
 

@@ -123,7 +123,7 @@ class ClusterKernel:
         places = {e: i for i, e in enumerate(cluster.inputs)}
         self._shape_values = [(e, places[e]) for e in cluster.shape_values]
         self._programs: Cache[_Key, _Specialised] = Cache("programs of clusters", _MAX_PROGRAMS)
-        self._known_states = [self._nodes[i].specs[0].shape.dims or () for i in cluster.variables]
+        self._known_states = [self._nodes[i].specs[0].shape.sizes or () for i in cluster.variables]
         self._classes: Cache[_ClassKey, list[_Class]] = Cache("classes of shapes", _MAX_CLASSES)
         self._seen: Cache[_Key, bool] = Cache("shapes of clusters", _MAX_SEEN)
         self._lock = threading.Lock()

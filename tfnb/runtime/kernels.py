@@ -19,12 +19,9 @@ from tfnb.errors import (
     Blamed,
     FailedPreconditionError,
     InternalError,
-    InvalidArgumentError,
     OpError,
-    OutOfRangeError,
-    ResourceExhaustedError,
     UnimplementedError,
-    UnknownError,
+    error_class_of,
 )
 from tfnb.ir.opdef import HostCall
 from tfnb.ir.scalar import walk
@@ -97,20 +94,7 @@ def blame(error: BaseException, node: Blamed | None) -> BaseException:
     if not isinstance(error, Exception):
         return error
     text = str(error) or type(error).__name__
-    kinds: tuple[tuple[type[Exception], type[OpError]], ...] = (
-        (MemoryError, ResourceExhaustedError),
-        (NotImplementedError, UnimplementedError),
-        (StopIteration, OutOfRangeError),
-        (TypeError, InvalidArgumentError),
-        (ValueError, InvalidArgumentError),
-    )
-    for exception_class, error_class in kinds:
-        if isinstance(error, exception_class):
-            blamed = error_class(f"{type(error).__name__}: {text}", node)
-            break
-    else:
-        blamed = UnknownError(f"{type(error).__name__}: {text}", node)
-    return blamed
+    return error_class_of(error)(f"{type(error).__name__}: {text}", node)
 
 
 def reraise(error: BaseException, node: Blamed | None) -> NoReturn:

@@ -103,7 +103,7 @@ def feed_array(tensor: Tensor, value: object) -> np.ndarray:
         array = value
     else:
         array = _converted(tensor, dtype, value)
-    dims = tensor.shape.dims
+    dims = tensor.shape.sizes
     if dims is not None and dims != array.shape and not _compatible(dims, array.shape):
         raise ShapeError(
             f"Cannot feed value of shape {array.shape} for Tensor {tensor.name!r}, which has "

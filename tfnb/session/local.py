@@ -134,6 +134,10 @@ class LocalWorker:
                 recorder=recorder,
                 cancellation=cancellation,
             )
+        except KeyboardInterrupt:
+            if progress.shown:
+                progress.finish("stopped")  # the interrupt may have come between two compilations
+            raise
         finally:
             self._running.pop(key, None)  # first in the block, because Python handles no signal before the first call
             if progress.shown:

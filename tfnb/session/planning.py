@@ -7,6 +7,7 @@ find them by name. Invariant: payload i is the kernel of plan node i, and contai
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -176,10 +177,16 @@ class Planner:
         if kind is PlanKind.ENTER:
             extra = {
                 "frame": node.attrs.frame_name,
-                "is_constant": node.attrs.is_constant,
+                "is_constant": node.attrs.is_constant or node.attrs.frame_name not in self._repeated,
                 "parallel_iterations": node.attrs.parallel_iterations,
             }
         return PlanNode(kind, len(node.specs), inputs, control, node.name, **extra)
+
+    @cached_property
+    def _repeated(self) -> set[str]:
+        """The frames that have more than one iteration. In the others, values that enter are there all the time."""
+        inside, nodes = self.graph.frames.inside, self.graph.nodes.values()
+        return {inside[n.id][-1] for n in nodes if n.opdef.kind is Kind.NEXT_ITERATION and inside[n.id]}
 
     def _source_node(self, i: int) -> int:
         c = self.clustered.member.get(i)

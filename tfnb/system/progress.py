@@ -17,7 +17,7 @@ import time
 import weakref
 from collections.abc import Callable
 from types import TracebackType
-from typing import NamedTuple, Protocol, TextIO
+from typing import Literal, NamedTuple, Protocol, TextIO
 
 from tfnb.settings import load_settings
 
@@ -265,15 +265,15 @@ def advance(piece: str) -> None:
         p.counts.setdefault(piece, [0, 0])[0] += 1
 
 
-def finish() -> None:
-    """Ends the wait of the calling thread, whose step has ended."""
+def finish(state: Literal["done", "stopped"] = "done") -> None:
+    """Ends the wait of the calling thread, whose step has ended or was stopped."""
     p = _progress
     with p.lock:
         thread = threading.get_ident()  # an interrupt may have cut off the end of a `compiling` block of this thread
         p.running = [r for r in p.running if (item := r()) is not None and item.thread != thread]
         if p.items():
             return
-        p.end("done")
+        p.end(state)
         drawing = p.thread
         p.changed.set()
     if drawing is not None:

@@ -52,3 +52,11 @@ def test_a_function_that_only_an_internal_module_has():
     stitched = data_flow_ops.parallel_dynamic_stitch([[2], [0, 1]], [["c"], ["a", "b"]])
     with tf.Session() as sess:
         assert sess.run(stitched).tolist() == [b"a", b"b", b"c"]
+
+
+def test_contrib_data_has_the_transformations_that_became_experimental():
+    assert tf.contrib.data.AUTOTUNE == -1 and tf.contrib.data.unique is tf.data.experimental.unique
+    counted = tf.contrib.data.Counter(3, 2).take(3)
+    element = counted.make_one_shot_iterator().get_next()
+    with tf.Session() as sess:
+        assert [sess.run(element) for _ in range(3)] == [3, 5, 7]

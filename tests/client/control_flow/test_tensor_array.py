@@ -18,7 +18,7 @@ def run(t):
 
 def test_shapes_are_learned():
     ta = tf.TensorArray(tf.float32, 2)
-    assert ta.element_shape.dims is None
+    assert ta.element_shape.sizes is None
     ta = ta.write(0, tf.ones([3])).write(1, tf.zeros([3]))
     assert ta.element_shape.as_list() == [3]
     assert ta.read(0).shape.as_list() == [3]

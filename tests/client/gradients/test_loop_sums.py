@@ -93,7 +93,7 @@ def test_a_finished_step_keeps_nothing_until_the_collector_comes():
     kept = tf.TensorArray(tf.float32, size=2, clear_after_read=False).unstack(tf.stack([x, x]))
     back = tf.gradients(kept.stack() * 2.0, x)  # an array and that of its gradient
     feed = {x: np.ones((64, 6)), w: np.eye(6)}
-    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 1})) as session:
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 1, "GPU": 0})) as session:
         (device,) = session.compile_context.devices.values()
         for _ in range(2):  # what the first run of a loop holds it gives back in the second
             session.run([fetches, back], feed)

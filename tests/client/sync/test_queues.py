@@ -276,6 +276,8 @@ def test_a_queue_chosen_at_run_time(sess):
     sess.run(in_branch, {i: 0})
     sess.run(in_branch, {i: 1})
     assert sess.run(queues[0].size()) == 1
+    with pytest.raises(InvalidArgumentError, match=r"^Index must be in the range of the list: indices = 3 is not in"):
+        sess.run(chosen.size(), {i: 3})
     with pytest.raises(InvalidArgumentError):
         tf.QueueBase.from_list(i, [queues[0], tf.FIFOQueue(5, tf.float32)])
 

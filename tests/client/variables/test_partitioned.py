@@ -49,10 +49,11 @@ def test_partitioners():
         ([7, 4], lambda **_: [2, 2], errors.InvalidArgumentError),
         ([7, 4], lambda **_: [2], errors.InvalidArgumentError),
         ([7, 4], lambda **_: [0, 1], errors.InvalidArgumentError),
+        ([7, 4], lambda **_: [8, 1], errors.InvalidArgumentError),
         ([7, None], tf.fixed_size_partitioner(2), errors.ShapeError),
         ([7, 4], 3, errors.DTypeError),
     ],
-    ids=["two dimensions", "another rank", "no parts", "open shape", "no function"],
+    ids=["two dimensions", "another rank", "no parts", "empty parts", "open shape", "no function"],
 )
 def test_what_cannot_be_cut(shape, partitioner, error):
     with pytest.raises(error):

@@ -1,4 +1,4 @@
-// k0_sum [5000, 5, 1000, 40, 48, 256, 5] x 5
+// k0_sum [5000, 1000, 40, 48, 5, 256, 5] x 5
 // k1_sum [48, 5, 40] x 1
 
 #include "lib/types.clh"
@@ -8,13 +8,14 @@
 #include "fused/put.clh"
 
 __kernel void k0_sum(
-    __global const float *in_1, __global float *total_1, int n_rows, int n_splits, int n_part,
-    int n1, int n_padded, int n_block_rows, int n_tasks)
+    __global const float *in_1, __global float *total_1, int n_rows, int n_part, int n1,
+    int n_padded, int n_splits, int n_block_rows, int n_tasks)
 {
     RANGE(int, task, n_tasks, 1) {
-        int q_begin = task % n_splits * n_part;
+        int part = task / 1;
+        int q_begin = part * n_part;
         int q_end = min(n_rows, q_begin + n_part);
-        int rest = task / n_splits;
+        int rest = task % 1;
         int begin = 0;
         int end = n1;
         int row = rest;
@@ -34,7 +35,7 @@ __kernel void k0_sum(
                 sum_1_total = sum_1_total + sum_1;
             }
             sum_1 = sum_1_total;
-            vstore16(sum_1, 0, total_1 + task * n_padded + i1);
+            vstore16(sum_1, 0, total_1 + (row * n_splits + part) * n_padded + i1);
         }
     }
 }
@@ -50,7 +51,7 @@ __kernel void k1_sum(
             int live = LIVE(end - i1, 16);
             float16 sum_1 = 0.0f;
             for (int part = 0; part < n_splits; ++part) {
-                float16 sum_1_part = vload16(0, total_1 + (task * n_splits + part) * n_padded + i1);
+                float16 sum_1_part = vload16(0, total_1 + (row * n_splits + part) * n_padded + i1);
                 sum_1 = sum_1 + sum_1_part;
             }
             put(out_1 + i1, sum_1, live);

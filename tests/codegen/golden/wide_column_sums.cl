@@ -1,4 +1,4 @@
-// k0_mean [300, 8, 38, 4000, 4000, 8] x 8
+// k0_mean [300, 38, 4000, 4000, 8, 8] x 8
 // k1_mean [4000, 8, 4000, 300.0] x 1
 
 #include "lib/types.clh"
@@ -8,17 +8,18 @@
 #include "fused/put.clh"
 
 __kernel void k0_mean(
-    __global const float *in_1, __global float *total_1, int n_rows, int n_splits, int n_part,
-    int n1, int n_padded, int n_tasks)
+    __global const float *in_1, __global float *total_1, int n_rows, int n_part, int n1,
+    int n_padded, int n_splits, int n_tasks)
 {
     RANGE(int, task, n_tasks, 1) {
-        int q_begin = task % n_splits * n_part;
+        int part = task / 1;
+        int q_begin = part * n_part;
         int q_end = min(n_rows, q_begin + n_part);
-        int rest = task / n_splits;
+        int rest = task % 1;
         int begin = 0;
         int end = n1;
         int row = rest;
-        __global float *sum_1_total = total_1 + task * n_padded;
+        __global float *sum_1_total = total_1 + (row * n_splits + part) * n_padded;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
             vstore16((float16)(0.0f), 0, sum_1_total + i1);
@@ -48,7 +49,7 @@ __kernel void k1_mean(
             int live = LIVE(end - i1, 16);
             float16 sum_1 = 0.0f;
             for (int part = 0; part < n_splits; ++part) {
-                float16 sum_1_part = vload16(0, total_1 + (task * n_splits + part) * n_padded + i1);
+                float16 sum_1_part = vload16(0, total_1 + (row * n_splits + part) * n_padded + i1);
                 sum_1 = sum_1 + sum_1_part;
             }
             put(out_1 + i1, (sum_1 / (float16)(x0)), live);

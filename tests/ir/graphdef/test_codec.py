@@ -12,6 +12,7 @@ from google.protobuf import text_format
 
 import tfnb as tf
 from tfnb.errors import GraphError, InvalidArgumentError, NotFoundError
+from tfnb.ir.graphdef import encode
 
 
 @pytest.fixture(autouse=True)
@@ -256,3 +257,15 @@ def test_tensor_protos_list_what_tensorflow_lists():
         tf.make_tensor_proto([[1], [2]], shape=[1, 2], verify_shape=True)
     with pytest.raises(ValueError, match="Too many elements"):
         tf.make_tensor_proto([1, 2, 3], shape=[2])
+
+
+def test_a_graph_that_no_message_can_hold(monkeypatch):
+    monkeypatch.setattr(encode, "_TOO_LARGE", 2000)
+    with tf.Graph().as_default() as graph:
+        tf.constant(np.zeros(200, "f"))
+        graph.as_graph_def()
+        first = graph.version
+        tf.constant(np.zeros(300, "f"))
+        graph.as_graph_def(from_version=first)
+        with pytest.raises(ValueError, match="GraphDef cannot be larger than 2GB"):
+            graph.as_graph_def()

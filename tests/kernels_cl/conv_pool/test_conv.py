@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tfnb.errors import InvalidArgumentError, UnimplementedError
 from tfnb.ir.kernelcall import KernelSite, TensorInfo
+from tfnb.ops.conv_pool import conv_recipes
 from tfnb.ops.conv_pool.conv_recipes import (
     conv2d_backprop_filter_calls,
     conv2d_backprop_input_calls,
@@ -137,9 +138,27 @@ def test_epilogue(runner: Any, activation: str, bias: bool, kind: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES[3:9], ids=str)
-def test_naive_kernels(runner: Any, case: Case) -> None:
-    forward(runner, case, kind="gpu")
-    gradients(runner, case, kind="gpu")
+def test_naive_kernels(runner: Any, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conv_recipes, "_cut", lambda *_: None)  # as for rows that are too large for local memory
+    forward(runner, case)
+    gradients(runner, case)
+
+
+@pytest.mark.parametrize("units", [1, 132])
+@pytest.mark.parametrize("case", [c for c in CASES if c.image[1] * c.filters[2] < 500], ids=str)
+def test_tiles_of_a_gpu(runner: Any, case: Case, units: int) -> None:
+    forward(runner, case, "relu", True, kind="gpu", units=units)
+    gradients(runner, case, kind="gpu", units=units)
+
+
+def test_parts_of_the_depth_are_added_on_a_gpu(runner: Any) -> None:
+    case = Case((2, 6, 7, 70), (3, 3, 5), dtype="float64")
+    x, f, g = case.data()
+    out = info(g.shape, g.dtype)
+    calls = conv2d_calls(runner.site("Conv2D", [x, f], [out], case.attrs, kind="gpu", units=132))
+    assert [c.entry for c in calls] == ["conv2d_tiles", "matmul_tiles_sum"]
+    forward(runner, case, "tanh", True, kind="gpu", units=132)
+    gradients(runner, case, kind="gpu", units=132)
 
 
 def test_rows_too_large_for_local_memory_go_to_the_naive_kernels(runner: Any) -> None:

@@ -89,6 +89,30 @@ def test_shapes_and_transposes(runner, m, n, k, dtype):
             close(got, expected(a, b, ta, tb), k, 1e-5 if dtype == np.float32 else 1e-13)
 
 
+@pytest.mark.parametrize("ta, tb", [(False, False), (False, True), (True, False), (True, True)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_tiles_of_a_gpu(runner, dtype, ta, tb):
+    """Both sizes of tiles, edges in all directions, parts of the depth, and bias and activation after them."""
+    rng = np.random.default_rng(9)
+    sides, splits = set(), set()
+    for units in (1, 132):
+        for m, n, k in ((1, 1, 1), (130, 67, 35), (64, 128, 16), (200, 5, 1300), (3, 150, 0)):
+            a = random(rng, dtype, *((k, m) if ta else (m, k)))
+            b = random(rng, dtype, *((n, k) if tb else (k, n)))
+            bias = random(rng, dtype, n)
+            got, calls = product(runner, a, b, ta, tb, kind="gpu", units=units, bias=bias, activation="relu")
+            close(got, expected(a, b, ta, tb, bias, "relu"), k, 1e-5 if dtype == np.float32 else 1e-13)
+            sides.add(dict(calls[0].defines)["TILE"])
+            splits.add(len(calls))
+    a, b = (
+        random(rng, dtype, *((3, 600, 9) if ta else (3, 9, 600))),
+        random(rng, dtype, *((3, 7, 600) if tb else (3, 600, 7))),
+    )
+    got, calls = product(runner, a, b, ta, tb, kind="gpu", units=132)
+    close(got, expected(a, b, ta, tb), 600, 1e-5)
+    assert sides == {"4", "8"} and splits == {1, 2} and len(calls) == 2
+
+
 @pytest.mark.filterwarnings("ignore::pyopencl.CompilerWarning")  # 512-bit vectors may be foreign
 @pytest.mark.parametrize("wide", ["0", "1"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

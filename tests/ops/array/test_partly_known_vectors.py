@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import tfnb as tf
 
@@ -18,3 +19,32 @@ def test_shapes_from_partly_known_vectors():
         with tf.Session() as sess:
             assert sess.run(part, {scalar: 1}).tolist() == [[3, 4]]
             assert sess.run(tf.tile(tf.ones([1, 2]), [scalar, 2]), {scalar: 3}).shape == (3, 4)
+
+
+def test_sizes_after_padding_by_partly_known_margins():
+    with tf.Graph().as_default():
+        unknown, x = tf.placeholder(tf.int32), tf.ones([4, 4])
+        for paddings, sizes in (
+            ([[1, 2], unknown], [7, None]),
+            ([[unknown, 0], [1, 2]], [None, 7]),
+            ([[tf.constant(1), 2], [0, unknown]], [7, None]),
+            ([tf.constant(1, shape=[2]), [0, unknown]], [6, None]),
+        ):
+            assert tf.pad(x, paddings).shape.as_list() == sizes
+        assert tf.pad(tf.placeholder(tf.int32, [None, None]), [[1, 2], unknown]).shape.as_list() == [None, None]
+        assert tf.pad(unknown, [[1, 2], unknown]).shape.as_list() == [None, None]
+
+
+def test_a_stack_of_numbers_is_a_constant():
+    with tf.Graph().as_default():
+        for values in ([2, 3], np.ones([2, 3], "f"), [[1.0], [2.0]]):
+            stacked = tf.stack(values)
+            assert stacked.op.type == "Const" and stacked.op.name.startswith("stack")
+            np.testing.assert_array_equal(tf.Session().run(stacked), values)
+        assert tf.stack([[1, 2], [3, 4]], axis=1).op.type == "Pack"
+        assert tf.stack([tf.constant(1), 2]).op.type == "Pack"
+
+
+def test_a_tensor_of_another_dtype_in_a_list_is_an_error_of_type():
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="needed float32"):
+        tf.convert_to_tensor([tf.constant([0.0], tf.float64)], dtype=tf.float32)

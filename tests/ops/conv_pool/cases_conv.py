@@ -14,6 +14,13 @@ _CONV: tuple[tuple[tuple[int, int, int, int], tuple[int, int, int], dict[str, ob
     ((1, 7, 7, 1), (3, 3, 2), {"strides": [1, 2, 2, 1], "padding": "SAME"}),
     ((2, 4, 4, 2), (1, 1, 3), {"strides": [1, 1, 1, 1], "padding": "VALID"}),
     ((1, 4, 5, 2), (5, 5, 2), {"strides": [1, 1, 1, 1], "padding": "SAME"}),
+    # filters as wide as the image
+    ((2, 9, 6, 3), (2, 6, 4), {"strides": [1, 1, 1, 1], "padding": "VALID"}),
+    ((2, 9, 6, 1), (3, 6, 5), {"strides": [1, 2, 3, 1], "padding": "VALID"}),
+    ((3, 5, 4, 2), (5, 4, 3), {"strides": [1, 1, 1, 1], "padding": "VALID"}),
+    ((2, 8, 1, 3), (3, 1, 4), {"strides": [1, 1, 1, 1], "padding": "SAME"}),
+    ((2, 8, 4, 2), (3, 4, 2), {"strides": [1, 2, 4, 1], "padding": "SAME"}),
+    ((1, 9, 4, 2), (2, 4, 2), {"strides": [1, 1, 1, 1], "padding": "VALID", "dilations": [1, 3, 1, 1]}),
     (
         (1, 7, 8, 2),
         (3, 2, 2),

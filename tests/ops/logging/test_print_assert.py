@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError, UnknownError
+from tfnb.errors import (
+    DTypeError,
+    InvalidArgumentError,
+    OutOfRangeError,
+    ResourceExhaustedError,
+    ShapeError,
+    UnimplementedError,
+    UnknownError,
+)
 from tfnb.ops.logging.print_assert import summary
 
 pytestmark = pytest.mark.opencl
@@ -151,6 +159,49 @@ def test_py_func(session: Any) -> None:
     assert session.run(effect, {x: [1.0]}) is None
     words = tf.py_func(lambda: np.array([b"a", b"bc"]), [], tf.string)
     assert list(session.run(words)) == [b"a", b"bc"]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        (ValueError, InvalidArgumentError),
+        (TypeError, InvalidArgumentError),
+        (StopIteration, OutOfRangeError),
+        (MemoryError, ResourceExhaustedError),
+        (NotImplementedError, UnimplementedError),
+        (KeyError, UnknownError),
+    ],
+)
+def test_the_class_of_the_error_of_a_py_func(theirs: Any, ours: Any, session: Any) -> None:
+    def fail() -> None:
+        raise theirs("on purpose")
+
+    with pytest.raises(ours, match="on purpose") as caught:
+        session.run(tf.py_func(fail, [], []))
+    assert type(caught.value) is ours
+
+
+def test_the_texts_of_a_py_func_become_bytes(session: Any) -> None:
+    mixed = tf.py_func(lambda: np.array([b" there", " ya"], object), [], tf.string)
+    joined = tf.py_func(lambda x: x + b"!", [mixed], tf.string)
+    assert list(session.run(joined)) == [b" there!", b" ya!"]
+    for bad, words in (
+        (lambda: np.array([b"a", 1], object), "Unsupported object type"),
+        (lambda: {"a": 1}, "Unsupported object type"),
+        (lambda: np.array([], [("a", np.float32)]), "Unsupported numpy type"),
+    ):
+        with pytest.raises(UnimplementedError, match=words):
+            session.run(tf.py_func(bad, [], tf.string))
+
+
+def test_a_py_func_without_state_and_inputs_is_called_once() -> None:
+    calls = iter(range(9))
+    with tf.Graph().as_default(), tf.Session() as session:
+        once = tf.py_func(lambda: next(calls), [], tf.int64, stateful=False)
+        each = tf.py_func(lambda: next(calls), [], tf.int64)
+        assert [session.run(once) for _ in range(3)] == [0, 0, 0]
+        assert [session.run(each) for _ in range(3)] == [1, 2, 3]
+        assert tf.py_func(lambda: None, [], [], stateful=False) == []
 
 
 def test_py_func_errors(session: Any) -> None:

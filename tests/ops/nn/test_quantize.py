@@ -87,3 +87,13 @@ def test_a_narrow_range_has_no_part_in_unsigned_numbers():
     plain, narrow = (tf.dequantize(*q, mode="SCALED", narrow_range=n) for n in (False, True))
     with tf.Session() as session:
         np.testing.assert_array_equal(*session.run([plain, narrow]))
+
+
+def test_the_static_shape_of_a_quantised_convolution_and_pool_is_known():
+    with tf.Graph().as_default():
+        images = tf.placeholder(tf.quint8, [1, 4, 5, 3])
+        filters = tf.placeholder(tf.quint8, [2, 2, 3, 6])
+        conv = tf.nn.quantized_conv2d(images, filters, 0.0, 1.0, 0.0, 1.0, strides=[1, 2, 2, 1], padding="SAME")
+        pool = tf.nn.quantized_max_pool(images, 0.0, 1.0, ksize=[1, 2, 2, 1], strides=[1, 1, 1, 1], padding="VALID")
+        assert conv[0].shape == (1, 2, 3, 6)
+        assert pool[0].shape == (1, 3, 4, 3)

@@ -162,6 +162,8 @@ def test_get_seed() -> None:
         assert tf.get_seed(None) == (9, graph.version)
         tf.set_random_seed(0)
         assert tf.get_seed(0) == (0, 2**31 - 1)
+        tf.set_random_seed(2**31 - 1)
+        assert tf.get_seed(0) == (0, 2**31 - 1) and tf.get_seed(2**31 + 4) == (0, 5)
 
 
 def test_a_fed_shape_and_tensor_bounds() -> None:

@@ -287,3 +287,19 @@ def test_a_slice_is_assigned_when_only_the_operation_runs():
         assert sess.run(v).tolist() == [[9, 9], [3, 4]]
         assert sess.run(w).tolist() == [1, 8]
         assert sess.run(after).tolist() == [[7, 7], [3, 4]]
+
+
+def test_a_variable_of_a_known_shape_takes_another_unchecked(session):
+    v = tf.Variable([1, 2])
+    session.run(v.initializer)
+    doubled = v * 2
+    outside = tf.py_func(lambda x: x, [doubled], tf.int32) + doubled  # through the host to another cluster
+    for shape in ([2, 3], [4], [1, 2, 3], [2]):
+        value = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+        session.run(tf.assign(v, value, validate_shape=False))
+        np.testing.assert_array_equal(session.run(v), value)
+        np.testing.assert_array_equal(session.run(doubled), value * 2)
+        np.testing.assert_array_equal(session.run(outside), value * 4)
+        np.testing.assert_array_equal(session.run(v.assign_add(v)), value * 2)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        v.assign([1, 2, 3])

@@ -67,6 +67,15 @@ def test_compute_then_apply():
         assert session.run(unused) == 5.0
 
 
+@pytest.mark.parametrize("arranged", [lambda a, b: {"x": a, "y": b}.values(), lambda a, b: {"x": a, "y": [b]}])
+def test_variables_may_be_given_as_a_dict_or_its_values(arranged):
+    a, b = tf.Variable(3.0), tf.Variable(5.0)
+    pairs = tf.train.GradientDescentOptimizer(0.1).compute_gradients(a * b, arranged(a, b))
+    assert [v for _, v in pairs] == [a, b]
+    with pytest.raises(errors.DTypeError, match="is not a variable"):
+        tf.train.GradientDescentOptimizer(0.1).compute_gradients(a * b, {a})
+
+
 def test_hyperparameters_may_be_tensors_or_callables():
     rate = tf.placeholder(tf.float32, [])
     v, w = tf.Variable(1.0), tf.Variable(np.float64(1.0))
@@ -276,3 +285,22 @@ def test_the_powers_of_adam_are_named_in_the_scope_of_the_program():
         "optimizer/beta1_power",
         "optimizer/beta2_power",
     ]
+
+
+def test_variables_of_an_optimizer_are_those_of_the_graph():
+    opt = tf.train.MomentumOptimizer(0.1, 0.9)
+    for names in (["b", "a"], ["c"]):
+        with tf.Graph().as_default():
+            variables = [tf.Variable([1.0], name=n) for n in names]
+            opt.minimize(tf.add_n([tf.reduce_sum(v) for v in variables]))
+            assert [v.op.name for v in opt.variables()] == [f"{n}/Momentum" for n in sorted(names)]
+
+
+def test_name_of_an_average_that_does_not_exist_yet_has_the_scope():
+    with tf.Graph().as_default():
+        v = tf.Variable(1.0, name="v")
+        with tf.variable_scope("scope"):
+            averages = tf.train.ExponentialMovingAverage(0.5, name="mean")
+            planned = averages.average_name(v)
+            averages.apply([v])
+        assert planned == "scope/v/mean" == averages.average(v).op.name

@@ -128,3 +128,31 @@ def test_bad_files_are_refused_whole(graph, tmp_path):
         with pytest.raises(GraphError, match="Nonsense"):
             tf.train.import_meta_graph(message)
         assert again.version == 0
+
+
+def test_savers_of_a_collection_come_back(graph, tmp_path):
+    v, w = tf.Variable(1.0, name="v"), tf.Variable(2.0, name="w")
+    for one in (v, w):
+        tf.add_to_collection(tf.GraphKeys.SAVERS, tf.train.Saver([one], name=f"saver_{one.op.name}"))
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for saver in tf.get_collection(tf.GraphKeys.SAVERS):
+            saver.save(sess, tmp_path / saver.to_proto().save_tensor_name.partition("/")[0])
+    tf.train.export_meta_graph(str(tmp_path / "meta"))
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.train.import_meta_graph(str(tmp_path / "meta"))
+        first, second = tf.get_collection(tf.GraphKeys.SAVERS)
+        first.restore(sess, tmp_path / "saver_v")
+        second.restore(sess, tmp_path / "saver_w")
+        assert sess.run(["v:0", "w:0"]) == [1.0, 2.0]
+
+
+def test_file_that_is_missing_or_of_another_kind_is_an_os_error(tmp_path):
+    program()
+    saver_def = tf.train.Saver().as_saver_def()
+    path = tf.train.write_graph(saver_def, str(tmp_path), "saver")
+    assert "restore_op_name" in (tmp_path / "saver").read_text()
+    with pytest.raises(OSError, match="Cannot parse file"):
+        tf.train.import_meta_graph(path)
+    with pytest.raises(OSError, match="does not exist"):
+        tf.train.import_meta_graph(str(tmp_path / "none"))

@@ -168,3 +168,11 @@ def test_other_signatures(sess):
 def test_names_are_tensorflows():
     assert sm.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY == "serving_default"
     assert np.all([sm.tag_constants.SERVING == "serve", sm.SERVING == "serve"])
+
+
+def test_second_operation_after_loading_is_refused(sess, tmp_path):
+    tf.add_to_collection(sm.constants.LEGACY_INIT_OP_KEY, tf.no_op())
+    for error in (AssertionError, ValueError):
+        builder = sm.builder.SavedModelBuilder(str(tmp_path / error.__name__))
+        with pytest.raises(error, match="one too many"):
+            builder.add_meta_graph_and_variables(sess, ["a"], legacy_init_op=tf.no_op())

@@ -432,3 +432,56 @@ def test_restoring_with_several_nodes_while_another_saves(tmp_path):
             found.add(value)
         thread.join()
         assert len(found) > 1
+
+
+def test_saver_without_variables_writes_nothing(sess, tmp_path):
+    saver = tf.train.Saver(allow_empty=True)
+    assert saver.save(sess, tmp_path / "none") is None
+    saver.restore(sess, tmp_path / "none")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("keep", [None, 0])
+def test_saver_that_keeps_all_lists_only_the_latest(sess, tmp_path, keep):
+    tf.Variable(1.0)
+    start(sess)
+    saver = tf.train.Saver(max_to_keep=keep)
+    paths = [saver.save(sess, tmp_path / "m", step) for step in range(3)]
+    assert saver.last_checkpoints == [] and all(tf.train.checkpoint_exists(p) for p in paths)
+    assert list(tf.train.get_checkpoint_state(tmp_path).all_model_checkpoint_paths) == paths[-1:]
+
+
+def test_saver_that_is_not_built_raises_runtime_error(sess, tmp_path):
+    tf.Variable(1.0)
+    with pytest.raises(RuntimeError, match="build"):
+        tf.train.Saver(defer_build=True).save(sess, tmp_path / "m")
+
+
+def test_name_of_pointer_file_is_refused_unless_sharded(sess, tmp_path):
+    v = tf.Variable(1.0)
+    start(sess)
+    with pytest.raises(ValueError, match="collides with"):
+        tf.train.Saver().save(sess, tmp_path / "checkpoint")
+    saver = tf.train.Saver(sharded=True)
+    saver.save(sess, tmp_path / "checkpoint")
+    sess.run(v.assign(2.0))
+    saver.restore(sess, tf.train.latest_checkpoint(tmp_path))
+    assert sess.run(v) == 1.0
+
+
+def test_file_name_of_saver_may_be_bytes(sess):
+    tf.Variable(1.0)
+    saver = tf.train.Saver(filename=b"name")
+    assert sess.run(saver.saver_def.filename_tensor_name) == b"name"
+
+
+def test_pointer_file_keeps_absolute_paths_beside_relative_ones(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train").mkdir()
+    absolute = str(tmp_path / "model-0")
+    tf.train.update_checkpoint_state("train", "train/model-2", [absolute, "train/model-2"])
+    state = tf.train.get_checkpoint_state("train")
+    assert list(state.all_model_checkpoint_paths) == [absolute, "train/model-2"]
+    (tmp_path / "checkpoint").write_text("")
+    with pytest.raises(ValueError, match="names no checkpoint"):
+        tf.train.get_checkpoint_state(tmp_path)

@@ -87,3 +87,8 @@ def test_no_servers_no_function():
     assert tf.train.replica_device_setter(cluster={"worker": ["a:1"]}) is None
     with pytest.raises(DTypeError, match="must be callable"):
         tf.train.replica_device_setter(1, ps_strategy=3)
+
+
+def test_servers_without_a_job_get_no_task():
+    with tf.Graph().as_default(), tf.device(tf.train.replica_device_setter(ps_tasks=1, ps_device="/cpu:0")):
+        assert tf.Variable(1.0).device == "/device:CPU:0"

@@ -63,7 +63,7 @@ class MaskedAutoregressiveFlow(ConditionalBijector):
     def _forward(self, x: Any, **condition: Any) -> Any:
         self._fn(x, **condition)  # makes the variables outside of the loop
         if self._unroll:
-            n = x.shape.dims[-1] if x.shape.dims else None
+            n = x.shape.sizes[-1] if x.shape.sizes else None
             if n is None:
                 raise ShapeError("MaskedAutoregressiveFlow: unroll_loop needs a known number of elements")
             y = zeros_like(x)
@@ -109,7 +109,7 @@ class RealNVP(ConditionalBijector):
         super().__init__(None, is_constant_jacobian, validate_args, None, 1, name=name or "real_nvp")
 
     def _parts(self, value: Any, condition: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
-        size = value.shape.dims[-1] if value.shape.dims else None
+        size = value.shape.sizes[-1] if value.shape.sizes else None
         if size is None or self._masked >= size:
             raise InvalidArgumentError(
                 f"RealNVP: num_masked={self._masked} of vectors of {size} elements; needed a known, larger number"
@@ -162,7 +162,7 @@ def masked_dense(
     when the number of inputs is unknown.
     """
     value = convert_to_tensor(inputs)
-    n = value.shape.dims[-1] if value.shape.dims else None
+    n = value.shape.sizes[-1] if value.shape.sizes else None
     if n is None:
         raise InvalidArgumentError("Rightmost dimension must be known prior to graph execution.")
     mask = _block_mask(num_blocks or n, n, units, exclusive)
@@ -200,7 +200,7 @@ def masked_autoregressive_default_template(
     """
 
     def shift_and_log_scale(x: Any) -> tuple[Any, Any]:
-        n = x.shape.dims[-1]
+        n = x.shape.sizes[-1]
         flat = RESHAPE(x, [1, n]) if x.shape.ndims == 1 else x
         h = flat
         for i, units in enumerate(hidden_layers):

@@ -38,7 +38,8 @@ from tfnb.ops.conv_pool.conv_functions import convolution as convolution_op
 from tfnb.ops.conv_pool.depthwise import depthwise_conv2d as depthwise_op
 from tfnb.ops.conv_pool.depthwise import separable_conv2d as separable_op
 from tfnb.ops.conv_pool.pool_functions import avg_pool, max_pool
-from tfnb.ops.linalg.matmul import matmul, tensordot
+from tfnb.ops.linalg.matmul import matmul
+from tfnb.ops.linalg.tensordot import tensordot
 from tfnb.ops.nn.activations import RELU
 from tfnb.ops.nn.bias_dropout_moments import bias_add
 from tfnb.types import DTypeLike, ShapeLike
@@ -109,7 +110,7 @@ def fully_connected(
     """
     options = dict(locals())
     x = graph_of([inputs]).to_tensor(inputs)
-    n = x.shape.dims[-1] if x.shape.dims else None
+    n = x.shape.sizes[-1] if x.shape.sizes else None
     if n is None:
         raise ShapeError(f"fully_connected: the last dimension of the inputs must be known, got shape {x.shape}")
     with variable_scope(scope, "fully_connected", [x], reuse=reuse) as opened:

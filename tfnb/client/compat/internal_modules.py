@@ -40,6 +40,8 @@ VIEWS: Mapping[str, Sequence[str]] = {
     **_views("python.framework", "errors errors_impl", ("errors",)),
     **_views("python.framework", "graph_util graph_util_impl", ("graph_util",)),
     "python.keras": ("keras",),
+    "contrib.keras": ("keras",),
+    "contrib.data": ("data.experimental",),
     **{f"python.keras.{m}": (f"keras.{m}",) for m in _KERAS},
     **_views("python.keras.engine", "base_layer input_layer input_spec topology network", ("keras.layers", "keras")),
     **_views("python.keras.engine", "training sequential", ("keras",)),

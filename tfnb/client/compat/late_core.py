@@ -185,7 +185,7 @@ def ctc_loss_v2(
     graph = graph_of([logits, labels])
     with graph.as_default(), graph.name_scope(name or "ctc_loss"):
         scores = graph.to_tensor(logits)
-        classes = scores.shape.dims[-1] if scores.shape.dims else None
+        classes = scores.shape.sizes[-1] if scores.shape.sizes else None
         if classes is None:
             raise InvalidArgumentError("ctc_loss_v2: the number of classes must be known")
         sparse = labels if isinstance(labels, SparseTensor) else _sparse_labels(graph.to_tensor(labels), label_length)

@@ -53,7 +53,7 @@ def dimension_value(dimension: Dimension | int | None) -> int | None:
 def dimension_at_index(shape: ShapeLike, index: int) -> Dimension:
     """Returns the dimension of a shape with the number `index`, unknown if the rank is. Raises `IndexError`."""
     known = as_shape(shape)
-    return Dimension(None) if known.dims is None else Dimension(dimension_value(known.dims[index]))
+    return Dimension(None) if known.sizes is None else Dimension(dimension_value(known.sizes[index]))
 
 
 def always() -> bool:

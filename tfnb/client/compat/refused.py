@@ -31,6 +31,9 @@ _WORKERS = "several workers are tasks of a tf.train.DaskCluster, with tf.train.r
 _MOVED = "its elements would belong to an eager iterator; use tf.data.make_initializable_iterator"
 _PROFILE = "it reads TensorFlow's own statistics of steps; use tf.RunMetadata, tf.profile and tf.timeline.Timeline"
 _BATCHING = "it gathers requests of a server; use tf.train.batch, or tf.data's batch"
+_DEBUGGER = (
+    "its debugger reads TensorFlow's own runtime; use tf.add_check_numerics_ops, tf.Print, or fetch the tensors by name"
+)
 
 PACKAGES: Mapping[str, str] = {
     "tpu": _TPU,
@@ -57,6 +60,7 @@ PACKAGES: Mapping[str, str] = {
     "contrib.tensor_forest": _FOREST,
     "contrib.boosted_trees": _FOREST,
     "contrib.decision_trees": _FOREST,
+    "python.debug": _DEBUGGER,
     "xla": _XLA,
     "contrib.compiler": _XLA,
     "contrib.tensorrt": _HARDWARE,

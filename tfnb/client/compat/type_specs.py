@@ -78,9 +78,9 @@ class TypeSpec:
 
 
 def _common(a: Shape, b: Shape) -> Shape:
-    if a.dims is None or b.dims is None or len(a.dims) != len(b.dims):
+    if a.sizes is None or b.sizes is None or len(a.sizes) != len(b.sizes):
         return unknown_shape
-    return Shape(tuple(x if x == y else None for x, y in zip(a.dims, b.dims, strict=True)))
+    return Shape(tuple(x if x == y else None for x, y in zip(a.sizes, b.sizes, strict=True)))
 
 
 class TensorSpec(TypeSpec):

@@ -146,7 +146,7 @@ def crf_log_likelihood(
     of tags is unknown and there are no transition_params.
     """
     scores = convert_to_tensor(inputs)
-    tags = scores.shape.dims[2] if scores.shape.dims else None
+    tags = scores.shape.sizes[2] if scores.shape.sizes else None
     if transition_params is None:
         if tags is None:
             raise InvalidArgumentError(
@@ -224,7 +224,7 @@ class CrfForwardRnnCell(RNNCell):
     @property
     def state_size(self) -> Any:
         """The number of tags."""
-        return self._params.shape.dims[0]
+        return self._params.shape.sizes[0]
 
     @property
     def output_size(self) -> Any:

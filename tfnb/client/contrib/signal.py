@@ -24,7 +24,7 @@ from tfnb.ops.array.shape_ops import shape as shape_op
 from tfnb.ops.array.tile_reverse_mirror import TILE, pad
 from tfnb.ops.array.transpose_pad_tile import transpose
 from tfnb.ops.array.where_partition import where
-from tfnb.ops.linalg.matmul import tensordot
+from tfnb.ops.linalg.tensordot import tensordot
 from tfnb.ops.math.binary import MAXIMUM
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.fft import API as FFT
@@ -84,7 +84,7 @@ def frame(
         starts = EXPAND_DIMS(range_op(frames) * step, 1)
         places = starts + EXPAND_DIMS(range_op(length), 0)
         result = gather(x, places, axis=a)
-        size = x.shape.dims[a] if x.shape.dims else None
+        size = x.shape.sizes[a] if x.shape.sizes else None
         count = None if size is None or pad_end else max(0, 1 + (size - length) // step)
         dims = x.shape.as_list() if x.shape.ndims is not None else None
         if dims is not None:
@@ -229,7 +229,7 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: TensorLike, name: str 
     """Returns the mel frequency cepstral coefficients of log mel spectrograms [..., bins]: their cosine transform."""
     with name_scope(name or "mfccs_from_log_mel_spectrograms"):
         x = convert_to_tensor(log_mel_spectrograms)
-        n = x.shape.dims[-1] if x.shape.dims else None
+        n = x.shape.sizes[-1] if x.shape.sizes else None
         if not n:
             raise InvalidArgumentError(f"num_mel_bins must be positive and known. Got: {x.shape}")
         k, i = np.arange(n), np.arange(n)[:, None]

@@ -190,17 +190,17 @@ def _unstacked(fn: Callable[..., Any], elems: object, what: str) -> tuple[list[T
             raise InvalidArgumentError(f"{what}: there are no elements")
         first = Shape((None,))
         for t in tensors:
-            if t.shape.dims is not None:
-                if not t.shape.dims:
+            if t.shape.sizes is not None:
+                if not t.shape.sizes:
                     raise ShapeError(f"{what}: elements must have at least one dimension, got a scalar", t.op)
-                first = first.merge_with(Shape(t.shape.dims[:1]))
+                first = first.merge_with(Shape(t.shape.sizes[:1]))
         static = first.known()[0] if first.is_fully_defined() else None
         n = shape_of(tensors[0])[0] if static is None else graph.to_tensor(static)
     return tensors, n, static
 
 
 def _read_from(tensors: list[Tensor]) -> _Inputs:
-    n = [shape_of(t)[0] if not t.shape.dims or t.shape.dims[0] is None else t.shape.dims[0] for t in tensors]
+    n = [shape_of(t)[0] if not t.shape.sizes or t.shape.sizes[0] is None else t.shape.sizes[0] for t in tensors]
     return _Inputs(
         [TensorArray(t.dtype, size=k, clear_after_read=False).unstack(t) for t, k in zip(tensors, n, strict=True)]
     )
@@ -230,8 +230,8 @@ def _loop(
 
 
 def _with_length(t: Tensor, n: int | None) -> Tensor:
-    if t.shape.dims is not None:
-        t.set_shape(Shape((n, *t.shape.dims[1:])))
+    if t.shape.sizes is not None:
+        t.set_shape(Shape((n, *t.shape.sizes[1:])))
     return t
 
 

@@ -15,7 +15,7 @@ from tfnb.client.variables.variable import group, tuple_
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.control_flow.switch_merge import (
     CONTROL_TRIGGER,
@@ -38,14 +38,20 @@ __all__ = ["API", "enter", "exit_", "merge", "next_iteration", "switch", "with_d
 
 
 def with_dependencies(dependencies: Iterable[Any], output_tensor: TensorLike, name: str | None = None) -> Any:
-    """Returns `output_tensor`, which is available only after `dependencies` (tensors, operations) have run."""
+    """Returns `output_tensor`, which is available only after `dependencies` (tensors, operations) have run.
+
+    The node that waits is on the device of `output_tensor`.
+    """
     graph = graph_of([output_tensor])
-    scope = name or "control_dependency"
-    with graph.as_default(), graph.name_scope(scope), graph.control_dependencies(dependencies):
-        if isinstance(output_tensor, IndexedSlices):
-            values = IDENTITY(output_tensor.values)
-            return IndexedSlices(values, output_tensor.indices, output_tensor.dense_shape)
-        return IDENTITY(output_tensor)
+    value = output_tensor.values if isinstance(output_tensor, IndexedSlices) else output_tensor
+    if not is_tensor_like(value):
+        value = graph.to_tensor(value)
+    scoped = graph.name_scope(name or "control_dependency")
+    with graph.as_default(), scoped as scope, graph.colocate_with(value), graph.control_dependencies(dependencies):
+        waiting = IDENTITY(value, name=scope)
+    if isinstance(output_tensor, IndexedSlices):
+        return IndexedSlices(waiting, output_tensor.indices, output_tensor.dense_shape)
+    return waiting
 
 
 def switch(

@@ -46,7 +46,7 @@ class _ElementShape:
     @property
     def attr(self) -> Shape | None:
         """The shape as an attribute of the operations: None where not even the rank is known."""
-        return None if self.shape.dims is None else self.shape
+        return None if self.shape.sizes is None else self.shape
 
     def learn(self, shape: Shape) -> None:
         """Merges the shape of an element into what is known. Raises `ShapeError` if it does not fit."""
@@ -200,8 +200,8 @@ class TensorArray:
         with graph.as_default(), graph.name_scope(name or "TensorArrayStack"):
             result = self.gather(range_(0, self.size()))
             static = None if self._dynamic else self._static_size()
-            if static is not None and self._element.shape.dims is not None:
-                result.set_shape(Shape((static, *self._element.shape.dims)))
+            if static is not None and self._element.shape.sizes is not None:
+                result.set_shape(Shape((static, *self._element.shape.sizes)))
             return result
 
     pack = stack
@@ -215,7 +215,7 @@ class TensorArray:
 
     def concat(self, name: str | None = None) -> Tensor:
         """Returns all elements joined along their first axis, in which they may differ in length."""
-        dims = self._element.shape.dims
+        dims = self._element.shape.sizes
         result: Tensor = TENSOR_ARRAY_CONCAT(
             self._handle,
             self._flow,
@@ -230,7 +230,7 @@ class TensorArray:
         graph = self.graph
         with graph.as_default(), graph.name_scope(name or "TensorArrayUnstack"):
             value = self._tensor(value)
-            rows = value.shape.dims[0] if value.shape.dims else None
+            rows = value.shape.sizes[0] if value.shape.sizes else None
             return self.scatter(range_(0, shape_of(value)[0] if rows is None else rows), value)
 
     unpack = unstack
@@ -238,10 +238,10 @@ class TensorArray:
     def scatter(self, indices: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
         """Returns the array in which part i of `value` along its first axis is element `indices[i]`."""
         value = self._tensor(value)
-        if value.shape.dims is not None:
-            if not value.shape.dims:
+        if value.shape.sizes is not None:
+            if not value.shape.sizes:
                 raise ShapeError("TensorArray.scatter: the value must have at least one dimension", value.op)
-            self._element.learn(Shape(value.shape.dims[1:]))
+            self._element.learn(Shape(value.shape.sizes[1:]))
         return self.with_flow(TENSOR_ARRAY_SCATTER(self._handle, indices, value, self._flow, name=name))
 
     def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
@@ -251,7 +251,7 @@ class TensorArray:
         value = self._tensor(value)
         sizes: Tensor = cast(lengths, int64) if isinstance(lengths, Tensor) else self.graph.to_tensor(lengths, int64)
         static_lengths = constant_value(sizes)
-        dims = value.shape.dims
+        dims = value.shape.sizes
         if self._element.infer and static_lengths is not None and dims is not None and static_lengths.size:
             common_length = int(static_lengths[0]) if bool((static_lengths == static_lengths[0]).all()) else None
             self._element.learn(Shape((common_length, *dims[1:])))

@@ -238,7 +238,7 @@ def _changed(op: Operation) -> frozenset[Operation]:
 
 def _check_invariant(enter: Tensor, merge: Tensor, following: Tensor) -> None:
     """Raises `ShapeError` if the shape of a loop variable is more specific than the shape of each iteration's value."""
-    invariant, dims = merge.shape.dims, following.shape.dims
+    invariant, dims = merge.shape.sizes, following.shape.sizes
     if invariant is None:
         return
     is_compatible = dims is not None and len(dims) == len(invariant)

@@ -162,11 +162,11 @@ def _invariants(structure: object, invariants: Any) -> Any:
 
 
 def _at_least_as_known(got: Shape, wanted: Shape) -> bool:
-    if wanted.dims is None:
+    if wanted.sizes is None:
         return True
-    if got.dims is None or len(got.dims) != len(wanted.dims):
+    if got.sizes is None or len(got.sizes) != len(wanted.sizes):
         return False
-    return all(w is None or w == g for w, g in zip(wanted.dims, got.dims, strict=True))
+    return all(w is None or w == g for w, g in zip(wanted.sizes, got.sizes, strict=True))
 
 
 API: dict[str, Any] = {"while_loop": while_loop}

@@ -44,7 +44,7 @@ class ElementSpec:
     @staticmethod
     def of(components: object, shapes: Sequence[Shape]) -> ElementSpec:
         """Returns the specification for a structure of tensors or of component types, with these flat shapes."""
-        return ElementSpec(mapped(components, type_of), tuple(Shape(s.dims) for s in shapes))
+        return ElementSpec(mapped(components, type_of), tuple(Shape(s.sizes) for s in shapes))
 
     @staticmethod
     def declared(output_types: object, output_shapes: object = None, classes: object = None) -> ElementSpec:

@@ -1,7 +1,7 @@
 """The components of the elements of data sets: tensors and sparse tensors, in nested tuples and dicts (`tf.data`).
 
 Between the operations of data sets every component is carried by one tensor: a dense component by itself, a sparse one
-by a vector of three serialized parts, so that batches of it can be stacked. Invariant: `unwired(t, s, wired(x))` equals
+by a vector of three variants, so that batches of it can be stacked. Invariant: `unwired(t, s, wired(x))` equals
 `x`, if `t` and `s` are the type and the shape of `x`.
 """
 
@@ -16,7 +16,7 @@ from tfnb.ir.default import get_default_graph
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.io.serialized_tensors import DESERIALIZE_SPARSE, serialize_sparse
-from tfnb.types import DType, Shape, string, unknown_shape
+from tfnb.types import DType, Shape, unknown_shape, variant
 
 __all__ = [
     "Component",
@@ -108,7 +108,7 @@ def of_classes(types: object, classes: object) -> Any:
 
 def wire_dtype(kind: ComponentType) -> DType:
     """Returns the dtype of the tensor that carries a component."""
-    return string if isinstance(kind, SparseType) else kind
+    return variant if isinstance(kind, SparseType) else kind
 
 
 def wire_shape(kind: ComponentType, shape: Shape) -> Shape:
@@ -118,7 +118,7 @@ def wire_shape(kind: ComponentType, shape: Shape) -> Shape:
 
 def wired(component: Component) -> Tensor:
     """Returns the tensor that carries a component."""
-    tensor: Tensor = serialize_sparse(component) if isinstance(component, SparseTensor) else component
+    tensor: Tensor = serialize_sparse(component, out_type=variant) if isinstance(component, SparseTensor) else component
     return tensor
 
 
@@ -135,6 +135,6 @@ def unwired(kind: ComponentType, shape: Shape, tensor: Tensor) -> Component:
     indices.set_shape([None, shape.ndims])
     size.set_shape([shape.ndims])
     sparse = SparseTensor(indices, values, size)
-    if shape.dims is not None:
+    if shape.sizes is not None:
         sparse.set_shape(shape)
     return sparse

@@ -162,7 +162,7 @@ def bucket_by_sequence_length(
 
 def _filled(shape: Shape, longest: Tensor) -> Any:
     """A padded shape whose unknown dimensions are `longest`."""
-    dims = shape.dims or ()
+    dims = shape.sizes or ()
     return stack([longest if d is None else np.int64(d) for d in dims]) if None in dims else shape
 
 

@@ -159,7 +159,7 @@ class Transformations(Generic[DatasetT]):
         size, drop = long(batch_size), get_default_graph().to_tensor(drop_remainder, bool_)
         first = _first(size, drop)
         spec = self.element_spec
-        shapes = [s if s.dims is None else Shape((first, *s.dims)) for s in spec.shapes]
+        shapes = [s if s.sizes is None else Shape((first, *s.sizes)) for s in spec.shapes]
         return self._derive(ops.BATCH, [size, drop], ElementSpec.of(spec.types, shapes))
 
     def padded_batch(
@@ -191,7 +191,7 @@ class Transformations(Generic[DatasetT]):
         ]
         values = [graph.to_tensor(_zero(d) if p is None else p, d) for p, d in zip(pads, dtypes, strict=True)]
         first = _first(size, drop)
-        shapes = [Shape(None) if s.dims is None else Shape((first, *s.dims)) for s in target_shapes]
+        shapes = [Shape(None) if s.sizes is None else Shape((first, *s.sizes)) for s in target_shapes]
         return self._derive(ops.PADDED_BATCH, [size, vectors, values, drop], ElementSpec.of(spec.types, shapes))
 
     def prefetch(self, buffer_size: TensorLike) -> DatasetT:
@@ -315,7 +315,9 @@ def long(value: TensorLike) -> Tensor:
 
 def rows(component: Tensor | SparseTensor) -> Tensor:
     """Returns the tensor whose rows carry the rows of a component."""
-    tensor: Tensor = serialize_many_sparse(component) if isinstance(component, SparseTensor) else component
+    if not isinstance(component, SparseTensor):
+        return component
+    tensor: Tensor = serialize_many_sparse(component, out_type=variant)
     return tensor
 
 
@@ -327,15 +329,15 @@ def _first(size: Tensor, drop: Tensor) -> int | None:
 
 def _common(a: Shape, b: Shape) -> Shape:
     """Returns the most specific shape that is compatible with both shapes."""
-    if a.dims is None or b.dims is None or len(a.dims) != len(b.dims):
+    if a.sizes is None or b.sizes is None or len(a.sizes) != len(b.sizes):
         return Shape(None)
-    return Shape(tuple(x if x == y else None for x, y in zip(a.dims, b.dims, strict=True)))
+    return Shape(tuple(x if x == y else None for x, y in zip(a.sizes, b.sizes, strict=True)))
 
 
 def _as_vector(shape: Shape) -> np.ndarray:
-    if shape.dims is None:
+    if shape.sizes is None:
         raise ShapeError("padded_batch: the rank of every component must be known; give `padded_shapes`")
-    return np.array([-1 if d is None else d for d in shape.dims], np.int64)
+    return np.array([-1 if d is None else d for d in shape.sizes], np.int64)
 
 
 def _zero(dtype: DType) -> bytes | np.ndarray:

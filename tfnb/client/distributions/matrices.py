@@ -49,7 +49,7 @@ class WishartCholesky(Distribution):
         degrees, tril = tensors_of(name, None, df=df, scale=scale)
         self._tril = MATRIX_BAND_PART(tril, np.int64(-1), np.int64(0))
         self.df, self.cholesky_input_output_matrices = positive(degrees, validate_args), cholesky_input_output_matrices
-        n = self._tril.shape.dims[-1] if self._tril.shape.dims else None
+        n = self._tril.shape.sizes[-1] if self._tril.shape.sizes else None
         if n is None:
             raise InvalidArgumentError("Wishart: the size of the scale must be known")
         self.dimension = n

@@ -65,7 +65,7 @@ def fill_triangular(x: TensorLike, upper: bool = False, name: str | None = None)
     """
     with name_scope(name or "fill_triangular"):
         vector = convert_to_tensor(x)
-        m = vector.shape.dims[-1] if vector.shape.dims else None
+        m = vector.shape.sizes[-1] if vector.shape.sizes else None
         n = _side(m)
         parts = [vector, reverse(vector[..., n:], [-1])] if upper else [vector[..., n:], reverse(vector, [-1])]
         square = RESHAPE(concat(parts, -1), concat([shape_op(vector)[:-1], [n, n]], 0))
@@ -82,7 +82,7 @@ def fill_triangular_inverse(x: TensorLike, upper: bool = False, name: str | None
     """Returns the vectors of which `fill_triangular` makes the matrices `x`: [..., n, n] to [..., n (n + 1) / 2]."""
     with name_scope(name or "fill_triangular_inverse"):
         matrix = convert_to_tensor(x)
-        n = matrix.shape.dims[-1] if matrix.shape.dims else None
+        n = matrix.shape.sizes[-1] if matrix.shape.sizes else None
         if n is None:
             raise ShapeError("fill_triangular_inverse: the size of the matrix must be known")
         m = n * (n + 1) // 2

@@ -129,7 +129,7 @@ class Mixture(Distribution):
             raise InvalidArgumentError("components must be a non-empty list or tuple")
         self.cat: Any = cat
         self.components, self.num_components = list(components), len(components)
-        classes = self.cat.logits.shape.dims[-1]
+        classes = self.cat.logits.shape.sizes[-1]
         if classes not in (None, len(components)):
             raise InvalidArgumentError(
                 f"components must have the same number of classes as cat, got {len(components)} and {classes}"

@@ -88,7 +88,7 @@ def input_layer(
         for column in columns:
             with variable_scope(None, default_name=column.scope_name or "features"):
                 matrix = column.dense(made, variables)
-                rows = matrix.shape.dims[0] if matrix.shape.dims else None
+                rows = matrix.shape.sizes[0] if matrix.shape.sizes else None
                 matrix = RESHAPE(matrix, [-1 if rows is None else rows, column.num_elements])
                 matrices.append(matrix)
                 if cols_to_vars is not None:

@@ -402,7 +402,7 @@ def _checked(op: Operation, t: Tensor, grad: Grad) -> Grad:
                 f"the gradient of {op.type} has shape {grad.shape}, its input {t.name} {t.shape}",
                 op,
             )
-        if grad.shape != t.shape and t.shape.dims is not None and grad.op.opdef.kind is not Kind.CONST:
+        if grad.shape != t.shape and t.shape.sizes is not None and grad.op.opdef.kind is not Kind.CONST:
             grad.set_shape(t.shape)
     if grad.dtype is not t.dtype:
         raise DTypeError(f"the gradient of {op.type} is {grad.dtype.name}, its input {t.name} {t.dtype.name}", op)
@@ -429,7 +429,7 @@ def hessians(ys: TensorLike, xs: TensorLike, name: str = "hessians", **kwargs: A
     results: list[Grad] = []
     for x in _listed(xs):
         (first,) = gradients(ys, x, name=name, **kwargs)
-        n = x.shape.dims[0] if x.shape.dims is not None and len(x.shape.dims) == 1 else None
+        n = x.shape.sizes[0] if x.shape.sizes is not None and len(x.shape.sizes) == 1 else None
         if n is None:
             raise InvalidArgumentError(f"hessians: x must be a vector of known length, got shape {x.shape}")
         rows = [gradients(first[i], x, name=name, **kwargs)[0] for i in range(n)]

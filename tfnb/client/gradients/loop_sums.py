@@ -63,7 +63,7 @@ def _rows_known(x: Tensor) -> bool:
     """Returns whether the shape is known but for the number of rows; then a result without iterations has a known
     shape.
     """
-    dims = x.shape.dims
+    dims = x.shape.sizes
     return dims is not None and len(dims) > 0 and None not in dims[1:]
 
 
@@ -106,7 +106,7 @@ def add_one_by_one(op: Operation) -> None:
 
 def _collected(back: Any, x: Tensor) -> Callable[[], Tensor]:
     """Saves `x` of every iteration; the result returns them after the loop, joined along the first axis."""
-    dims = x.shape.dims or ()
+    dims = x.shape.sizes or ()
     with Detached(back.graph, back.outer):
         array = TensorArray(x.dtype, size=back.count, infer_shape=False, element_shape=Shape((None, *dims[1:])))
     k, flow = _variable(back, array.flow)

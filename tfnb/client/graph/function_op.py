@@ -19,7 +19,7 @@ from tfnb.client.variables.reads import read_again
 from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, UnimplementedError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.ir.function import Function, FunctionBuilder, copy_into
+from tfnb.ir.function import Function, FunctionBuilder, copy_into, owner
 from tfnb.ir.graphdef.encode import encode_function
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import Infer
@@ -52,6 +52,15 @@ class CallShapes:
         self.inputs = [InputShape(shape, dtype) for shape, dtype in zip(c.shapes, c.dtypes, strict=True)]
 
 
+class BuiltFunction(Function):
+    """A finished body, for certain dtypes of arguments, with its message."""
+
+    @property
+    def definition(self) -> Any:
+        """The FunctionDef message."""
+        return encode_function(self)
+
+
 class DefinedFunction:
     """A Python function that adds one node to the graph when it is called with tensors.
 
@@ -80,7 +89,7 @@ class DefinedFunction:
         self.shape_func = shape_func
         self.out_names = out_names
         self.noinline = noinline
-        self._built: dict[tuple[Any, Signature], Function] = {}
+        self._built: dict[tuple[Any, Signature], BuiltFunction] = {}
         self._listed: dict[Function, Any] = {}
         self.__name__ = func_name or getattr(function, "__name__", "function").strip("<>")
         self.__doc__ = function.__doc__
@@ -102,7 +111,7 @@ class DefinedFunction:
             return self.built([(t, unknown_shape) for t in self.types], get_default_graph()).name
         return self.__name__
 
-    def _only(self) -> Function:
+    def _only(self) -> BuiltFunction:
         """The function for its declared dtypes. Raises `InvalidArgumentError` if it takes the dtypes of each call."""
         if self.types is None:
             raise InvalidArgumentError(f"{self.__name__} has no dtypes of its own: call instantiate(dtypes)")
@@ -111,7 +120,7 @@ class DefinedFunction:
     @property
     def definition(self) -> Any:
         """The FunctionDef message of the function. Raises the errors of its construction."""
-        return encode_function(self._only())
+        return self._only().definition
 
     @property
     def declared_input_types(self) -> list[DType] | None:
@@ -128,7 +137,7 @@ class DefinedFunction:
         """The name of the function that was given as the gradient."""
         return self.grad_func.name if isinstance(self.grad_func, DefinedFunction) else None
 
-    def instantiate(self, input_types: Sequence[DTypeLike]) -> Function:
+    def instantiate(self, input_types: Sequence[DTypeLike]) -> BuiltFunction:
         """Returns the function for arguments of these dtypes."""
         return self.built([(as_dtype(t), unknown_shape) for t in input_types], get_default_graph())
 
@@ -159,31 +168,33 @@ class DefinedFunction:
         results = outputs if isinstance(outputs, list) else [outputs]
         return results if self._listed[function] else results[0]
 
-    def built(self, signature: Sequence[tuple[DType, Shape]], graph: GraphBuilder) -> Function:
+    def built(self, signature: Sequence[tuple[DType, Shape]], graph: GraphBuilder) -> BuiltFunction:
         """Returns the function for arguments of these dtypes and shapes, called from `graph`."""
         key = (graph, tuple(signature))
         if key not in self._built:
             self._built[key] = self._build(tuple(signature), graph)
         return self._built[key]
 
-    def _build(self, signature: Signature, graph: GraphBuilder) -> Function:
-        body = FunctionBuilder(graph)
+    def _build(self, signature: Signature, graph: GraphBuilder) -> BuiltFunction:
+        body, outermost = FunctionBuilder(graph), owner(graph)
         names = self._parameters or [f"arg{i}" for i in range(len(signature))]
         if len(names) != len(signature):
             raise InvalidArgumentError(f"{self.__name__} takes {len(names)} arguments, got {len(signature)}")
         with body.as_default():
             args = [body.add_arg(t, s, n) for (t, s), n in zip(signature, names, strict=True)]
+            start = outermost.version
             returned = self.function(*args)
+            adds_outside = outermost.version > start
             values = [] if returned is None else list(flatten(returned))
             if any(v is None for v in values):
                 raise InvalidArgumentError(f"Function can not return None: {self.__name__} returned {values}")
             results = [body.to_tensor(v) for v in values]
         declared_name = self.func_name if self.types is not None else None
-        function = Function(
+        function = BuiltFunction(
             declared_name or Function.unique_name(self.__name__, body),
             body,
             results,
-            self._gradient,
+            lambda function: self._gradient(function, adds_outside),
             self.out_names,
             self._shapes if self.shape_func is not None else None,
             inspect.getdoc(self.function) or "",
@@ -198,7 +209,10 @@ class DefinedFunction:
     def _shapes(self, c: Infer) -> list[Shape]:
         return [as_shape(s) for s in self.shape_func(CallShapes(c))]  # type: ignore[misc]
 
-    def _gradient(self, function: Function) -> Callable[..., Any]:
+    def _gradient(self, function: Function, once: bool) -> Callable[..., Any]:
+        """Returns the gradient function of calls; with `once` the Python function, which made variables, is not called
+        again for it.
+        """
         if self.python_grad_func is not None:
             return self.python_grad_func
         if self.grad_func is not None:
@@ -212,12 +226,12 @@ class DefinedFunction:
             grads = self.function(*args[:count])
             return [body.to_tensor(v) for v in flatten(grads)]
 
-        return make_gradient(function, again)
+        return make_gradient(function, None if once else again)
 
 
 def _open(shape: Shape) -> Shape:
     """Returns a shape of the same rank with unknown dimensions, because one body serves all sizes."""
-    return unknown_shape if shape.dims is None else Shape((None,) * len(shape.dims))
+    return unknown_shape if shape.sizes is None else Shape((None,) * len(shape.sizes))
 
 
 def make_gradient(
@@ -267,9 +281,14 @@ def make_gradient(
         output_grads = [g if g is not None else s for g, s in zip(dys, op.outputs, strict=True)]
         outputs = grad_function.opdef(*op.inputs, *output_grads, graph=op.graph) if grad_results else []
         flat = iter(outputs if isinstance(outputs, list) else [outputs])
-        return [next(flat) if k else None for k in has_grad]
+        return [next(flat) if k else _zeros(t) for k, t in zip(has_grad, op.inputs, strict=True)]
 
     return gradient
+
+
+def _zeros(argument: Tensor) -> Tensor | None:
+    """Returns the gradient of an argument on which no result depends: zeros, or None if the dtype has no gradients."""
+    return ZEROS_LIKE(argument) if argument.dtype.is_floating or argument.dtype.is_complex else None
 
 
 def like_arguments(function: Function, body: FunctionBuilder) -> list[Tensor]:

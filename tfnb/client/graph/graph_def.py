@@ -76,11 +76,14 @@ def import_graph_def(
 def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
     """Writes a graph to the file `name` in `logdir`, as protobuf's text or bytes, and returns the path.
 
+    A GraphDef, and also another message such as a MetaGraphDef or SaverDef, is written as it is.
     The folder is created if needed. The file appears complete or not at all.
     """
     graph = getattr(graph_or_graph_def, "graph", graph_or_graph_def)
     if isinstance(graph, GraphBuilder):
         message = graph.as_graph_def()
+    elif isinstance(graph_or_graph_def, import_module("google.protobuf.message").Message):
+        message = graph_or_graph_def
     else:
         message = as_message("graph", "GraphDef", graph_or_graph_def)
     if not isinstance(name, str):

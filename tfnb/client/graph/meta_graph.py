@@ -18,7 +18,14 @@ from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.control_flow_def import context_messages, restored_loops
 from tfnb.client.graph.graph_def import VERSION, library, write_message
 from tfnb.client.variables.variable import Variable
-from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError, refuse_given
+from tfnb.errors import (
+    DataLossError,
+    InvalidArgumentError,
+    MissingFileError,
+    OpError,
+    UnreadableFileError,
+    refuse_given,
+)
 from tfnb.ir.builder import GraphBuilder, all_or_nothing
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.graphdef.attrs import default_attrs
@@ -153,7 +160,8 @@ def _add_collection(into: Any, key: str, items: list[Any], scope: str) -> None:
 def read_meta_graph(meta_graph_or_file: Any) -> Any:
     """Returns a MetaGraphDef, or reads that of a file in protobuf's text or bytes.
 
-    Raises `NotFoundError` without the file, and `DataLossError` when it holds no MetaGraphDef.
+    Raises `MissingFileError` without the file, and `UnreadableFileError` when it holds no MetaGraphDef; both are
+    `OSError` too.
     """
     if not isinstance(meta_graph_or_file, (str, Path)):
         return as_message("meta_graph", "MetaGraphDef", meta_graph_or_file)
@@ -161,7 +169,8 @@ def read_meta_graph(meta_graph_or_file: Any) -> Any:
     try:
         content = path.read_bytes()
     except OSError as e:
-        raise NotFoundError(f"the MetaGraphDef {str(path)!r} cannot be read: {e.strerror}") from None
+        problem = "does not exist" if isinstance(e, FileNotFoundError) else f"cannot be read: {e.strerror}"
+        raise MissingFileError(f"the MetaGraphDef {str(path)!r} {problem}") from None
     try:
         return as_message("meta_graph", "MetaGraphDef", content)
     except DataLossError:
@@ -169,7 +178,9 @@ def read_meta_graph(meta_graph_or_file: Any) -> Any:
         try:
             return text_format.Parse(content.decode(), proto("meta_graph").MetaGraphDef())
         except (UnicodeDecodeError, RecursionError, text_format.ParseError):
-            raise DataLossError(f"{str(path)!r} is no MetaGraphDef, neither as bytes nor as text") from None
+            raise UnreadableFileError(
+                f"Cannot parse file {str(path)!r}: it is no MetaGraphDef, neither as bytes nor as text"
+            ) from None
 
 
 def import_scoped_meta_graph(

@@ -6,7 +6,7 @@ flatten(s))` equals `s`; dicts are traversed in the order of their sorted keys.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from typing import Any
 
 from tfnb.client.control_flow.tensor_array import TensorArray
@@ -22,10 +22,10 @@ COMPOSITES = (SparseTensor, IndexedSlices, TensorArray)
 
 
 def flatten(structure: object) -> list[Any]:
-    """Returns the leaves of a structure as a list, in order."""
+    """Returns the leaves of a structure as a list, in order; those of a view of a dict in its order."""
     if isinstance(structure, Mapping):
         return [leaf for key in sorted(structure) for leaf in flatten(structure[key])]
-    if isinstance(structure, (list, tuple)):
+    if isinstance(structure, (list, tuple, KeysView, ValuesView, ItemsView)):
         return [leaf for part in structure for leaf in flatten(part)]
     if isinstance(structure, SparseTensor):
         return list(parts_of(structure))
@@ -57,9 +57,9 @@ def part_shapes(structure: object, shape: Shape | None) -> list[Shape | None]:
     if isinstance(structure, SparseTensor):
         if shape.ndims not in (None, 1):
             raise ShapeError(f"Expected a shape with 1 dimension, (rank,), for a sparse tensor, got {shape}")
-        rank = None if shape.dims is None else shape.dims[0]
+        rank = None if shape.sizes is None else shape.sizes[0]
         return [Shape((None, rank)), Shape((None,)), Shape((rank,))]
-    first = None if shape.dims is None else shape.dims[0]
+    first = None if shape.sizes is None else shape.sizes[0]
     shapes: list[Shape | None] = [shape, Shape((first,)), Shape((shape.ndims,))]
     return shapes[: len(flatten(structure))]
 

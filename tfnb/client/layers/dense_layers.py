@@ -16,7 +16,8 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.shape_ops import RESHAPE, shape_of
 from tfnb.ops.array.transpose_pad_tile import transpose
-from tfnb.ops.linalg.matmul import matmul, tensordot
+from tfnb.ops.linalg.matmul import matmul
+from tfnb.ops.linalg.tensordot import tensordot
 from tfnb.ops.nn.bias_dropout_moments import bias_add
 from tfnb.types import Shape, ShapeLike, as_shape
 
@@ -56,7 +57,7 @@ class Dense(Layer):
 
     def build(self, shape: ShapeLike) -> None:
         shape = as_shape(shape)
-        n = shape.dims[-1] if shape.dims else None
+        n = shape.sizes[-1] if shape.sizes else None
         if n is None:
             raise ShapeError(f"dense: the last dimension of the inputs must be known, got shape {shape}")
         self.input_spec = InputSpec(min_ndim=2, axes={-1: n})
@@ -113,7 +114,7 @@ class Flatten(Layer):
             raise ShapeError(f"Flatten: expected min_ndim=2, found ndim={rank}: inputs of shape {inputs.shape}")
         if self.data_format == "channels_first" and rank is not None and rank > 2:
             inputs = transpose(inputs, [0, *range(2, rank), 1])
-        dims = inputs.shape.dims
+        dims = inputs.shape.sizes
         size = None if not dims else Shape(dims[1:]).num_elements()
         if not dims or size is None:
             rows = shape_of(inputs)[0] if not dims or dims[0] is None else dims[0]

@@ -44,7 +44,7 @@ class InputSpec:
         needs_rank = self.ndim, self.max_ndim, self.min_ndim, self.axes or None
         if needs_rank == (None, None, None, None):
             return ""
-        if x.shape.dims is None:
+        if x.shape.sizes is None:
             return "its rank is undefined, but the layer requires a defined rank"
         return self._wrong_rank(x.shape) or self._wrong_sizes(x.shape)
 

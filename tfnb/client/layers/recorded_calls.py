@@ -90,5 +90,5 @@ class RecordedCalls:
 
 def _shapes(tensors: Any) -> Any:
     if isinstance(tensors, Tensor):
-        return None if tensors.shape.dims is None else tuple(tensors.shape.as_list())
+        return None if tensors.shape.sizes is None else tuple(tensors.shape.as_list())
     return [_shapes(t) for t in nest.flatten(tensors)]

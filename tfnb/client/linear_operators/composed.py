@@ -97,7 +97,7 @@ class _Wrapped(LinearOperator):
         return self._operator
 
     def _shape(self) -> Shape:
-        dims = self._operator.shape.dims
+        dims = self._operator.shape.sizes
         return Shape(None) if dims is None else Shape((*dims[:-2], dims[-1], dims[-2]))
 
     def _shape_tensor(self) -> Any:
@@ -450,7 +450,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         return self._base
 
     def _shape(self) -> Shape:
-        dims = self._u.shape.dims
+        dims = self._u.shape.sizes
         batch = broadcast_all([self._base.batch_shape, Shape(None if dims is None else dims[:-2])])
         return batch.concatenate(Shape((self._base.range_dimension, self._base.domain_dimension)))
 

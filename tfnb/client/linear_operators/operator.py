@@ -36,7 +36,7 @@ __all__ = ["LinearOperator", "same_batch", "solved"]
 
 def same_batch(a: Any, b: Any) -> tuple[Any, Any]:
     """Returns two stacks of matrices, broadcast to the same batch."""
-    first, second = a.shape.dims, b.shape.dims
+    first, second = a.shape.sizes, b.shape.sizes
     if first is not None and second is not None and first[:-2] == second[:-2] and None not in first[:-2]:
         return a, b
     sizes = shape(a), shape(b)
@@ -116,7 +116,7 @@ class LinearOperator(OperatorShape):
         with name_scope(f"{self.name}/{name}"):
             tensor = convert_to_tensor(x, dtype=self.dtype)
             side = self.range_dimension if adjoint else self.domain_dimension
-            dims = tensor.shape.dims
+            dims = tensor.shape.sizes
             _check_sides(self.name, side, None if dims is None else dims[-1 if adjoint_arg else -2])
             return self._matmul(tensor, adjoint, adjoint_arg)
 
@@ -145,7 +145,7 @@ class LinearOperator(OperatorShape):
         with name_scope(f"{self.name}/{name}"):
             tensor = convert_to_tensor(rhs, dtype=self.dtype)
             right = adjoint_of(tensor) if adjoint_arg else tensor
-            dims = right.shape.dims
+            dims = right.shape.sizes
             _check_sides(self.name, self.range_dimension, None if dims is None else dims[-2])
             return self._solve(right, adjoint)
 

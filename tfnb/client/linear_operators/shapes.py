@@ -90,7 +90,7 @@ class OperatorShape:
     @property
     def is_square(self) -> bool | None:
         """Whether there are as many rows as columns; None if unknown."""
-        dims = self.shape.dims
+        dims = self.shape.sizes
         known = None if dims is None or None in dims[-2:] else dims[-2] == dims[-1]
         if self._is_square is not None and known is not None and known is not self._is_square:
             kind = "square" if known else "not square"
@@ -107,7 +107,7 @@ class OperatorShape:
     @property
     def batch_shape(self) -> Shape:
         """The static shape without rows and columns."""
-        dims = self.shape.dims
+        dims = self.shape.sizes
         return Shape(None) if dims is None else Shape(dims[:-2])
 
     @property
@@ -118,13 +118,13 @@ class OperatorShape:
     @property
     def domain_dimension(self) -> int | None:
         """The number of columns; None if unknown."""
-        dims = self.shape.dims
+        dims = self.shape.sizes
         return None if dims is None else dims[-1]
 
     @property
     def range_dimension(self) -> int | None:
         """The number of rows; None if unknown."""
-        dims = self.shape.dims
+        dims = self.shape.sizes
         return None if dims is None else dims[-2]
 
     def shape_tensor(self, name: str = "shape_tensor") -> Any:

@@ -155,7 +155,7 @@ class LinearOperatorDiag(LinearOperator):
         return self._diag
 
     def _shape(self) -> Shape:
-        dims = self._diag.shape.dims
+        dims = self._diag.shape.sizes
         return Shape(None) if dims is None else Shape((*dims, dims[-1]))
 
     def _shape_tensor(self) -> Any:
@@ -238,7 +238,7 @@ class _OfSides(LinearOperator):
         known = constant_value(self._batch)
         if known is not None:
             return as_shape(known.tolist())
-        return Shape(None if self._batch.shape.dims is None else (None,) * (self._batch.shape.dims[0] or 0))
+        return Shape(None if self._batch.shape.sizes is None else (None,) * (self._batch.shape.sizes[0] or 0))
 
     def _shape(self) -> Shape:
         return self._batch_shape().concatenate(Shape((self._rows[1], self._columns[1])))
@@ -476,7 +476,7 @@ class LinearOperatorHouseholder(LinearOperator):
         return self._axis
 
     def _shape(self) -> Shape:
-        dims = self._axis.shape.dims
+        dims = self._axis.shape.sizes
         return Shape(None) if dims is None else Shape((*dims, dims[-1]))
 
     def _shape_tensor(self) -> Any:

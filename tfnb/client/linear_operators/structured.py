@@ -84,7 +84,7 @@ class _Circulant(LinearOperator):
     @property
     def block_shape(self) -> Shape:
         """The static shape of a block."""
-        dims = self._spectrum.shape.dims
+        dims = self._spectrum.shape.sizes
         return Shape((None,) * self.depth) if dims is None else Shape(dims[-self.depth :])
 
     def block_shape_tensor(self) -> Any:
@@ -111,7 +111,7 @@ class _Circulant(LinearOperator):
         return reduce_prod(self.block_shape_tensor(), 0)
 
     def _shape(self) -> Shape:
-        dims = self._spectrum.shape.dims
+        dims = self._spectrum.shape.sizes
         if dims is None:
             return Shape(None)
         block = dims[-self.depth :]
@@ -240,7 +240,7 @@ class LinearOperatorToeplitz(LinearOperator):
 
     def _shape(self) -> Shape:
         both = broadcast_shapes(self._col.shape, self._row.shape)
-        return Shape(None) if both.dims is None else Shape((*both.dims, both.dims[-1]))
+        return Shape(None) if both.sizes is None else Shape((*both.sizes, both.sizes[-1]))
 
     def _shape_tensor(self) -> Any:
         sizes = broadcast_dynamic_shape(shape(self._col), shape(self._row))

@@ -120,7 +120,7 @@ class _Checks:
                 f"add_check_numerics_ops: {frame!r} is no loop as tf.while_loop builds them", self._enters[frame][0]
             )
         first = min(
-            enters, key=lambda op: op.inputs[0].shape.dims != ()
+            enters, key=lambda op: op.inputs[0].shape.sizes != ()
         )  # the smallest tensor is the cheapest to pass on
         enter = ENTER(
             first.inputs[0], frame_name=frame, parallel_iterations=first.attrs.parallel_iterations, graph=self.graph

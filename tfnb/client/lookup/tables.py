@@ -242,7 +242,7 @@ class LookupInterface:
     def _find(self, keys: Tensor, default: Tensor, name: str | None) -> Tensor:
         values: Tensor = ops.FIND(self.resource_handle, keys, default, name=name, graph=keys.graph)
         if keys.shape.ndims is not None and default.shape.ndims is not None:
-            values.set_shape(Shape((*(keys.shape.dims or ()), *(default.shape.dims or ()))))
+            values.set_shape(Shape((*(keys.shape.sizes or ()), *(default.shape.sizes or ()))))
         return values
 
 
@@ -439,7 +439,7 @@ class _Mutable(LookupInterface):
         """Returns (all keys, their values)."""
         keys, values = ops.EXPORT(self.resource_handle, Tkeys=self._key_dtype, Tvalues=self._value_dtype, name=name)
         if self._default.shape.ndims is not None:
-            values.set_shape(Shape((None, *(self._default.shape.dims or ()))))
+            values.set_shape(Shape((None, *(self._default.shape.sizes or ()))))
         return keys, values
 
 

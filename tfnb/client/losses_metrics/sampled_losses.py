@@ -44,7 +44,7 @@ def _labels_and_inputs(graph: GraphBuilder, labels: TensorLike, inputs: TensorLi
 
 def _without_hits(logits: Tensor, labels: Tensor, sampled: Tensor) -> Tensor:
     """Returns the sampled logits, with the lowest number where a sampled class is a true class."""
-    if labels.shape.ndims == 2 and labels.shape.dims[1] == 1:  # type: ignore[index]
+    if labels.shape.ndims == 2 and labels.shape.sizes[1] == 1:  # type: ignore[index]
         hits = EQUAL(labels, sampled)
     else:
         hits = ANY_OF(EQUAL(EXPAND_DIMS(labels, 2), sampled), np.int32(1))
@@ -68,7 +68,7 @@ def _sampled_logits(
     flat = RESHAPE(labels, np.asarray([-1], np.int32))
     sampled_w = embedding_lookup(weights, sampled, strategy)
     sampled_b = embedding_lookup(biases, sampled, strategy)
-    dims = sampled_w.shape.dims
+    dims = sampled_w.shape.sizes
     width = dims[1] if dims is not None and dims[1] is not None else shape(sampled_w)[1]
     true_w = embedding_lookup(weights, flat, strategy)
     true_w = RESHAPE(true_w, graph.to_tensor([-1, num_true, width]))

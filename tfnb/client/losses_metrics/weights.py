@@ -60,7 +60,7 @@ def weighted(values: Tensor, weights: Tensor) -> Any:
 
 def fits(values: Tensor, weights: Tensor) -> list[Operation]:
     """Returns the checks that a step makes whether the weights fit. Raises `ShapeError` if it is known they do not."""
-    dims, value_dims = weights.shape.dims, values.shape.dims
+    dims, value_dims = weights.shape.sizes, values.shape.sizes
     if dims == ():
         return []
     if dims is not None and value_dims is not None:

@@ -147,7 +147,7 @@ class RNNCell(Layer):
 
     def _columns(self, shape: Shape) -> int:
         """Returns the size of the last dimension of the inputs. Raises `ShapeError` if it is not known."""
-        n = shape.dims[-1] if shape.dims else None
+        n = shape.sizes[-1] if shape.sizes else None
         if n is None:
             raise ShapeError(
                 f"{type(self).__name__}: the last dimension of the inputs must be known, got shape {shape}"

@@ -92,10 +92,10 @@ def _swapped(x: Tensor) -> Tensor:
 def _dimension(xs: list[Tensor], axis: int) -> int | None:
     dimension = Shape((None,))
     for x in xs:
-        if x.shape.dims is None or len(x.shape.dims) < 2:
+        if x.shape.sizes is None or len(x.shape.sizes) < 2:
             raise ShapeError(f"dynamic_rnn: inputs must have batch and time, got shape {x.shape}", x.op)
-        dimension = dimension.merge_with(Shape((x.shape.dims[axis],)))
-    return dimension.dims[0] if dimension.dims else None
+        dimension = dimension.merge_with(Shape((x.shape.sizes[axis],)))
+    return dimension.sizes[0] if dimension.sizes else None
 
 
 def _lengths(graph: GraphBuilder, sequence_length: TensorLike, size: TensorLike) -> Tensor:
@@ -284,7 +284,7 @@ def raw_rnn(
         finished, x, state, emitted, loop_state = loop_fn(time, None, None, None)
         flat_x = [graph.to_tensor(t) for t in flatten(x)]
         x = pack(x, flat_x)
-        static = flat_x[0].shape.dims[0] if flat_x[0].shape.dims else None
+        static = flat_x[0].shape.sizes[0] if flat_x[0].shape.sizes else None
         size = shape_of(flat_x[0])[0] if static is None else static
         state = pack(state, [graph.to_tensor(s) for s in flatten(state)])
         structure, zero_emit, shapes = _emission(cell, emitted, size, flat_x[0].dtype)

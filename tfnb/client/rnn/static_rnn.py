@@ -76,7 +76,7 @@ def _first_state(cell: CellLike, xs: Sequence[Tensor], dtype: DTypeLike | None) 
     for x in xs:
         if not x.shape.ndims:
             raise ShapeError(f"rnn: each input must be [batch, ...], got shape {x.shape}")
-    static_batch = next((x.shape.dims[0] for x in xs if x.shape.dims and x.shape.dims[0] is not None), None)
+    static_batch = next((x.shape.sizes[0] for x in xs if x.shape.sizes and x.shape.sizes[0] is not None), None)
     return cell.zero_state(shape_of(xs[0])[0] if static_batch is None else static_batch, as_dtype(dtype))
 
 

@@ -110,7 +110,7 @@ class AttentionMechanism:
         values = convert_to_tensor(memory)
         self._mask = None
         if lengths is not None:
-            known = values.shape.dims[1] if values.shape.dims else None
+            known = values.shape.sizes[1] if values.shape.sizes else None
             self._mask = sequence_mask(lengths, shape(values)[1] if known is None else known)
             values = values * _with_rank(cast(self._mask, values.dtype), values.shape.ndims or 3)
         self.values = values
@@ -120,7 +120,7 @@ class AttentionMechanism:
         self._lowest = -math.inf if score_mask_value is None else score_mask_value
         self._probability = probability_fn
         self.batch_size = batch_of(self.keys)
-        steps = self.keys.shape.dims[1] if self.keys.shape.dims else None
+        steps = self.keys.shape.sizes[1] if self.keys.shape.sizes else None
         self.alignments_size = shape(self.keys)[1] if steps is None else steps
         self.state_size = self.alignments_size
 
@@ -177,7 +177,7 @@ def _multiplicative(query: Tensor, keys: Tensor, scale: bool) -> Any:
             "num_units to the keys' dimension?"
         )
     score = RESHAPE(matmul(EXPAND_DIMS(query, 1), keys, transpose_b=True), concat([shape(keys)[:1], [-1]], 0))
-    score.set_shape(keys.shape.dims[:2] if keys.shape.dims else None)
+    score.set_shape(keys.shape.sizes[:2] if keys.shape.sizes else None)
     if not scale:
         return score
     return get_variable("attention_g", [], query.dtype, Constant(1.0)) * score

@@ -223,5 +223,5 @@ def pack_arrays(structure: Any, leaves: list[Any]) -> Any:
 
 def batch_of(t: Tensor) -> Any:
     """Returns the size of the first dimension of a tensor: a number if it is known, else a scalar tensor."""
-    known = t.shape.dims[0] if t.shape.dims else None
+    known = t.shape.sizes[0] if t.shape.sizes else None
     return shape_of(t)[0] if known is None else known

@@ -98,7 +98,7 @@ class Barrier:
         )
         indices, keys, *values = outputs
         for t, shape in zip(values, self._shapes, strict=False):
-            t.set_shape(Shape((*indices.shape.as_list(), *(shape.dims or ()))))
+            t.set_shape(Shape((*indices.shape.as_list(), *(shape.sizes or ()))))
         return indices, keys, values
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:

@@ -50,18 +50,18 @@ def shape_list(shapes: Any, dtypes: Sequence[DType], partial: bool = False) -> t
     if len(result) != len(dtypes):
         raise InvalidArgumentError(f"{len(result)} shapes were given for {len(dtypes)} components of an element")
     for s in result:
-        if s.dims is None and partial:
+        if s.sizes is None and partial:
             raise ShapeError(f"the shapes of a queue must have a defined rank, got {s}")
-        if s.dims is None or (not partial and not s.is_fully_defined()):
+        if s.sizes is None or (not partial and not s.is_fully_defined()):
             raise ShapeError(f"the shapes of a queue must be fully known, got {s}")
     return result
 
 
 def _in_common(shapes: Sequence[Shape]) -> Shape:
     """Returns what is the same in all shapes: the rank, and dimension by dimension."""
-    if any(s.dims is None or len(s.dims) != shapes[0].ndims for s in shapes):
+    if any(s.sizes is None or len(s.sizes) != shapes[0].ndims for s in shapes):
         return Shape(None)
-    return Shape(tuple(d[0] if len(set(d)) == 1 else None for d in zip(*(s.dims or () for s in shapes), strict=True)))
+    return Shape(tuple(d[0] if len(set(d)) == 1 else None for d in zip(*(s.sizes or () for s in shapes), strict=True)))
 
 
 class QueueBase:
@@ -137,9 +137,9 @@ class QueueBase:
         """Returns an operation that adds an element for each row of the tensors in `vals`."""
         components = self._components(vals)
         for c, shape in zip(components, self._shapes, strict=True):
-            if shape.dims is not None:
-                c.shape.merge_with(Shape((None, *shape.dims)))
-        counts = {n for c in components for n in (c.shape.dims or ())[:1] if n is not None}
+            if shape.sizes is not None:
+                c.shape.merge_with(Shape((None, *shape.sizes)))
+        counts = {n for c in components for n in (c.shape.sizes or ())[:1] if n is not None}
         if len(counts) > 1:
             raise ShapeError(f"enqueue_many: the components have unlike numbers of rows: {sorted(counts)}")
         return ops.ENQUEUE_MANY(self._queue_ref, components, name=name or f"{self._short}_EnqueueMany")
@@ -205,7 +205,7 @@ class QueueBase:
         components = op(self._queue_ref, rows, component_types=self._dtypes, name=name)
         count = constant_value(rows) if exact else None
         first = None if count is None else int(count)
-        return self._result(components, lambda s: s if s.dims is None else Shape((first, *s.dims)))
+        return self._result(components, lambda s: s if s.sizes is None else Shape((first, *s.sizes)))
 
     def _result(self, components: list[Tensor], shape: Callable[[Shape], Shape]) -> Any:
         for t, s in zip(components, self._shapes, strict=True):

@@ -53,6 +53,9 @@ def partitions_of(partitioner: Callable[..., Any] | None, shape: Shape, dtype: D
             f"the partitioner of {name!r}, of shape {shape}, must give a number of parts (1 or more) for each "
             f"dimension, got {partitions!r}"
         )
+    for parts, size in zip(partitions, shape.known(), strict=True):
+        if parts > max(size, 1):
+            raise InvalidArgumentError(f"{name!r}: cannot cut {size} elements into {parts} parts; its shape is {shape}")
     if sum(p > 1 for p in partitions) > 1:
         raise InvalidArgumentError(f"{name!r}: can only partition along one dimension, got {list(partitions)}")
     return [int(p) for p in partitions]

@@ -26,6 +26,7 @@ from tfnb.client.variables.variable_store import AUTO_REUSE, Reuse, ScopeDefault
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.function import owner
 from tfnb.types import DType, DTypeLike, ShapeLike, as_dtype, float32
 
 __all__ = [
@@ -219,10 +220,12 @@ class _Open(threading.local):
 
 
 def thread_scopes(graph: GraphBuilder) -> _Open:
-    """Returns the open variable scopes of this thread."""
+    """Returns the open variable scopes of this thread. Those of a function's body are in that of the graph around."""
     state = graph.client_state.get(_STATE)
     if state is None:
-        state = graph.client_state.setdefault(_STATE, _Open(VariableScope._of(graph, ScopeDefaults())))
+        around = owner(graph)
+        root = VariableScope._of(graph, ScopeDefaults()) if around is graph else thread_scopes(around).stack[-1]
+        state = graph.client_state.setdefault(_STATE, _Open(root))
     return state
 
 
@@ -288,7 +291,7 @@ def variable_scope(
     ):
         if captured is None or not base.original_name_scope:
             defaults = replace(defaults, original_name_scope=ops)
-        with open_scopes.opening(VariableScope._of(graph, defaults), captured is not None) as scope:
+        with open_scopes.opening(VariableScope._of(owner(graph), defaults), captured is not None) as scope:
             yield scope
 
 

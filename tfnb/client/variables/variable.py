@@ -17,6 +17,7 @@ from tfnb.client.control_flow.control_context import root_variable
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.nest import flatten
 from tfnb.client.variables.creators import CreatedThroughScopes
+from tfnb.client.variables.initial_values import guarded
 from tfnb.client.variables.reads import implicit_read, read_here
 from tfnb.client.variables.replication import VariableAggregation, VariableSynchronization, is_trainable
 from tfnb.client.variables.save_slices import SaveSliceInfo
@@ -122,17 +123,18 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
                 if shape is not None:
                     static.merge_with(as_shape(shape))
                     static = as_shape(shape)
-                self._ref = VARIABLE_V2(shape=static, dtype=self._initial.dtype, name=scope, graph=graph)
-            with graph.name_scope(scope), graph.colocate_with(self._ref.op):
+                self._cell = VARIABLE_V2(shape=static, dtype=self._initial.dtype, name=scope, graph=graph)
+            with graph.name_scope(scope), graph.colocate_with(self._cell.op):
+                first = guarded(self._initial, self._cell.op.name)
                 self._initializer: Operation = ASSIGN(
-                    self._ref, self._initial, validate_shape=validate_shape, name="Assign"
+                    self._cell, first, validate_shape=validate_shape, name="Assign"
                 ).op
                 if caching_device is None:
-                    self._snapshot: Tensor = self._first_read(IDENTITY(self._ref, name="read"))
+                    self._snapshot: Tensor = self._first_read(IDENTITY(self._cell, name="read"))
             if caching_device is not None:
                 no_colocation = graph.colocate_with(None, ignore_existing=True)
                 with graph.name_scope(scope), no_colocation, graph.device(None), graph.device(caching_device):
-                    self._snapshot = self._first_read(IDENTITY(self._ref, name="read"))
+                    self._snapshot = self._first_read(IDENTITY(self._cell, name="read"))
         graph.add_to_collections(keys, self)
 
     # messages
@@ -143,7 +145,7 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
         info = self.save_slice_info
         return proto("variable").VariableDef(
             save_slice_info_def=info and info.to_proto(export_scope),
-            variable_name=self._ref.name.removeprefix(scope),
+            variable_name=self._cell.name.removeprefix(scope),
             initial_value_name=self._initial.name.removeprefix(scope),
             initializer_name=self._initializer.name.removeprefix(scope),
             snapshot_name=self._snapshot.name.removeprefix(scope),
@@ -164,15 +166,15 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
         if message.HasField("save_slice_info_def"):
             part, import_scope = message.save_slice_info_def, scope.rstrip("/") or None
             self.save_slice_info = SaveSliceInfo(save_slice_info_def=part, import_scope=import_scope)
-        self._ref = graph.get_tensor_by_name(scope + message.variable_name)
-        if not self._ref.spec.ref:
-            raise DTypeError(f"{self._ref.name} is not a variable", self._ref.op)
+        self._cell = graph.get_tensor_by_name(scope + message.variable_name)
+        if not self._cell.spec.ref:
+            raise DTypeError(f"{self._cell.name} is not a variable", self._cell.op)
         self._initializer = graph.get_operation_by_name(scope + message.initializer_name)
         initial = message.initial_value_name
         self._initial = graph.get_tensor_by_name(scope + initial) if initial else self._initializer.inputs[-1]
         self._snapshot = self._first_read(graph.get_tensor_by_name(scope + message.snapshot_name))
         trainable = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
-        self.trainable = message.trainable or any(v._ref == self._ref for v in trainable)
+        self.trainable = message.trainable or any(v._cell == self._cell for v in trainable)
 
     @property
     def graph(self) -> Any:
@@ -181,7 +183,7 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
 
     def set_shape(self, shape: ShapeLike) -> None:
         """Adds to what is known of the static shape. Raises `ShapeError` for a shape that does not fit."""
-        self._ref.set_shape(shape)
+        self._cell.set_shape(shape)
         self._snapshot.set_shape(shape)
 
     # values
@@ -189,11 +191,11 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
     def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:
         if dtype is not None and dtype is not self.dtype:
             raise DTypeError(f"{self.name} is {self.dtype.name}, needed {dtype.name}; use tf.cast", self.op)
-        return self._ref if as_ref else self.value()
+        return self._ref() if as_ref else self.value()
 
     def _first_read(self, snapshot: Tensor) -> Tensor:
         """Declares that `snapshot`, which is read outside of all contexts, is the value of the variable."""
-        reference, name = self._ref, self._ref.op.name
+        reference, name = self._cell, self._cell.op.name
 
         def again() -> Tensor:
             with reference.graph.colocate_with(reference.op):
@@ -211,20 +213,20 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
 
     def sparse_read(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """Returns the rows of the variable at `indices`, as `tf.gather`."""
-        rows: Tensor = gather(self._ref, indices, name=name)
+        rows: Tensor = gather(self._cell, indices, name=name)
         return rows
 
     def read_value(self) -> Tensor:
         """Returns a new read of the variable, which comes after the control dependencies in force."""
-        return IDENTITY(self._ref, name="read_value")
+        return IDENTITY(self._cell, name="read_value")
 
     def initialized_value(self) -> Tensor:
         """Returns the value, or the initial value while there is none: for the initial values of other variables."""
         with self._graph.control_dependencies(None):
             return cond(
-                IS_VARIABLE_INITIALIZED(self._ref),
-                lambda: IDENTITY(self._ref, name="read_value"),
-                lambda: self._initial,
+                IS_VARIABLE_INITIALIZED(self._cell),
+                lambda: IDENTITY(self._cell, name="read_value"),
+                lambda: self._initializer.inputs[-1],
                 name="initialized_value",
             )
 
@@ -240,8 +242,8 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
 
     def begin_with(self, value: Tensor) -> None:
         """Makes `value`, a tensor of the variable's dtype and shape, the initial value from now on."""
-        with self._graph.colocate_with(self._ref.op):
-            self._initializer = ASSIGN(self._ref, value).op
+        with self._graph.colocate_with(self._cell.op):
+            self._initializer = ASSIGN(self._cell, value).op
         self._initial = value
 
     def eval(self, session: Runner | None = None) -> Any:
@@ -250,12 +252,12 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
 
     def load(self, value: TensorLike, session: object = None) -> None:
         """Sets the variable to `value` in `session` or in the default session, without adding a node to the graph."""
-        call_operator("run", self._initializer, {self._initial: np.asarray(value)}, session)
+        call_operator("run", self._initializer, {self._initializer.inputs[-1]: np.asarray(value)}, session)
 
     # operators
 
     def __getitem__(self, key: object) -> Tensor:
-        return variable_slice(self.value(), self._ref, key)
+        return variable_slice(self.value(), self._cell, key)
 
     def __iter__(self) -> Any:
         raise DTypeError(f"the variable {self.name} is not iterable", self.op)

@@ -18,56 +18,60 @@ __all__ = ["VariableReference"]
 class VariableReference:
     """The part of a variable that concerns its reference: name, dtype, shape, and updates in place."""
 
-    _ref: Tensor
+    _cell: Tensor
+
+    def _ref(self) -> Tensor:
+        """Returns the reference, which programs of the time ask for by this name."""
+        return self._cell
 
     @property
     def name(self) -> str:
         """The name of the variable's tensor, such as "weights:0"."""
-        return self._ref.name
+        return self._cell.name
 
     @property
     def op(self) -> Operation:
         """The `VariableV2` operation that owns the buffer."""
-        return self._ref.op
+        return self._cell.op
 
     @property
     def device(self) -> str:
         """The device that the program asked for; "" where it asked for none."""
-        return self._ref.device
+        return self._cell.device
 
     @property
     def dtype(self) -> DType:
         """The dtype of the elements."""
-        return self._ref.dtype
+        return self._cell.dtype
 
     @property
     def shape(self) -> Shape:
         """The static shape."""
-        return self._ref.shape
+        return self._cell.shape
 
     def get_shape(self) -> Shape:
         """Returns the static shape."""
-        return self._ref.shape
+        return self._cell.shape
 
     def assign(self, value: TensorLike, use_locking: bool = False) -> Tensor:
         """Returns a tensor whose computation sets the variable to `value`, of the same shape and dtype."""
-        return ASSIGN(self._ref, value, use_locking=use_locking)
+        return ASSIGN(self._cell, value, use_locking=use_locking)
 
     def assign_add(self, delta: TensorLike, use_locking: bool = False) -> Tensor:
         """Returns a tensor whose computation adds `delta`, of the same shape and dtype, to the variable."""
-        return ASSIGN_ADD(self._ref, delta, use_locking=use_locking)
+        return ASSIGN_ADD(self._cell, delta, use_locking=use_locking)
 
     def assign_sub(self, delta: TensorLike, use_locking: bool = False) -> Tensor:
         """Returns a tensor whose computation subtracts `delta`, of the same shape and dtype, from the variable."""
-        return ASSIGN_SUB(self._ref, delta, use_locking=use_locking)
+        return ASSIGN_SUB(self._cell, delta, use_locking=use_locking)
 
     def count_up_to(self, limit: int) -> Tensor:
         """Returns a tensor that adds 1 to the integer scalar, and is the value before; it fails from `limit` on.
 
         The step raises `OutOfRangeError` when the variable has reached `limit`.
         """
-        return COUNT_UP_TO(self._ref, limit=limit)
+        return COUNT_UP_TO(self._cell, limit=limit)
 
     def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False) -> Tensor:
         """Returns a tensor whose computation subtracts the rows of `sparse_delta`, an `IndexedSlices`, from rows."""
-        return SCATTER_SUB(self._ref, sparse_delta.indices, sparse_delta.values, use_locking=use_locking)
+        return SCATTER_SUB(self._cell, sparse_delta.indices, sparse_delta.values, use_locking=use_locking)

@@ -27,6 +27,7 @@ from tfnb.client.variables.partitioned import PartitionedVariable, PartitionInfo
 from tfnb.client.variables.variable import Variable
 from tfnb.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, NotFoundError, ShapeError
 from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.function import owner
 from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, float32
 
 __all__ = [
@@ -105,6 +106,15 @@ def compose_getters(inner: Callable[..., Any] | None, outer: Callable[..., Any] 
 
 
 def create_or_share(graph: GraphBuilder, scope: ScopeDefaults, name: str, **kwargs: Any) -> Any:
+    """Returns the variable `name` of a scope of `graph`; one that the body of a function asks for is of the graph
+    around it.
+    """
+    graph = owner(graph)
+    with graph.as_default():
+        return _through_getter(graph, scope, name, **kwargs)
+
+
+def _through_getter(graph: GraphBuilder, scope: ScopeDefaults, name: str, **kwargs: Any) -> Any:
     if scope.custom_getter is not None and not callable(scope.custom_getter):
         raise InvalidArgumentError(f"custom_getter in {scope.name!r} is not callable: {scope.custom_getter!r}")
     if scope.custom_getter is None:

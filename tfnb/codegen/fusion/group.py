@@ -185,9 +185,9 @@ def row_splits(domain: Sequence[int], axes: Sequence[int], facts: DeviceFacts) -
     rows = inner = 1
     for d, n in enumerate(domain):
         rows, inner = (rows, inner * n) if d in axes else (rows * n, inner)
-    if facts.kind == "gpu":
-        return min(256, -(-inner // 4096)) if rows < 256 and inner >= 16384 else 1
     enough_parts = 4 * facts.units
+    if facts.kind == "gpu":
+        return min(-(-enough_parts // rows), -(-inner // 4096)) if rows < enough_parts and inner >= 16384 else 1
     # The order of the comparisons matters for formulas: each one that is not decided divides the shapes in two classes.
     return min(enough_parts, inner // 16384) if inner >= 32768 and rows < enough_parts and rows * inner >= 65536 else 1
 

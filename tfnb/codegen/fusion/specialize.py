@@ -41,10 +41,12 @@ class Specialized:
 
     By edge: `infos` has the dtype and shape of each edge that is not a reference, `values` the values that are known,
     and `variable_of` the id of the Variable node to which a reference leads. By node id: `inputs` and `outputs` have
-    the dtypes and shapes of a node's edges, `initial` and `variables` those of a variable before and after the run,
-    and `specs` the declared ones. `empty` are the ids of variables without a value, and `unset` those of them that are
-    read nevertheless. `shaping` are the ids of the nodes whose values fix shapes; `folds` says whether other values are
-    computed too. Dimensions may be formulas (`tfnb/sizes.py`); an array of values that has formulas is one of objects.
+    the dtypes and shapes of a node's edges, `initial` and `variables` those of a variable before and after the run, and
+    `specs` the declared ones. `reshaped` are the edges whose shape is not the one that the graph says, since it follows
+    from a variable that was assigned a value of another shape with `validate_shape=False`. `empty` are the ids of
+    variables without a value, and `unset` those of them that are read nevertheless. `shaping` are the ids of the nodes
+    whose values fix shapes; `folds` says whether other values are computed too. Dimensions may be formulas
+    (`tfnb/sizes.py`); an array of values that has formulas is one of objects.
     """
 
     infos: dict[Edge, TensorInfo] = field(default_factory=dict)
@@ -57,6 +59,7 @@ class Specialized:
     specs: dict[int, TensorSpec] = field(default_factory=dict)
     empty: set[int] = field(default_factory=set)
     unset: set[int] = field(default_factory=set)
+    reshaped: set[Edge] = field(default_factory=set)
     shaping: frozenset[int] = frozenset()
     folds: bool = True
 
@@ -84,6 +87,9 @@ def specialize(
     for e, info in specialized.infos.items():
         if info.size == 0:
             specialized.values.setdefault(e, np.zeros(info.shape, info.dtype.np))
+    for e, info, dims in zip(cluster.inputs, inputs, cluster.known_shapes, strict=False):
+        if dims and not Shape(dims).is_compatible_with(Shape(info.shape)):
+            specialized.reshaped.add(e)
     input_edges = frozenset(cluster.inputs)
     for node in cluster.nodes:
         try:
@@ -150,6 +156,8 @@ def _variable(specialized: Specialized, node: Node, info: TensorInfo | None) -> 
     if info is None and spec.shape.is_fully_defined():
         info = TensorInfo(spec.dtype, spec.shape.known())
     if info is not None:
+        if not spec.shape.is_compatible_with(Shape(info.shape)):
+            specialized.reshaped.add(Edge(node.id, 0))
         specialized.variables[node.id] = specialized.initial[node.id] = info
 
 
@@ -180,9 +188,12 @@ def _infer(specialized: Specialized, node: Node, specs: tuple[TensorSpec, ...]) 
     infos = []
     for k, spec in enumerate(node.specs):
         shape = Shape(None) if k >= len(shapes) else shapes[k]
-        if not shape.is_compatible_with(spec.shape):
+        if shape.is_compatible_with(spec.shape):
+            shape = shape.merge_with(spec.shape)
+        elif specialized.reshaped.isdisjoint(node.inputs):
             raise ShapeError(f"output {k} has shape {shape}, but the graph says {spec.shape}")
-        shape = shape.merge_with(spec.shape)
+        else:
+            specialized.reshaped.add(Edge(node.id, k))
         if not shape.is_fully_defined():
             raise UnimplementedError(f"the shape {shape} of output {k} depends on data")
         infos.append(TensorInfo(spec.dtype, shape.known()))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from tfnb.codegen.program import DeviceFacts
 from tfnb.types import DType, float32
 
 __all__ = [
@@ -37,8 +38,10 @@ def register_type(dtype: DType) -> str:
     return "float" if dtype.is_floating and dtype.size == 2 else dtype.cl
 
 
-def vector_lanes(dtypes: Iterable[DType]) -> int:
-    """Returns the number of lanes with which the widest of the types fills 64 bytes."""
+def vector_lanes(dtypes: Iterable[DType], facts: DeviceFacts) -> int:
+    """Returns the number of lanes with which the widest of the types fills 64 bytes, or on a GPU a type of four 16."""
+    if facts.kind == "gpu":
+        return 4
     return 8 if any(d.size == 8 for d in dtypes) else 16
 
 

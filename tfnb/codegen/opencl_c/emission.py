@@ -18,6 +18,7 @@ from tfnb.sizes import AnySize, largest, smallest
 __all__ = ["NAME", "Generated", "Geometry", "assemble", "geometry"]
 
 NAME = "KERNEL_NAME"
+GPU_ITEMS, GPU_GROUPS = 128, 16  # work-items of a group, and groups of a compute unit that can be at work at a time
 SMALL = 48 * 1024  # the cheap operations that one core does before a second core would have started
 
 
@@ -56,8 +57,7 @@ class Generated:
 def geometry(facts: DeviceFacts, tasks: AnySize, work: AnySize) -> Geometry:
     """Returns the geometry for `tasks` equal parts of `work` cheap operations in all."""
     if facts.kind == "gpu":
-        local = 64
-        return Geometry(largest(1, smallest(1024, -(-tasks // local))), local)
+        return Geometry(largest(1, smallest(GPU_GROUPS * facts.units, -(-tasks // GPU_ITEMS))), GPU_ITEMS)
     return Geometry(largest(1, smallest(tasks, 4 * facts.units, 1 + work // SMALL)), 1)
 
 

@@ -1,8 +1,7 @@
 """Trees: the statements of a kernel as nodes, which `render` writes as OpenCL C.
 
 Loops, locals and stores are nodes; the expressions in them are C text, which the printer of scalar expressions
-(clexpr.py) makes. There is no node for barriers, because no generated kernel shares work between work-items of a group.
-Invariant: a node says all that its text needs, so that the renderer looks at no other node.
+(clexpr.py) makes. Invariant: a node says all that its text needs, so that the renderer looks at no other node.
 """
 
 from __future__ import annotations

@@ -50,10 +50,12 @@ class _Shape:
         return self.batch * self.blocks * self.splits
 
 
-def _shape(plan: Plan, items: int) -> _Shape:
+def _shape(plan: Plan, items: int, facts: DeviceFacts) -> _Shape:
     batch, rows, columns = extent(plan.kept_loops[:-1]), extent(plan.reduced_loops), plan.kept_loops[-1].extent
     blocks = 1
-    if not plain(columns) or columns >= 8192:
+    if facts.kind == "gpu":  # a vector of columns is a block
+        blocks = -(-columns // plan.lanes)
+    elif not plain(columns) or columns >= 8192:
         blocks = derived(_blocks, items, columns, batch, lower=1)
     block = -(-(-(-columns // blocks)) // plan.lanes) * plan.lanes if not same(blocks, 1) else columns
     blocks = -(-columns // block)
@@ -80,15 +82,18 @@ def _quotient(rows: int, per: int) -> int:
 
 def emit_columns(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> list[Generated]:
     """Returns the kernel of a column group, or two if its rows may be split."""
-    plan = needed_plan(group, needed)
+    plan = needed_plan(group, needed, facts)
     element_cost = sum(cost(r.body) + 1 for r in plan.reductions) + sum(cost(e) for _, (_, e) in plan.full)
     size = extent(plan.nest.loops)
-    items = 256 if facts.kind == "gpu" else geometry(facts, size, size * max(1, element_cost // 4)).groups
-    shape = _shape(plan, items)
-    local = Geometry(largest(1, smallest(shape.tasks, items)), 1)
+    items = geometry(facts, size, size * max(1, element_cost // 4)).items
+    shape = _shape(plan, items, facts)
+    if facts.kind == "gpu":
+        launch, join = geometry(facts, shape.tasks, 0), geometry(facts, shape.batch * shape.blocks, 0)
+    else:
+        launch, join = Geometry(largest(1, smallest(shape.tasks, items)), 1), Geometry(1, 1)
     if same(shape.splits, 1):
-        return [_single(plan, shape, local)]
-    return [_parts(plan, shape, local), _join(plan, shape)]
+        return [_single(plan, shape, launch)]
+    return [_parts(plan, shape, launch), _join(plan, shape, join)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,9 +253,13 @@ class _Main(Body):
 
     def scratch(self, what: str) -> list[str]:
         """Returns for each accumulator the address at which its scratch memory for the task begins, as C text."""
-        padded, elements = self.kernel.size(self.shape.padded, "n_padded"), self.shape.padded * self.shape.tasks
+        shape, padded = self.shape, self.kernel.size(self.shape.padded, "n_padded")
+        elements = shape.padded * shape.batch * shape.splits
         bases = [self.kernel.scratch(what, j, a.ctype, elements) for j, a in enumerate(self.accs)]
-        return [f"{base} + task * {padded}" for base in bases]
+        row = "row"
+        if not same(shape.splits, 1):
+            row = f"(row * {self.kernel.size(shape.splits, 'n_splits')} + part)"
+        return [f"{base} + {row} * {padded}" for base in bases]
 
     def kernel_of(self, top: Block, statements: Block, geo: Geometry) -> Generated:
         """Returns the kernel whose tasks run `statements`; `top` runs once before them."""
@@ -263,11 +272,13 @@ def _task_rows(kernel: KernelText, shape: _Shape) -> tuple[Block, str]:
     kind, total = kernel.index_type, kernel.size(shape.rows, "n_rows")
     if same(shape.splits, 1):
         return [Declare(kind, "q_begin", "0"), Declare(kind, "q_end", total)], "task"
-    splits, per = kernel.size(shape.splits, "n_splits"), kernel.size(shape.per, "n_part")
+    # Neighbouring tasks have neighbouring columns, which matters on a GPU.
+    rest, per = kernel.size(shape.batch * shape.blocks, "n_rest"), kernel.size(shape.per, "n_part")
     return [
-        Declare(kind, "q_begin", f"task % {splits} * {per}"),
+        Declare(kind, "part", f"task / {rest}"),
+        Declare(kind, "q_begin", f"part * {per}"),
         Declare(kind, "q_end", f"min({total}, q_begin + {per})"),
-        Declare(kind, "rest", f"task / {splits}"),
+        Declare(kind, "rest", f"task % {rest}"),
     ], "rest"
 
 
@@ -344,7 +355,7 @@ def _parts(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
     return main.kernel_of(main.top, [*head, *main.row, *loops], geo)
 
 
-def _join(plan: Plan, shape: _Shape) -> Generated:
+def _join(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
     """Returns the kernel that adds the parts and works on the sums.
 
     It has a task for each batch element and block of columns.
@@ -355,8 +366,8 @@ def _join(plan: Plan, shape: _Shape) -> Generated:
     declarations = [Declare(a.vector, a.name, a.neutral) for a in accs]
     parts = []
     for j, a in enumerate(accs):
-        base = kernel.scratch("total", j, a.ctype, shape.padded * shape.tasks)
-        parts.append(a.load(f"{a.name}_part", base, f"(task * {splits} + part) * {padded} + {i}"))
+        base = kernel.scratch("total", j, a.ctype, shape.padded * shape.batch * shape.splits)
+        parts.append(a.load(f"{a.name}_part", base, f"(row * {splits} + part) * {padded} + {i}"))
     update = _update(kernel, accs, [a.name for a in accs], [f"{a.name}_part" for a in accs])
     loop = For("int", "part", "0", splits, "1", [*parts, *update])
     stores = final.finish(accs)
@@ -364,4 +375,4 @@ def _join(plan: Plan, shape: _Shape) -> Generated:
     columns = vector_loop(kernel.index_type, i, "begin", "end", plan.lanes, [*declarations, loop, *stores])
     n = kernel.size(shape.batch * shape.blocks, "n_tasks")
     tasks = Range(kernel.index_type, "task", n, 1, [*head, *final.row, columns])
-    return assemble(kernel, [*final.top, tasks], Geometry(1, 1))
+    return assemble(kernel, [*final.top, tasks], geo)

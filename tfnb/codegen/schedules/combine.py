@@ -18,7 +18,7 @@ from tfnb.codegen.opencl_c.ctypes import (
     wrapped,
 )
 from tfnb.codegen.opencl_c.kerneltext import KernelText
-from tfnb.codegen.opencl_c.tree import Assign, Block, Call, Declare
+from tfnb.codegen.opencl_c.tree import Assign, Block, Call, Declare, If
 from tfnb.types import DType, int32, int64
 
 __all__ = ["Combine"]
@@ -132,6 +132,27 @@ class Combine:
             ], (value, at)
         name = kernel.fresh(self.name)
         return [Declare(kind, name, f"across_{self.name}({acc[0]})")], (name,)
+
+    def team(self, kernel: KernelText, states: tuple[str, ...], size: int) -> tuple[Block, Block, tuple[str, ...]]:
+        """Combines the scalar states of the `size` work-items of a group, a power of 2.
+
+        Returns declarations of local memory for the top of the kernel, the statements, and the names of the states,
+        which all work-items know afterwards. The local `team` is the number of the work-item in its group.
+        """
+        kinds = [register_type(d) for d in self.states]
+        shared = [kernel.fresh(f"{name}_team") for name in self.names]
+        mine = tuple(f"{s}[team]" for s in shared)
+        barrier = Call("barrier", ("CLK_LOCAL_MEM_FENCE",))
+        room: Block = [Declare(f"__local {c}", s, length=size) for c, s in zip(kinds, shared, strict=True)]
+        block: Block = [barrier, *(Assign(m, s) for m, s in zip(mine, states, strict=True)), barrier]
+        while size > 1:
+            size //= 2
+            other = tuple(kernel.fresh(f"{name}_other") for name in self.names)
+            loads = [Declare(c, o, f"{s}[team + {size}]") for c, o, s in zip(kinds, other, shared, strict=True)]
+            block += [If(f"team < {size}", [*loads, *self.update(kernel, mine, other, 1)]), barrier]
+        results = tuple(kernel.fresh(name) for name in self.names)
+        block += [Declare(c, r, f"{s}[0]") for c, r, s in zip(kinds, results, shared, strict=True)]
+        return room, block, results
 
     def outcome(self, states: tuple[str, ...]) -> str:
         """Returns C text of the result, given the scalar or vector states."""

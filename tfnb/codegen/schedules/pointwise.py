@@ -29,7 +29,7 @@ from tfnb.codegen.schedules.body import (
     split_loops,
     touched,
 )
-from tfnb.sizes import largest, plain, same, smallest, typical
+from tfnb.sizes import AnySize, largest, plain, same, smallest, typical
 
 __all__ = ["biggest", "emit_pointwise", "nest_of", "stores_of"]
 
@@ -63,7 +63,8 @@ def nest_of(region: Region) -> tuple[Nest, list[Stored]]:
 def emit_pointwise(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Generated:
     """Returns the kernel of a pointwise group over a region of its domain."""
     kernel = kernel_for(nest, stores)
-    lanes = 1 if not nest.loops else vector_lanes(dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores})
+    kinds = dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores}
+    lanes = vector_lanes(kinds, facts) if nest.loops else 1
     outer, inner = split_loops(nest.loops)
     size = extent(nest.loops)
     work = size * max(1, sum(cost(e) for _, e in stores) // 4)
@@ -75,7 +76,11 @@ def emit_pointwise(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Gene
     body = Body(kernel, nest, levels | {inner.name: INNER}, lanes)
     segments = split_segments(nest, inner, stores)
     is_flat = not outer and len(segments) == 1
-    loop = _flat(body, inner, stores) if is_flat else _rows(body, outer, inner, shape.items, segments)
+    loop = (
+        _flat(body, inner, stores)
+        if is_flat
+        else _rows(body, outer, inner, _blocks_of_row(outer, inner, lanes, shape, facts), segments)
+    )
     return replace(assemble(kernel, [*body.top, loop], shape, body.aligned(stores)), touched=touched_bytes)
 
 
@@ -89,16 +94,23 @@ def _flat(body: Body, inner: Loop, stores: list[Stored]) -> Range:
     return Range(body.kernel.index_type, i, body.kernel.extent(inner), lanes, statements)
 
 
-def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int, segments: list[Segment]) -> Range:
-    """Returns the statements for a nest of several loops.
+def _blocks_of_row(outer: tuple[Loop, ...], inner: Loop, lanes: int, shape: Geometry, facts: DeviceFacts) -> AnySize:
+    """Returns the number of blocks into which a row is divided.
 
-    Each row is a task, or each block of a row if there are few rows.
+    A row is a task if there are many rows. On a GPU each vector is one, so that neighbouring work-items access
+    neighbouring memory.
     """
+    if facts.kind == "gpu":
+        return -(-inner.extent // lanes)
+    blocks = largest(1, smallest(-(-2 * shape.items // extent(outer)), -(-inner.extent // (16 * lanes))))
+    # If there may be one, the kernel must be one for all shapes of a class.
+    return 1 if not plain(blocks) and typical(blocks) == 1 else blocks
+
+
+def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, blocks: AnySize, segments: list[Segment]) -> Range:
+    """Returns the statements for a nest of several loops, whose tasks are `blocks` blocks of each row."""
     kernel, kind = body.kernel, body.kernel.index_type
     rows = extent(outer)
-    blocks = largest(1, smallest(-(-2 * items // rows), -(-inner.extent // (16 * body.lanes))))
-    if not plain(blocks) and typical(blocks) == 1:
-        blocks = 1  # the kernel must be one for all shapes of a class
     block = -(-inner.extent // blocks)
     has_blocks = not same(blocks, 1)
     block = -(-block // body.lanes) * body.lanes if has_blocks else block

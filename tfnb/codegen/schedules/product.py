@@ -35,7 +35,7 @@ def emit_product(group: Group, facts: DeviceFacts, needed: frozenset[object]) ->
     pairs = [(v, e) for m, es in members for v, e in zip(m.values, es, strict=True)]
     nest = make_nest(group.domain, (), [e for _, e in pairs], call.values[0].info.size)
     stores = [(v, e) for (v, _), e in zip(pairs, nest.exprs, strict=True) if v in needed]
-    lanes = vector_lanes(dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores})
+    lanes = vector_lanes(dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores}, facts)
     kernel = kernel_for(nest, stores)
     a, b = (kernel.pointer(call.ins[i].value) for i in (call.product.a, call.product.b))
     ctype = register_type(call.values[0].info.dtype)

@@ -17,18 +17,21 @@ from tfnb.codegen.opencl_c.clexpr import INNER
 from tfnb.codegen.opencl_c.ctypes import register_type, vector_lanes
 from tfnb.codegen.opencl_c.emission import Generated, Geometry, assemble, geometry
 from tfnb.codegen.opencl_c.kerneltext import KernelText
-from tfnb.codegen.opencl_c.tree import Block, Declare, For, Range, Store, vector_loop
+from tfnb.codegen.opencl_c.tree import Block, Declare, For, If, Range, Statement, Store, vector_loop
 from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.schedules.body import Body, Stored, dtypes_of, extent, kernel_for, row_variables, touched
 from tfnb.codegen.schedules.combine import Combine
 from tfnb.codegen.schedules.pointwise import biggest
 from tfnb.ir.scalar import Expr, walk
-from tfnb.sizes import plain
+from tfnb.sizes import AnySize, largest, plain, smallest
 from tfnb.types import int32
 
 __all__ = ["Plan", "Reduction", "emit_rows", "needed_plan"]
 
 BLOCK = 8192  # the number of elements that are added up before their sum is added to the total
+# On a GPU, the work-items that share a row, those that share a row of LONG_ROW elements or more, and the groups of a
+# compute unit.
+TEAM, LARGE_TEAM, LONG_ROW, GROUPS_OF_A_UNIT = 32, 256, 4096, 16
 KEEP_COST = 12  # an expression of this cost or more is kept in scratch memory if two phases use it
 
 
@@ -68,7 +71,7 @@ class Plan:
         return (*(st for _, st in self.full), *self.kept)
 
 
-def make_plan(group: Group) -> Plan:
+def make_plan(group: Group, facts: DeviceFacts) -> Plan:
     """Returns the group's expressions over its merged nest, as reductions and stores."""
     flat = [e for member_exprs in group.exprs for e in member_exprs]
     nest = make_nest(group.domain, group.axes or (), flat, biggest(group))
@@ -89,12 +92,12 @@ def make_plan(group: Group) -> Plan:
         | {st for r in reductions for st in r.combine.states}
         | {v.info.dtype for _, (v, _) in full_stores}
     )
-    return Plan(nest, tuple(reductions), tuple(full_stores), tuple(kept_stores), vector_lanes(kinds))
+    return Plan(nest, tuple(reductions), tuple(full_stores), tuple(kept_stores), vector_lanes(kinds, facts))
 
 
-def needed_plan(group: Group, needed: frozenset[object]) -> Plan:
+def needed_plan(group: Group, needed: frozenset[object], facts: DeviceFacts) -> Plan:
     """Returns the plan that stores only the values in `needed`."""
-    plan = make_plan(group)
+    plan = make_plan(group, facts)
     full_stores = tuple((lv, st) for lv, st in plan.full if st[0] in needed)
     kept_stores = tuple(st for st in plan.kept if st[0] in needed)
     return Plan(plan.nest, plan.reductions, full_stores, kept_stores, plan.lanes)
@@ -102,24 +105,39 @@ def needed_plan(group: Group, needed: frozenset[object]) -> Plan:
 
 def emit_rows(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> list[Generated]:
     """Returns the kernel of a row group, or two when rows are split: partial results, then the rest."""
-    plan = needed_plan(group, needed)
+    plan = needed_plan(group, needed, facts)
     splits = row_splits(group.domain, group.axes or (), facts)
     rows = extent(plan.kept_loops)
     element_cost = sum(cost(r.body) + 1 for r in plan.reductions) + sum(cost(e) for _, (_, e) in plan.full)
     work = rows * extent(plan.reduced_loops) * max(1, element_cost // 4)
-    shape = geometry(facts, rows * splits, work)
+    team = _team(extent(plan.reduced_loops), facts)
+    shape = geometry(facts, rows * splits, work) if team == 1 else _team_geometry(rows * splits, team, facts)
     if splits == 1:
         exprs = [r.body for r in plan.reductions] + [e for _, e in plan.stores]
         written_values = {v for v, _ in plan.stores}
         touched_bytes = touched(exprs, written_values, rows * extent(plan.reduced_loops))
-        return [replace(_whole(plan, shape), touched=touched_bytes)]
-    return [_partial(plan, shape, splits), _combined(plan, splits, rows)]
+        return [replace(_whole(plan, shape, team), touched=touched_bytes)]
+    join = Geometry(1, 1) if team == 1 else _team_geometry(rows, TEAM, facts)
+    return [_partial(plan, shape, splits, team), _combined(plan, splits, rows, join)]
+
+
+def _team(length: AnySize, facts: DeviceFacts) -> int:
+    """Returns the number of work-items that share a row of `length` elements: a power of 2."""
+    if facts.kind != "gpu" or length <= 2 * TEAM:
+        return 1
+    return TEAM if length < LONG_ROW else LARGE_TEAM
+
+
+def _team_geometry(tasks: AnySize, team: int, facts: DeviceFacts) -> Geometry:
+    """Returns the geometry for tasks that a group of work-items does together."""
+    return Geometry(largest(1, smallest(tasks, GROUPS_OF_A_UNIT * facts.units)), team)
 
 
 class _Rows(Body):
     """The body of a row kernel: `row` holds the statements of a row in order, loops included."""
 
-    def __init__(self, plan: Plan, kernel: KernelText) -> None:
+    def __init__(self, plan: Plan, kernel: KernelText, team: int = 1) -> None:
+        self.team = team
         levels: dict[object, int] = {n.name: 1 for n in plan.kept_loops}
         levels |= {n.name: 2 for n in plan.reduced_loops[:-1]}
         levels[plan.reduced_loops[-1].name] = INNER
@@ -130,6 +148,8 @@ class _Rows(Body):
         self.plan = plan
         self.outer, self.last = plan.reduced_loops[:-1], plan.reduced_loops[-1]
         self.middle: Block = []
+        if team > 1:
+            self.top.append(Declare("int", "team", "get_local_id(0)"))
         self.kept_scratch: dict[Expr, str] = {}
         self.states: dict[int, tuple[str, ...]] = {}
 
@@ -159,9 +179,29 @@ class _Rows(Body):
         for r in reductions:
             lines, states = r.combine.across(self.kernel, accs[r], self.lanes)
             self.row.extend(lines)
+            states = self.joined(r, states)
             self.states[r.name] = states
             if bounds is None:
                 self.finish(r, states)
+
+    def joined(self, r: Reduction, states: tuple[str, ...]) -> tuple[str, ...]:
+        """Combines the states of the work-items that share a row; returns the names of the results."""
+        if self.team == 1:
+            return states
+        room, statements, results = r.combine.team(self.kernel, states, self.team)
+        self.top.extend(room)
+        self.row.extend(statements)
+        return results
+
+    def once(self, statements: Block) -> None:
+        """Appends statements that one of the work-items that share a row runs."""
+        self.row.extend(statements if self.team == 1 else [If("team == 0", statements)])
+
+    def tasks(self, name: str, count: str) -> Statement:
+        """Returns the loop over all tasks, each of which runs the statements in `row`."""
+        if self.team == 1:
+            return Range(self.kernel.index_type, name, count, 1, self.row)
+        return For(self.kernel.index_type, name, "get_group_id(0)", count, "get_num_groups(0)", self.row)
 
     def finish(self, r: Reduction, states: tuple[str, ...]) -> None:
         """Makes the result of a reduction known to the expressions that wait for it."""
@@ -229,10 +269,10 @@ class _Rows(Body):
         if long_rows:
             block = kernel.size(BLOCK, "n_block")
             stop = Declare(kind, "stop", f"min({end}, block + {block})")
-            inner = vector_loop(kind, i, "block", "stop", lanes, self.inner)
+            inner = self._vectors(i, "block", "stop")
             loop = For(kind, "block", begin, end, block, [*block_start, stop, inner, *join])
         else:
-            loop = vector_loop(kind, i, begin, end, lanes, self.inner)
+            loop = self._vectors(i, begin, end)
         if not self.outer:
             return loop
         total = kernel.size(extent(self.outer), "n_outer")
@@ -245,12 +285,20 @@ class _Rows(Body):
         block_rows = For(kind, "q", "block", f"min({end}, block + {rows})", "1", row)
         return For(kind, "block", begin, end, rows, [*block_start, block_rows, *join])
 
+    def _vectors(self, name: str, begin: str, end: str) -> For:
+        """Returns the loop over the vectors of a row, or over those of one of the work-items that share it."""
+        loop = vector_loop(self.kernel.index_type, name, begin, end, self.lanes, self.inner)
+        if self.team > 1:
+            loop.begin = f"{begin} + team * {self.lanes}" if begin != "0" else f"team * {self.lanes}"
+            loop.step = str(self.team * self.lanes)
+        return loop
+
     def store_kept(self) -> None:
         """Writes the values of which a row has one."""
         at = self.printer.position(self.nest.kept_at, 1, "out")
         terms = [self.printer.term(e, 1) for _, e in self.plan.kept]
-        for (v, _), text in zip(self.plan.kept, terms, strict=True):
-            self.row.append(self.kernel.write(self.kernel.pointer(v), at, text, v.info.dtype))
+        pairs = zip(self.plan.kept, terms, strict=True)
+        self.once([self.kernel.write(self.kernel.pointer(v), at, text, v.info.dtype) for (v, _), text in pairs])
 
 
 def _shared(plan: Plan) -> dict[int, list[Expr]]:
@@ -281,9 +329,10 @@ def _shared(plan: Plan) -> dict[int, list[Expr]]:
     return shared
 
 
-def _whole(plan: Plan, shape: Geometry) -> Generated:
+def _whole(plan: Plan, shape: Geometry, team: int) -> Generated:
     kernel = kernel_for(plan.nest, plan.stores)
-    body = _Rows(plan, kernel)
+    body = _Rows(plan, kernel, team)
+    item, items = ("ITEM", shape.items) if team == 1 else ("get_group_id(0)", shape.groups)
     body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
     shared = _shared(plan)
     padded = -(-body.last.extent // plan.lanes) * plan.lanes * extent(body.outer)
@@ -292,21 +341,21 @@ def _whole(plan: Plan, shape: Geometry) -> Generated:
         keep: dict[Expr, str] = {}
         for e in shared.get(level, []):
             kind = register_type(e.dtype)
-            base = kernel.scratch("kept", count, kind, padded * shape.items)
-            row_address = f"{base} + ITEM * {kernel.size(padded, 'n_kept')}"
+            base = kernel.scratch("kept", count, kind, padded * items)
+            row_address = f"{base} + {item} * {kernel.size(padded, 'n_kept')}"
             body.top.append(Declare(f"__global {kind} *", f"{base}_row", row_address))
             keep[e] = f"{base}_row"
             count += 1
         body.phase(level, keep)
     body.store_kept()
-    loop = Range(kernel.index_type, "row", kernel.size(extent(plan.kept_loops), "n_rows"), 1, body.row)
+    loop = body.tasks("row", kernel.size(extent(plan.kept_loops), "n_rows"))
     has_one_phase = len({r.level for r in plan.reductions} | {lv for lv, _ in plan.full}) == 1
     aligned = (
         body.aligned([st for _, st in plan.full])
         if has_one_phase and plan.full and not plan.reductions
         else frozenset()
     )
-    return assemble(kernel, [*body.top, loop], shape, aligned)
+    return assemble(kernel, [*body.top, loop], shape, aligned, has_local=team > 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,10 +375,10 @@ def _parts_of(plan: Plan, kernel: KernelText, elements: int) -> dict[Reduction, 
     return parts
 
 
-def _partial(plan: Plan, shape: Geometry, splits: int) -> Generated:
+def _partial(plan: Plan, shape: Geometry, splits: int, team: int) -> Generated:
     """Returns the kernel in which each task reduces one part of one row."""
     kernel = kernel_for(plan.nest, (st for _, st in plan.full))
-    body = _Rows(plan, kernel)
+    body = _Rows(plan, kernel, team)
     rows = extent(plan.kept_loops)
     n_splits = kernel.size(splits, "n_splits")
     extent_split = extent(body.outer) if body.outer else body.last.extent
@@ -345,16 +394,16 @@ def _partial(plan: Plan, shape: Geometry, splits: int) -> Generated:
     body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
     body.phase(0, {}, ("begin", "end"))
     for r, parts in _parts_of(plan, kernel, rows * splits).items():
-        for part, state in zip(parts, body.states[r.name], strict=True):
-            body.row.append(Store(part.pointer, "task", state, part.ctype))
-    loop = Range(kind, "task", kernel.size(rows * splits, "n_tasks"), 1, body.row)
-    return assemble(kernel, [*body.top, loop], shape)
+        pairs = zip(parts, body.states[r.name], strict=True)
+        body.once([Store(part.pointer, "task", state, part.ctype) for part, state in pairs])
+    loop = body.tasks("task", kernel.size(rows * splits, "n_tasks"))
+    return assemble(kernel, [*body.top, loop], shape, has_local=team > 1)
 
 
-def _combined(plan: Plan, splits: int, rows: int) -> Generated:
+def _combined(plan: Plan, splits: int, rows: int, shape: Geometry) -> Generated:
     """Returns the kernel that combines the parts of each row and does the work on the results."""
     kernel = kernel_for(plan.nest, plan.kept)
-    body = _Rows(plan, kernel)
+    body = _Rows(plan, kernel, shape.local)
     body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
     n_splits = kernel.size(splits, "n_splits")
     for r, parts in _parts_of(plan, kernel, rows * splits).items():
@@ -366,8 +415,9 @@ def _combined(plan: Plan, splits: int, rows: int) -> Generated:
             Declare(p.ctype, x, f"{p.pointer}[row * {n_splits} + part]") for x, p in zip(names, parts, strict=True)
         ]
         update = r.combine.update(kernel, acc, names, 1)
-        body.row.append(For("int", "part", "0", n_splits, "1", [*loads, *update]))
-        body.finish(r, acc)
+        begin = "0" if body.team == 1 else "team"
+        body.row.append(For("int", "part", begin, n_splits, str(body.team), [*loads, *update]))
+        body.finish(r, body.joined(r, acc))
     body.store_kept()
-    loop = Range(kernel.index_type, "row", kernel.size(rows, "n_rows"), 1, body.row)
-    return assemble(kernel, [*body.top, loop], Geometry(1, 1))
+    loop = body.tasks("row", kernel.size(rows, "n_rows"))
+    return assemble(kernel, [*body.top, loop], shape, has_local=body.team > 1)

@@ -12,7 +12,7 @@ from tfnb.codegen.fusion.nest import Loop, Nest
 from tfnb.codegen.opencl_c.clexpr import INNER
 from tfnb.codegen.opencl_c.ctypes import register_type, vector_lanes
 from tfnb.codegen.opencl_c.emission import Generated, assemble, geometry
-from tfnb.codegen.opencl_c.tree import Assign, Block, Call, Declare, For, Range, vector_loop
+from tfnb.codegen.opencl_c.tree import Assign, Block, Call, Declare, For, Range, live_lanes, vector_loop
 from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.schedules.body import (
     Body,
@@ -38,7 +38,7 @@ def emit_transpose(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Gene
         return None
     row, loads = across
     kinds = dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores}
-    return _Tiled(nest, stores, row, loads, vector_lanes(kinds)).emit(facts)
+    return _Tiled(nest, stores, row, loads, vector_lanes(kinds, facts)).emit(facts)
 
 
 def _across(nest: Nest, exprs: list[Expr]) -> tuple[Loop, list[Expr]] | None:
@@ -94,17 +94,26 @@ class _Tiled:
         tasks, n_blocks = extent(self.others) * blocks, kernel.size(blocks, "n_blocks")
         head = row_variables(kernel, self.others, "row") if self.others else []
         each_row = For("int", "k", "0", "rows", "1", [Declare(kind, t, "first + k"), *self.middle, *inner])
+        task = "task"
+        place: Block = []
+        work: Block = [vector_loop(kind, i, "0", n, lanes, [*tiles, each_row])]
+        if facts.kind == "gpu":  # a task is one tile, so that neighbouring work-items access neighbouring memory
+            columns = -(-self.inner.extent // lanes)
+            tasks, n_columns = tasks * columns, kernel.size(columns, "n_columns")
+            task, place = "block", [Declare(kind, "block", f"task / {n_columns}")]
+            work = [Declare(kind, i, f"task % {n_columns} * {lanes}"), live_lanes(i, n, lanes), *tiles, each_row]
         statements = [
-            Declare(kind, "row", f"task / {n_blocks}"),
+            *place,
+            Declare(kind, "row", f"{task} / {n_blocks}"),
             *head,
-            Declare(kind, "first", f"task % {n_blocks} * {lanes}"),
+            Declare(kind, "first", f"{task} % {n_blocks} * {lanes}"),
             Declare("int", "rows", f"LIVE({rows} - first, {lanes})"),
             *self.body.row,
-            vector_loop(kind, i, "0", n, lanes, [*tiles, each_row]),
+            *work,
         ]
         loop = Range(kind, "task", kernel.size(tasks, "n_tasks"), 1, statements)
-        work = extent(self.nest.loops) * max(1, sum(cost(e) for _, e in self.stores) // 4)
-        return assemble(kernel, [*self.body.top, loop], geometry(facts, tasks, work))
+        operations = extent(self.nest.loops) * max(1, sum(cost(e) for _, e in self.stores) // 4)
+        return assemble(kernel, [*self.body.top, loop], geometry(facts, tasks, operations))
 
     def _tile(self, k: int, load: Expr) -> Block:
         """Statements that load a tile and transpose it. The rows of the transposed tile are the values of the load."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import struct
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyopencl as cl
@@ -131,6 +131,9 @@ class Binding:
         self.rows: list[tuple[Use, int]] = []  # arguments that point to a row of the table of random states
         self.arena_uses: list[tuple[Use, int, int]] = []
         self._arena_places: list[tuple[int, int]] = []  # for each of these the numbers of its launch and argument
+        self._arena_parts: list[tuple[int, int] | None] = []  # for each of these the offset and bytes that are set
+        self._arena = 0  # the number of the arena of which these are parts
+        self._parts: dict[Use, Any] = {}  # the memory behind arguments that are parts of a buffer
         steps = self._steps_of(program)
         expect("kernel", len(steps))
         for step in steps:
@@ -156,7 +159,7 @@ class Binding:
             return False
         changes: list[list[int | bytes]] = []
         for old, new in zip(self.launches, steps, strict=True):
-            numbers = _changed_numbers(old.step, new)
+            numbers = [] if old.step is new else _changed_numbers(old.step, new)
             if numbers is None:
                 return False
             changes.append(numbers)
@@ -166,7 +169,8 @@ class Binding:
             kernel = old.call[1]
             if numbers:
                 _set_numbers(kernel, tuple(numbers))
-            launches.append(BoundLaunch(self._call(kernel, new), old.built, new, old.writes))
+            is_same = old.step is new
+            launches.append(old if is_same else BoundLaunch(self._call(kernel, new), old.built, new, old.writes))
         self.launches = launches
         self.arena_uses = [
             (use, (slot := steps[k].args[place]).offset, slot.nbytes)  # type: ignore[union-attr]
@@ -174,6 +178,32 @@ class Binding:
         ]
         self._name_ends()
         return True
+
+    def set_part(self, use: Use, part: cl.Buffer | cl.SVM[Any]) -> None:
+        """Sets an argument to a part of a buffer, and keeps the part.
+
+        A kernel keeps no reference to its arguments, and drivers refuse buffers that have been released meanwhile. A
+        pointer into shared memory is no such object.
+        """
+        set_arg, place = use
+        set_arg(place, part)
+        if isinstance(part, cl.Buffer):
+            self._parts[use] = part
+
+    def bind_arena(self, arena: DeviceTensor, number: int, offsets: Mapping[int, int]) -> None:
+        """Sets the arguments that are parts of the arena with this number; `offsets` are the places of the slots."""
+        memory, parts = self._device.memory, dict[tuple[int, int], Any]()
+        if self._arena != number:
+            self._arena, self._arena_parts = number, [None] * len(self.arena_uses)
+        for k, (use, slot_offset, nbytes) in enumerate(self.arena_uses):
+            place = offsets[slot_offset], nbytes if memory.has_sized_parts else 0
+            if self._arena_parts[k] == place:
+                continue
+            part = parts.get(place)
+            if part is None:
+                part = parts[place] = memory.part(arena, place[0], nbytes)
+            self.set_part(use, part)
+            self._arena_parts[k] = place
 
     def _name_ends(self) -> None:
         """Lists the arguments of kernels that are inputs, outputs and variables."""
@@ -225,7 +255,7 @@ class Binding:
             self._arena_places.append((len(self.launches), use[1]))
         elif kind == "const":
             const = self._consts[slot.index]
-            use[0](use[1], self._device.memory.part(const, slot.offset, self.nbytes_of(slot)))
+            self.set_part(use, self._device.memory.part(const, slot.offset, self.nbytes_of(slot)))
         elif kind == "none":
             use[0](use[1], None)
         elif kind == "rng":

@@ -255,6 +255,10 @@ class ProgramLibrary:
 
     def _options(self, module: Module) -> tuple[str, ...]:
         defines = tuple(f"-D{name}={value}" for name, value in module.defines)
+        if self._unit.kind == "gpu":
+            # Some drivers print how many warnings there were, although nobody sees the warnings. Generated sources
+            # define TFNB_GPU themselves.
+            defines = ("-w", "-DTFNB_GPU=1", *defines) if module.file else ("-w", *defines)
         root = str(kernels_root())
         return (_FLUSH, *defines) if " " in root else (_FLUSH, "-I", root, *defines)
 

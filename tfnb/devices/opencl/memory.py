@@ -50,9 +50,13 @@ class MemoryOwner(Protocol):
 
 
 class DeviceMemory(Protocol):
-    """The memory of a device, which serialises the calls. Parts begin at multiples of `align` bytes."""
+    """The memory of a device, which serialises the calls. Parts begin at multiples of `align` bytes.
+
+    `has_sized_parts` says whether the kernel argument for a part of a tensor depends on how long the part is.
+    """
 
     align: int
+    has_sized_parts: bool
 
     def allocate(self, info: TensorInfo, capacity: int) -> DeviceTensor:
         """Returns a new tensor; `capacity` is `capacity_of(info.nbytes)`, which the caller has computed once."""
@@ -89,6 +93,7 @@ class SharedMemory:
     """Pooled SVM that NumPy accesses. With `any_pointer`, kernels may also read memory that is not SVM."""
 
     align = 1
+    has_sized_parts = False
 
     def __init__(self, device: MemoryOwner, context: cl.Context, limit: int, any_pointer: bool = False) -> None:
         self._device = device
@@ -193,6 +198,8 @@ def _advise_huge(address: int, nbytes: int) -> None:
 
 class BufferMemory:
     """Buffers of pyopencl's memory pool, which are copied to and from the host."""
+
+    has_sized_parts = True
 
     def __init__(self, device: MemoryOwner, queue: cl.CommandQueue, limit: int) -> None:
         self._device = device

@@ -209,27 +209,22 @@ class OpenCLProgram:
 
     def _bind_further(self, value: DeviceTensor, further: Iterable[tuple[Use, int, int]]) -> None:
         part = self._device.memory.part
-        for (set_arg, place), offset, nbytes in further:
-            set_arg(place, part(value, offset, nbytes))
+        for use, offset, nbytes in further:
+            self._binding.set_part(use, part(value, offset, nbytes))
 
     def _bind_arena(self) -> None:
         device = self._device
         new_offsets, surplus = _spread({offset for _, offset, _ in self._arena_uses}, device.memory.align)
         arena = device.scratch(self.program.arena_nbytes + surplus, self.program.name)
-        parts: dict[tuple[int, int], Any] = {}
-        for (set_arg, place), offset, nbytes in self._arena_uses:
-            part = parts.get((offset, nbytes))
-            if part is None:
-                part = parts[offset, nbytes] = device.memory.part(arena, new_offsets[offset], nbytes)
-            set_arg(place, part)
+        self._binding.bind_arena(arena, device.arenas, new_offsets)
         self._arena = device.arenas
 
     def _bind_rows(self, rng: np.ndarray | None) -> DeviceTensor:
         if rng is None or len(rng) < len(self.program.random):
             raise InternalError(f"{self.program.name} needs {len(self.program.random)} random states")
         tensor, rows = self._device.memory.rows(rng)
-        for (set_arg, place), index in self._rows:
-            set_arg(place, rows[index])
+        for use, index in self._rows:
+            self._binding.set_part(use, rows[index])
         return tensor
 
     def _bind_cells(self, cells: Sequence[Cell]) -> list[tuple[Cell, str, DeviceTensor]]:

@@ -29,6 +29,7 @@ from tfnb.ir.record import Attrs
 from tfnb.types import DType, Shape, as_shape
 
 __all__ = [
+    "attribute_kinds",
     "decode_attrs",
     "default_attrs",
     "encode_attrs",
@@ -83,6 +84,15 @@ def _form(hint: object) -> Form | None:
     if set(options) == {str, bytes}:
         return Form("s", raw=True)
     return None
+
+
+_KIND_NAMES = {"b": "bool", "i": "int", "f": "float", "s": "string"}
+
+
+def attribute_kinds(opdef: OpDef) -> dict[str, str]:
+    """Returns the kinds of an op's attributes as an OpDef message names them, such as "int" or "list(string)"."""
+    names = {name: _KIND_NAMES.get(form.kind, form.kind) for name, form in _fields(opdef.attrs).items()}
+    return {name: f"list({names[name]})" if form.listed else names[name] for name, form in _fields(opdef.attrs).items()}
 
 
 def is_sendable(attrs: Attrs) -> bool:

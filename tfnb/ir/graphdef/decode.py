@@ -271,6 +271,6 @@ class _Import:
 
 def common_shape(a: Shape, b: Shape) -> Shape:
     """Returns the most specific shape with which both `a` and `b` agree."""
-    if a.dims is None or b.dims is None or len(a.dims) != len(b.dims):
+    if a.sizes is None or b.sizes is None or len(a.sizes) != len(b.sizes):
         return unknown_shape
-    return Shape(tuple(x if x == y else None for x, y in zip(a.dims, b.dims, strict=True)))
+    return Shape(tuple(x if x == y else None for x, y in zip(a.sizes, b.sizes, strict=True)))

@@ -13,12 +13,13 @@ from tfnb.errors import GraphError
 from tfnb.ir.graphdef.attrs import encode_attrs, encode_value, output_places
 from tfnb.ir.graphdef.loop_constants import Copy, LoopConstants, Written
 from tfnb.ir.graphdef.message_types import FunctionDef, FunctionDefLibrary, GraphDef, NodeDef, Versions
-from tfnb.ir.opdef import OpDef
+from tfnb.ir.opdef import Kind, OpDef
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
 
 __all__ = ["PRODUCER", "as_graph_def", "encode_function", "input_name", "node_def"]
 
+_TOO_LARGE = 2 << 30  # bytes; protocol buffers are smaller
 PRODUCER = 27  # the version of GraphDef that TensorFlow 1.12 writes
 
 
@@ -85,10 +86,17 @@ def new_versions() -> Versions:
 
 
 def as_graph_def(graph: WrittenGraph, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
-    """Returns the GraphDef of a graph: all operations, or those added since `graph.version` was `from_version`."""
+    """Returns the GraphDef of a graph: all operations, or those added since `graph.version` was `from_version`.
+
+    Raises `GraphError` if the constants have 2 GB or more, which no message can have.
+    """
     message: GraphDef = proto("graph").GraphDef()
     message.versions.CopyFrom(graph.graph_def_versions)
     operations = graph.get_operations()
+    constant_attrs: list[Any] = [op.attrs for op in operations[from_version or 0 :] if op.opdef.kind is Kind.CONST]
+    size = sum(attrs.value.nbytes for attrs in constant_attrs)
+    if size >= _TOO_LARGE:
+        raise GraphError(f"GraphDef cannot be larger than 2GB. Its constants have {size} bytes; feed large arrays")
     constants = LoopConstants(operations)
     for op in operations[from_version or 0 :]:
         copies = constants.copies(op)

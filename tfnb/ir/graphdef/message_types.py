@@ -63,6 +63,7 @@ class Message(Protocol):
 
     def HasField(self, name: str, /) -> bool: ...
     def CopyFrom(self, other: object, /) -> None: ...
+    def MergeFrom(self, other: object, /) -> None: ...
     def ListFields(self) -> Sequence[tuple[Any, Any]]: ...
     def ParseFromString(self, content: bytes, /) -> Any: ...
     def SerializeToString(self) -> bytes: ...
@@ -120,6 +121,16 @@ class AttrValue(Message, Protocol):
     tensor: TensorProto
     func: FunctionName
     list: AttrList
+
+
+class OpDefMessage(Message, Protocol):
+    """The definition of an op."""
+
+    name: str
+    is_stateful: bool
+    input_arg: Any
+    output_arg: Any
+    attr: Any
 
 
 class NodeDef(Message, Protocol):

@@ -79,10 +79,10 @@ def _held(dtype: DType) -> DType:
 def encode_shape(shape: Shape) -> TensorShapeProto:
     """Returns the TensorShapeProto of a static shape."""
     message: TensorShapeProto = proto("tensor_shape").TensorShapeProto()
-    if shape.dims is None:
+    if shape.sizes is None:
         message.unknown_rank = True
     else:
-        for d in shape.dims:
+        for d in shape.sizes:
             message.dim.add(size=-1 if d is None else d)
     return message
 

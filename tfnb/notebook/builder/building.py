@@ -389,7 +389,7 @@ def _is_missing(slot: Any, form: CallForm) -> bool:
 def _parameters(variables: Sequence[Any]) -> int:
     total = 0
     for v in variables:
-        dims = v.shape.dims
+        dims = v.shape.sizes
         total += int(np.prod([d or 0 for d in dims], dtype=np.int64)) if dims is not None else 0
     return total
 

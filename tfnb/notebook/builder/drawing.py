@@ -75,7 +75,7 @@ def tensor_of(value: Any) -> Tensor | None:
 def _output(name: str, value: Any) -> OutputPort:
     tensor = tensor_of(value)
     if tensor is not None:
-        dims = tensor.get_shape().dims
+        dims = tensor.get_shape().sizes
         shape = None if dims is None else [None if d is None else int(d) for d in dims]
         return {"name": name, "dtype": tensor.dtype.base_dtype.name, "shape": shape, "operation": tensor.op.name}
     operation = value.name if isinstance(value, Operation) else ""

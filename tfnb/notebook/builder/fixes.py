@@ -113,7 +113,7 @@ def _candidates(inputs: dict[str, tuple[str, Spec]]) -> Iterator[Proposal]:
                 label = f"Cast {text} to {dtype}"
                 yield Proposal(f"cast {port} {dtype}", label, port, f"tf.cast({text}, tf.{dtype})", f"{text}_{dtype}")
     for port, (text, spec) in reversed(inputs.items()):
-        rank = None if spec.dims is None else len(spec.dims)
+        rank = None if spec.sizes is None else len(spec.sizes)
         if rank == 2:
             yield Proposal(f"transpose {port}", f"Transpose {text}", port, f"tf.transpose({text})", f"{text}_t")
     for port, (text, spec) in inputs.items():
@@ -126,7 +126,7 @@ def _candidates(inputs: dict[str, tuple[str, Spec]]) -> Iterator[Proposal]:
             call = f"tf.expand_dims({text}, {axis})"
             yield Proposal(f"expand {port} {axis}", label, port, call, f"{text}_expanded")
     for port, (text, spec) in inputs.items():
-        if spec.dims is not None and len(spec.dims) == 4:
+        if spec.sizes is not None and len(spec.sizes) == 4:
             for perm in ("[0, 2, 3, 1]", "[0, 3, 1, 2]"):
                 call = f"tf.transpose({text}, {perm})"
                 yield Proposal(f"transpose {port} {perm}", f"Transpose {text} by {perm}", port, call, f"{text}_t")
@@ -135,19 +135,19 @@ def _candidates(inputs: dict[str, tuple[str, Spec]]) -> Iterator[Proposal]:
 def _shapes(spec: Spec, others: list[Spec]) -> list[str]:
     """Shapes that a tensor might have been meant to have."""
     shapes: list[str] = []
-    dims = spec.dims
+    dims = spec.sizes
     known = None if dims is None else [d for d in dims if d is not None]
     size = math.prod(known or ())
     open_dims = dims is None or known is None or len(known) < len(dims)
     if dims is not None and len(dims) > 2 and None not in dims[1:]:
         shapes.append(f"[-1, {math.prod(d or 1 for d in dims[1:])}]")
     for other in others:
-        if other.dims is None:
+        if other.sizes is None:
             continue
-        is_known = bool(other.dims) and None not in other.dims and not open_dims
-        if is_known and math.prod(d or 1 for d in other.dims) == size:
-            shapes.append(str([int(d or 0) for d in other.dims]))
-        for d in other.dims:
+        is_known = bool(other.sizes) and None not in other.sizes and not open_dims
+        if is_known and math.prod(d or 1 for d in other.sizes) == size:
+            shapes.append(str([int(d or 0) for d in other.sizes]))
+        for d in other.sizes:
             if d and (open_dims or size % d == 0):
                 shapes.append(f"[-1, {d}]")
     shapes.append("[-1]")

@@ -59,7 +59,7 @@ def palette(state: State, request: PaletteRequest) -> PaletteMessage:
             if entry.call == "tf.placeholder":
                 spec = _placeholder_for(state, statement, name)
                 if spec is not None:
-                    dims = None if spec.dims is None else str(list(spec.dims))
+                    dims = None if spec.sizes is None else str(list(spec.sizes))
                     given = {"dtype": f"tf.{spec.dtype.name}", **({"shape": dims} if dims else {})}
                     found_entries.append(shown(entry, name, given))
                 continue

@@ -34,26 +34,26 @@ class Spec(NamedTuple):
     """The dtype and static shape of a tensor; `is_variable` if it can be assigned to."""
 
     dtype: DType
-    dims: tuple[int | None, ...] | None
+    sizes: tuple[int | None, ...] | None
     is_variable: bool = False
 
 
 def spec_of(value: Any) -> Spec | None:
     """Returns the dtype and shape of a tensor or a variable, or None for anything else."""
     if isinstance(value, Tensor):
-        return Spec(value.dtype.base_dtype, value.get_shape().dims)
+        return Spec(value.dtype.base_dtype, value.get_shape().sizes)
     if hasattr(value, "__tensor__") and hasattr(value, "assign"):
-        return Spec(value.dtype.base_dtype, value.get_shape().dims, True)
+        return Spec(value.dtype.base_dtype, value.get_shape().sizes, True)
     return None
 
 
 def placeholder(spec: Spec) -> Any:
     """Adds a tensor of this dtype and shape to the default graph, or a variable."""
-    if spec.is_variable and spec.dims is not None and None not in spec.dims:
+    if spec.is_variable and spec.sizes is not None and None not in spec.sizes:
         tf: Any = library()
-        initial = tf.zeros(list(spec.dims), spec.dtype) if not spec.dtype.is_string else tf.fill(list(spec.dims), "")
+        initial = tf.zeros(list(spec.sizes), spec.dtype) if not spec.dtype.is_string else tf.fill(list(spec.sizes), "")
         return tf.Variable(initial)
-    return library().placeholder(spec.dtype, spec.dims)
+    return library().placeholder(spec.dtype, spec.sizes)
 
 
 class StandIns:

@@ -226,7 +226,7 @@ def count_parameters(graph: GraphBuilder | None = None, collection: str = "train
     graph = graph if graph is not None else get_default_graph()
     counts: dict[tuple[str, ...], int] = {(): 0}
     for v in graph.get_collection(collection):
-        dims: Any = v.shape.dims if v.shape.dims is not None else (None,)
+        dims: Any = v.shape.sizes if v.shape.sizes is not None else (None,)
         size = -1 if any(d is None for d in dims) else math.prod(dims)
         path = tuple(str(v.op.name).split("/"))
         for k in range(len(path) + 1):

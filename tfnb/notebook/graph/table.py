@@ -76,9 +76,9 @@ def graph_table(graph: object) -> GraphTable:
 
 def shape_text(shape: Shape) -> str:
     """Returns the text of a shape: `?×784`, `scalar`, or an empty text where the rank is unknown."""
-    if shape.dims is None:
+    if shape.sizes is None:
         return ""
-    return "×".join("?" if d is None else str(d) for d in shape.dims) if shape.dims else "scalar"
+    return "×".join("?" if d is None else str(d) for d in shape.sizes) if shape.sizes else "scalar"
 
 
 class _Specs:
@@ -90,7 +90,7 @@ class _Specs:
         self._known: dict[Any, int] = {}
 
     def number(self, dtype: str, shape: Shape) -> int:
-        key = (dtype, shape.dims)
+        key = (dtype, shape.sizes)
         index = self._known.get(key)
         if index is None:
             text = f"{dtype} {shape_text(shape)}".strip()

@@ -48,7 +48,7 @@ def shapes_of_graph(graph: GraphBuilder) -> dict[str, tuple[int, ...] | None]:
     for op in graph.get_operations():
         if op.type in VARIABLES:
             shape = op.get_attr("shape")
-            dims = getattr(shape, "dims", None)
+            dims = getattr(shape, "sizes", None)
             shapes[op.name] = None if dims is None or None in dims else tuple(map(int, dims))
     return shapes
 

@@ -13,8 +13,10 @@ import numpy as np
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
+from tfnb.ir.bind import to_numpy
+from tfnb.ir.builder import flatten
 from tfnb.ir.const import constant_value
-from tfnb.ir.default import graph_of
+from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.kernelcall import KernelSite
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
@@ -26,7 +28,7 @@ from tfnb.ops.array.pack import PACK, UNPACK
 from tfnb.ops.array.parts_recipes import join_calls, split_calls
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, IDENTITY, SHAPE
 from tfnb.sizes import integer
-from tfnb.types import ALL, INDEX, Shape, bracketed, int32, unknown_shape
+from tfnb.types import ALL, INDEX, Dimension, Shape, bracketed, int32, unknown_shape
 
 __all__ = ["API", "CONCAT", "CONCAT_V2", "OPS", "SPLIT", "SPLIT_V", "concat", "stack"]
 
@@ -48,7 +50,7 @@ def _clamped(i: Expr, size: int) -> Expr:
 
 
 def _joined(c: Infer, parts: Sequence[Shape], axis: Any) -> Shape:
-    rank = next((len(p.dims) for p in parts if p.dims is not None), None)
+    rank = next((len(p.sizes) for p in parts if p.sizes is not None), None)
     if rank is None:
         return unknown_shape
     if rank == 0:
@@ -60,7 +62,7 @@ def _joined(c: Infer, parts: Sequence[Shape], axis: Any) -> Shape:
         if p.ndims not in (None, rank):
             raise ShapeError(
                 f"{c.op_name}: Shapes must be equal rank. Ranks of all input tensors should match: one has {rank} "
-                f"dimensions, but shape[{i}] = {bracketed(p.dims)}"
+                f"dimensions, but shape[{i}] = {bracketed(p.sizes)}"
             )
     if axis is None:
         return Shape((None,) * rank)
@@ -72,7 +74,7 @@ def _joined(c: Infer, parts: Sequence[Shape], axis: Any) -> Shape:
     rest = Shape((None,) * rank)
     total: int | None = 0
     for p in parts:
-        dims = (None,) * rank if p.dims is None else p.dims
+        dims = (None,) * rank if p.sizes is None else p.sizes
         size = dims[a] if len(dims) == rank else None
         total = None if total is None or size is None else total + size
         try:
@@ -89,7 +91,7 @@ def _joined_values(c: Infer, parts: Sequence[int]) -> Shape | None:
         return None
     joined: tuple[int | None, ...] = ()
     for i in parts:
-        dims = c.as_shape(i).dims
+        dims = c.as_shape(i).sizes
         if dims is None:
             return None
         joined += dims
@@ -131,7 +133,7 @@ def _split_like(dy: Tensor, parts: Sequence[Any], axis: Tensor) -> list[Any]:
         rank = next((p.shape.ndims for p in parts if p.shape.ndims is not None), None)
         known_axis = None if rank is None else normalize_axis(int(static.reshape(())), rank)
     if known_axis is not None:
-        sizes = [p.shape.dims[known_axis] if p.shape.dims is not None else None for p in parts]
+        sizes = [p.shape.sizes[known_axis] if p.shape.sizes is not None else None for p in parts]
         if None not in sizes:
             return SPLIT_V(dy, np.asarray(sizes, np.int32), np.int32(known_axis), num_split=len(parts))
     at = axis if known_axis is None else np.int32(known_axis)
@@ -194,16 +196,16 @@ class SplitAttrs:
 
 def _split_shapes(c: Infer) -> tuple[Shape, ...]:
     axis, x, n = c.value(0), c.shapes[1], c.attrs.num_split
-    if x.dims is None or axis is None:
-        return (unknown_shape if x.dims is None else Shape((None,) * len(x.dims)),) * n
-    a = normalize_axis(int(axis.reshape(())), len(x.dims), "Split: split_dim")
-    size = x.dims[a]
+    if x.sizes is None or axis is None:
+        return (unknown_shape if x.sizes is None else Shape((None,) * len(x.sizes)),) * n
+    a = normalize_axis(int(axis.reshape(())), len(x.sizes), "Split: split_dim")
+    size = x.sizes[a]
     if size is not None and size % n:
         raise ShapeError(
             f"Split: dimension {a} of shape {x} cannot be split into {n} equal parts: "
             f"Number of ways to split should evenly divide the split dimension"
         )
-    return (Shape((*x.dims[:a], None if size is None else size // n, *x.dims[a + 1 :])),) * n
+    return (Shape((*x.sizes[:a], None if size is None else size // n, *x.sizes[a + 1 :])),) * n
 
 
 def _host_split(call: HostCall, axis: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -253,11 +255,11 @@ def _sizes(total: int | None, sizes: np.ndarray) -> list[int | None]:
 
 def _splitv_shapes(c: Infer) -> tuple[Shape, ...]:
     x, sizes, axis, n = c.shapes[0], c.value(1), c.value(2), c.attrs.num_split
-    if x.dims is None or axis is None:
-        return (unknown_shape if x.dims is None else Shape((None,) * len(x.dims)),) * n
-    a = normalize_axis(int(axis.reshape(())), len(x.dims), "SplitV: split_dim")
-    parts: Sequence[int | None] = (None,) * n if sizes is None else _sizes(x.dims[a], sizes)
-    return tuple(Shape((*x.dims[:a], p, *x.dims[a + 1 :])) for p in parts)
+    if x.sizes is None or axis is None:
+        return (unknown_shape if x.sizes is None else Shape((None,) * len(x.sizes)),) * n
+    a = normalize_axis(int(axis.reshape(())), len(x.sizes), "SplitV: split_dim")
+    parts: Sequence[int | None] = (None,) * n if sizes is None else _sizes(x.sizes[a], sizes)
+    return tuple(Shape((*x.sizes[:a], p, *x.sizes[a + 1 :])) for p in parts)
 
 
 def _host_splitv(call: HostCall, x: np.ndarray, sizes: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -327,9 +329,15 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
 
     Errors: the shapes differ, or the axis is out of range.
     """
-    if is_tensor_like(values):
-        return graph_of((values,)).to_tensor(values) if axis == 0 else PACK(list(values), axis=axis, name=name)
-    return PACK(list(values), axis=axis, name=name)
+    if is_tensor_like(values) and axis == 0:
+        return graph_of((values,)).to_tensor(values)
+    parts = values if isinstance(values, np.ndarray) else list(values)
+    if axis == 0 and not any(hasattr(v, "value") or is_tensor_like(v) for v in flatten(parts)):
+        try:
+            return get_default_graph().constant(to_numpy(parts), name)
+        except (TypeError, ValueError):  # PACK says which part is of another kind
+            pass
+    return PACK(list(parts), axis=axis, name=name)
 
 
 def pack(values: TensorLike, axis: int = 0, name: str = "pack") -> Any:
@@ -344,7 +352,7 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
     """
     x = graph_of((value,)).to_tensor(value)
     if num is None:
-        dims = x.shape.dims
+        dims = x.shape.sizes
         if dims is not None and not -len(dims) <= axis < len(dims):
             raise InvalidArgumentError(f"unstack: axis = {axis} not in [{-len(dims)}, {len(dims)})")
         num = None if dims is None else dims[axis]
@@ -379,10 +387,10 @@ def split(
         value, axis = axis, value
     axis = axis if split_dim is None else split_dim
     splits = num_or_size_splits if num_split is None else num_split
-    if isinstance(splits, (int, np.integer)):
+    if isinstance(splits, (int, np.integer, Dimension)):
         return SPLIT(axis, value, num_split=int(splits), name=name)
     sizes = graph_of((value, splits)).to_tensor(splits)
-    pieces = num if num is not None else (sizes.shape.dims or (None,))[0]
+    pieces = num if num is not None else (sizes.shape.sizes or (None,))[0]
     if pieces is None:
         raise InvalidArgumentError(f"Cannot infer num from shape {sizes.shape}: split needs num")
     return SPLIT_V(value, sizes, axis, num_split=pieces, name=name)
@@ -392,9 +400,9 @@ def _joined_rows(c: Infer) -> Shape:
     rows = c.shapes[0]
     for x in c.shapes[1:]:
         rows = rows.merge_with(x)
-    if rows.dims is not None and (not rows.dims or rows.dims[0] not in (1, None)):
+    if rows.sizes is not None and (not rows.sizes or rows.sizes[0] not in (1, None)):
         raise ShapeError(f"ParallelConcat: each input must be one row, got shape {rows}")
-    joined = unknown_shape if rows.dims is None else Shape((len(c.shapes), *rows.dims[1:]))
+    joined = unknown_shape if rows.sizes is None else Shape((len(c.shapes), *rows.sizes[1:]))
     return joined.merge_with(c.attrs.shape)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.bind import to_numpy
 from tfnb.ir.const import CONST, constant_value
@@ -278,7 +278,7 @@ def convert_to_tensor(
         return graph.constant(to_numpy(value, target_dtype), name)
     t = graph.to_tensor(value, target_dtype)
     if target_dtype is not None and t.dtype is not target_dtype:
-        raise InvalidArgumentError(f"the tensor {t.name} is {t.dtype.name}, needed {target_dtype.name}; use tf.cast")
+        raise DTypeError(f"the tensor {t.name} is {t.dtype.name}, needed {target_dtype.name}; use tf.cast")
     return t
 
 

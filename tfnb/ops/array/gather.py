@@ -36,7 +36,19 @@ from tfnb.ops.math.compare import GREATER_EQUAL, LESS, SELECT
 from tfnb.ops.math.complex_numbers import COMPLEX_OF, IMAG, REAL
 from tfnb.ops.math.reduce_sum import BROADCAST_TO
 from tfnb.sizes import integer
-from tfnb.types import ANY, INDEX, NUMBERS, Shape, bracketed, complex128, float32, float64, int32, unknown_shape
+from tfnb.types import (
+    ANY,
+    INDEX,
+    NUMBERS,
+    Shape,
+    bracketed,
+    complex128,
+    float32,
+    float64,
+    int32,
+    resource,
+    unknown_shape,
+)
 
 __all__ = [
     "API",
@@ -72,14 +84,14 @@ class GatherV2Attrs:
 
 def _gathered(c: Infer, axis: int | None) -> Shape:
     params, indices = c.shapes[:2]
-    if params.dims is None or indices.dims is None:
+    if params.sizes is None or indices.sizes is None:
         return unknown_shape
     if axis is None:
-        return Shape((None,) * (len(params.dims) + len(indices.dims) - 1))
-    if not params.dims:
+        return Shape((None,) * (len(params.sizes) + len(indices.sizes) - 1))
+    if not params.sizes:
         raise ShapeError(f"{c.op_name}: cannot take rows of a scalar")
-    a = _axis(c.op_name, axis, len(params.dims))
-    return Shape((*params.dims[:a], *indices.dims, *params.dims[a + 1 :]))
+    a = _axis(c.op_name, axis, len(params.sizes))
+    return Shape((*params.sizes[:a], *indices.sizes, *params.sizes[a + 1 :]))
 
 
 def _axis(name: str, axis: int, rank: int) -> int:
@@ -97,7 +109,7 @@ def _gather_values(c: Infer) -> Shape | None:
     """The gathered dimensions, when the input is itself a shape."""
     if not c.dtypes[0].is_integer or c.shapes[0].ndims != 1 or c.value(1) is None:
         return None
-    dims, positions = c.as_shape(0).dims, c.value(1)
+    dims, positions = c.as_shape(0).sizes, c.value(1)
     if dims is None or positions.ndim > 1 or (positions < 0).any() or (positions >= len(dims)).any():
         return None
     selected = [dims[int(i)] for i in positions.reshape(-1)]
@@ -109,7 +121,8 @@ def _host_gather(call: HostCall, params: np.ndarray, indices: np.ndarray, axis: 
     if indices.size and (indices.min() < 0 or indices.max() >= size):
         where = np.argwhere((indices < 0) | (indices >= size))[0].tolist()
         index = bracketed(where) if where else ""
-        raise InvalidArgumentError(f"indices{index} = {indices[tuple(where)]} is not in [0, {size})", call.op)
+        of_list = "Index must be in the range of the list: " if call.types["Tparams"] is resource else ""
+        raise InvalidArgumentError(f"{of_list}indices{index} = {indices[tuple(where)]} is not in [0, {size})", call.op)
     return np.take(params, indices, axis=axis)
 
 
@@ -134,7 +147,7 @@ def _gather_bounds(c: Infer, axis: int) -> list[Bound]:
 
 def _row_shape(params: Tensor, indices: Tensor) -> Any:
     """Returns (the number of indices, the shape of a row of `params`): a NumPy vector if it is known, else a tensor."""
-    dims = params.shape.dims
+    dims = params.shape.sizes
     if dims is not None and None not in dims[1:]:
         count = size_of(indices) if 0 in dims[1:] else -1
         if isinstance(count, int):
@@ -182,7 +195,7 @@ def _grad_gather(op: Any, dy: Tensor) -> Any:
     k = indices.shape.ndims  # moves the gathered axes to the front, sums the rows, and moves the axis back
     front = [*range(a, a + k), *range(a), *range(a + k, rank + k - 1)]
     rows = TRANSPOSE(dy, np.asarray(front, np.int32))
-    size = params.shape.dims[a]
+    size = params.shape.sizes[a]
     total = UNSORTED_SEGMENT_SUM(rows, indices, SHAPE(params, out_type=int32)[a] if size is None else np.int32(size))
     back = [*range(1, a + 1), 0, *range(a + 1, rank)]
     return TRANSPOSE(total, np.asarray(back, np.int32)), None, None
@@ -226,11 +239,11 @@ def segmented_shape(c: Infer) -> Shape:
     n = None if count is None else integer(count.reshape(()))
     if n is not None and n < 0:
         raise InvalidArgumentError(f"{c.op_name}: num_segments must be >= 0, got {n}")
-    if data.dims is None or ids.dims is None:
+    if data.sizes is None or ids.sizes is None:
         return unknown_shape
-    if not Shape(data.dims[: len(ids.dims)]).is_compatible_with(ids):
+    if not Shape(data.sizes[: len(ids.sizes)]).is_compatible_with(ids):
         raise ShapeError(f"{c.op_name}: data of shape {data} must begin with the shape {ids} of segment_ids")
-    return Shape((n, *data.dims[len(ids.dims) :]))
+    return Shape((n, *data.sizes[len(ids.sizes) :]))
 
 
 def check_below(call: HostCall, ids: np.ndarray, n: int) -> None:
@@ -348,7 +361,7 @@ def densify(slices: IndexedSlices) -> Any:
     if slices.dense_shape is None:
         raise InvalidArgumentError("indexed slices without a dense shape cannot become a tensor", slices.values.op)
     shape = slices.graph.to_tensor(slices.dense_shape)
-    rows = constant_shape(shape).dims
+    rows = constant_shape(shape).sizes
     static_count = rows[0] if rows else None
     count = shape[0] if static_count is None else np.asarray(static_count, shape.dtype.np)
     dense = UNSORTED_SEGMENT_SUM(slices.values, slices.indices, count)

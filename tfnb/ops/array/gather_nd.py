@@ -45,12 +45,12 @@ __all__ = [
 
 def _nd_shape(c: Infer) -> Shape:
     params, indices = c.shapes
-    if params.dims is None or indices.dims is None or not indices.dims or indices.dims[-1] is None:
+    if params.sizes is None or indices.sizes is None or not indices.sizes or indices.sizes[-1] is None:
         return unknown_shape
-    k = indices.dims[-1]
-    if k > len(params.dims):
+    k = indices.sizes[-1]
+    if k > len(params.sizes):
         raise ShapeError(f"GatherNd: indices of {k} numbers are too long for a tensor of shape {params}")
-    return Shape((*indices.dims[:-1], *params.dims[k:]))
+    return Shape((*indices.sizes[:-1], *params.sizes[k:]))
 
 
 def _host_gather_nd(call: HostCall, params: np.ndarray, indices: np.ndarray) -> np.ndarray:
@@ -126,7 +126,7 @@ GATHER_ND = OpDef(
 
 def check_updates(name: str, indices: Shape, updates: Shape, shape: Shape) -> None:
     """Raises `ShapeError` unless the updates hold, for each index, one slice of a tensor of the given shape."""
-    lead, dims = indices.dims, shape.dims
+    lead, dims = indices.sizes, shape.sizes
     if shape.num_elements() == 0 and (indices.num_elements() or updates.num_elements()):
         raise ShapeError(f"{name}: Indices and updates specified for empty output shape {shape}")
     if lead is None:
@@ -136,12 +136,12 @@ def check_updates(name: str, indices: Shape, updates: Shape, shape: Shape) -> No
     k = lead[-1]
     if k is not None and dims is not None and k > len(dims):
         raise ShapeError(f"{name}: indices of {k} numbers are too long for shape {shape}")
-    if updates.dims is None:
+    if updates.sizes is None:
         return
     slices = None if k is None or dims is None else dims[k:]
-    expected = (*lead[:-1], *(updates.dims[len(lead) - 1 :] if slices is None else slices))
+    expected = (*lead[:-1], *(updates.sizes[len(lead) - 1 :] if slices is None else slices))
     if not Shape(expected).is_compatible_with(updates):
-        fits = Shape(expected[: len(lead) - 1]).is_compatible_with(Shape(updates.dims[: len(lead) - 1]))
+        fits = Shape(expected[: len(lead) - 1]).is_compatible_with(Shape(updates.sizes[: len(lead) - 1]))
         n, which = (len(expected) - len(lead) + 1, "inner") if fits else (len(lead) - 1, "outer")
         of = f"input.shape={shape}" if fits else f"indices.shape={indices}"
         raise ShapeError(
@@ -184,7 +184,7 @@ def row_numbers(indices: Tensor, sizes: Sequence[Any]) -> Any:
 
 def _expand_scatter_nd(op: Operation, indices: Tensor, updates: Tensor, shape: Tensor) -> Any:
     """Converts each index tuple to one row number, which turns the scatter into a segment sum."""
-    dims, depth = constant_shape(shape).dims, indices.shape.dims
+    dims, depth = constant_shape(shape).sizes, indices.shape.sizes
     if dims is None or not depth or not depth[-1] or updates.dtype not in REALS:
         return None
     k = depth[-1]
@@ -197,9 +197,9 @@ def _expand_scatter_nd(op: Operation, indices: Tensor, updates: Tensor, shape: T
 
 def _rows_shape(c: Infer) -> Shape:
     shape = _scattered_shape(c)
-    lead = c.shapes[0].dims
+    lead = c.shapes[0].sizes
     count = None if lead is None or None in lead[:-1] else math.prod(lead[:-1])  # type: ignore[arg-type]
-    rest = None if lead is None or shape.dims is None or lead[-1] is None else shape.dims[lead[-1] :]
+    rest = None if lead is None or shape.sizes is None or lead[-1] is None else shape.sizes[lead[-1] :]
     width = None if rest is None or None in rest else math.prod(rest)  # type: ignore[arg-type]
     return Shape((count, width))
 
@@ -263,7 +263,7 @@ class SparseToDenseAttrs:
 
 def _dense_shape(c: Infer) -> Shape:
     indices = c.shapes[0]
-    if indices.dims is not None and len(indices.dims) > 2:
+    if indices.sizes is not None and len(indices.sizes) > 2:
         raise ShapeError(f"SparseToDense: sparse_indices must have rank 0, 1 or 2, got shape {indices}")
     with_rank(c, 1, 1, "output_shape should be a vector")
     return c.as_shape(1)
@@ -271,15 +271,15 @@ def _dense_shape(c: Infer) -> Shape:
 
 def _check_dense(indices: Shape, shape: Shape, values: Shape) -> None:
     """Raises `ShapeError` unless each index has the rank of the shape, and there is one value per index."""
-    if indices.dims is None:
+    if indices.sizes is None:
         return
-    length = indices.dims[1] if len(indices.dims) == 2 else 1
-    if shape.dims is not None and length not in (None, len(shape.dims)):
-        raise ShapeError(f"SparseToDense: indices of {length} numbers for {len(shape.dims)} dimensions")
-    count = indices.dims[0] if indices.dims else 1
-    if values.dims != () and not values.is_compatible_with(Shape((count,))):
+    length = indices.sizes[1] if len(indices.sizes) == 2 else 1
+    if shape.sizes is not None and length not in (None, len(shape.sizes)):
+        raise ShapeError(f"SparseToDense: indices of {length} numbers for {len(shape.sizes)} dimensions")
+    count = indices.sizes[0] if indices.sizes else 1
+    if values.sizes != () and not values.is_compatible_with(Shape((count,))):
         raise ShapeError(
-            f"sparse_values has incorrect shape {bracketed(values.dims)}, should be [] or [{count}]: SparseToDense of "
+            f"sparse_values has incorrect shape {bracketed(values.sizes)}, should be [] or [{count}]: SparseToDense of "
             f"{count} indices"
         )
 
@@ -313,7 +313,10 @@ def _host_dense(
     rows = indices.reshape(-1, 1) if indices.ndim < 2 else indices
     _check_rows(call.op, call.attrs.validate_indices, rows, shape)
     out = np.full(shape.tolist(), default, values.dtype)
-    out[tuple(rows.T)] = values
+    if shape.size:
+        out[tuple(rows.T)] = values
+    elif len(rows):  # a scalar
+        out[...] = values.reshape(-1)[-1]
     return out
 
 
@@ -340,8 +343,8 @@ def _may_fit(op: Operation, indices: Any, shape: Tensor, values: Tensor) -> bool
 
 
 def _expand_dense(op: Operation, indices: Any, shape: Tensor, values: Tensor, default: Tensor) -> Any:
-    is_static = constant_shape(shape).dims is not None and indices.shape.dims is not None
-    if values.dtype not in REALS or not is_static or None in indices.shape.dims[1:]:
+    is_static = constant_shape(shape).sizes is not None and indices.shape.sizes is not None
+    if values.dtype not in REALS or not is_static or None in indices.shape.sizes[1:]:
         return None
     if default.shape.ndims != 0 or not _may_fit(op, indices, shape, values):
         return None  # the host refuses it

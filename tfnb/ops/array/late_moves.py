@@ -169,12 +169,12 @@ def _without_margins(c: Infer) -> Shape:
     x, value = c.shapes[0], c.value(1)
     if c.attrs.mode not in ("REFLECT", "SYMMETRIC"):
         raise InvalidArgumentError(f"Unknown padding mode, needed REFLECT or SYMMETRIC, got {c.attrs.mode!r}")
-    if x.dims is None:
+    if x.sizes is None:
         return unknown_shape
     if value is None:
-        return Shape((None,) * len(x.dims))
-    pairs = margin_pairs(value, len(x.dims))
-    sizes = tuple(None if d is None else d - before - after for d, (before, after) in zip(x.dims, pairs, strict=True))
+        return Shape((None,) * len(x.sizes))
+    pairs = margin_pairs(value, len(x.sizes))
+    sizes = tuple(None if d is None else d - before - after for d, (before, after) in zip(x.sizes, pairs, strict=True))
     if any(n is not None and n < 0 for n in sizes):
         raise ShapeError(f"MirrorPadGrad: the margins {pairs} are wider than shape {x}")
     return Shape(sizes)
@@ -217,11 +217,11 @@ MIRROR_PAD_GRAD = OpDef(
 
 def _untiled(c: Infer) -> Shape:
     x, value = c.shapes[0], c.value(1)
-    if x.dims is None or value is None:
-        return unknown_shape if x.dims is None else Shape((None,) * len(x.dims))
-    if value.shape != (len(x.dims),) or (value < 1).any():
+    if x.sizes is None or value is None:
+        return unknown_shape if x.sizes is None else Shape((None,) * len(x.sizes))
+    if value.shape != (len(x.sizes),) or (value < 1).any():
         raise ShapeError(f"TileGrad: needs a number >= 1 for each axis of shape {x}, got {value.tolist()}")
-    return Shape(tuple(None if d is None else d // integer(m) for d, m in zip(x.dims, value, strict=True)))
+    return Shape(tuple(None if d is None else d // integer(m) for d, m in zip(x.sizes, value, strict=True)))
 
 
 def _sum_tiles(call: HostCall, x: np.ndarray, multiples: np.ndarray) -> np.ndarray:

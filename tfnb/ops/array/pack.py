@@ -46,13 +46,13 @@ def _packed(c: Infer) -> Shape:
             shape = shape.merge_with(x)
         except ShapeError:
             raise ShapeError(f"Pack: {unlike(shape, x)}: shapes {', '.join(map(str, c.shapes))} differ") from None
-    if shape.dims is None:
+    if shape.sizes is None:
         return unknown_shape
-    rank = len(shape.dims) + 1
+    rank = len(shape.sizes) + 1
     if not -rank <= c.attrs.axis < rank:
         raise InvalidArgumentError(f"Pack: axis = {c.attrs.axis} not in [{-rank}, {rank})")
     a = normalize_axis(c.attrs.axis, rank)
-    return Shape((*shape.dims[:a], len(c.shapes), *shape.dims[a:]))
+    return Shape((*shape.sizes[:a], len(c.shapes), *shape.sizes[a:]))
 
 
 def _packed_values(c: Infer) -> Shape | None:
@@ -105,12 +105,12 @@ class UnpackAttrs:
 
 def _unpacked(c: Infer) -> tuple[Shape, ...]:
     x, num = c.shapes[0], c.attrs.num
-    if x.dims is None:
+    if x.sizes is None:
         return (unknown_shape,) * num
-    a = normalize_axis(c.attrs.axis, len(x.dims), "Unpack: axis")
-    if x.dims[a] not in (None, num):
+    a = normalize_axis(c.attrs.axis, len(x.sizes), "Unpack: axis")
+    if x.sizes[a] not in (None, num):
         raise ShapeError(f"Unpack: dimension {a} of shape {x} is not {num}")
-    return (Shape((*x.dims[:a], *x.dims[a + 1 :])),) * num
+    return (Shape((*x.sizes[:a], *x.sizes[a + 1 :])),) * num
 
 
 def _host_unpack(call: HostCall, value: np.ndarray) -> tuple[np.ndarray, ...]:

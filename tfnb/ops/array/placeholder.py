@@ -88,15 +88,15 @@ def sparse_placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: 
     open.
     """
     static = None if isinstance(shape, Tensor) or shape is None else as_shape(shape)
-    rank = shape.shape.dims[0] if isinstance(shape, Tensor) and shape.shape.dims else None
+    rank = shape.shape.sizes[0] if isinstance(shape, Tensor) and shape.shape.sizes else None
     rank = rank if static is None else static.ndims
     with get_default_graph().name_scope(name or "SparsePlaceholder"):
         if isinstance(shape, Tensor):
             size = placeholder_with_default(shape, shape.shape, name="shape")
-        elif static is None or static.dims is None:
+        elif static is None or static.sizes is None:
             size = placeholder(int64, [None], name="shape")
         else:
-            default = np.asarray([-1 if d is None else d for d in static.dims], np.int64)
+            default = np.asarray([-1 if d is None else d for d in static.sizes], np.int64)
             size = placeholder_with_default(default, default.shape, name="shape")
         values = placeholder(dtype, [None], name="values")
         sparse = SparseTensor(placeholder(int64, [None, rank], name="indices"), values, size)

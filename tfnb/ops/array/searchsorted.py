@@ -35,7 +35,7 @@ __all__ = ["API", "OPS", "UPPER_BOUND"]
 
 def _bound_shape(c: Infer) -> Shape:
     rows, values = with_rank(c, 0, 2), with_rank(c, 1, 2)
-    Shape(rows.dims[:1]).merge_with(Shape(values.dims[:1]))  # type: ignore[index]
+    Shape(rows.sizes[:1]).merge_with(Shape(values.sizes[:1]))  # type: ignore[index]
     return values
 
 
@@ -72,7 +72,7 @@ UPPER_BOUND = _bound("UpperBound", "right", "not more than", LESS_EQUAL)
 
 
 def _unraveled_shape(c: Infer) -> Shape:
-    return Shape((with_rank(c, 1, 1).dims[0],)).concatenate(c.shapes[0])  # type: ignore[index]
+    return Shape((with_rank(c, 1, 1).sizes[0],)).concatenate(c.shapes[0])  # type: ignore[index]
 
 
 def _host_unravel(call: HostCall, indices: np.ndarray, dims: np.ndarray) -> np.ndarray:

@@ -143,11 +143,11 @@ def _reshaped(c: Infer) -> Shape:
     x, target, value = c.shapes[0], c.as_shape(1), c.value(1)
     if value is not None and ((value < -1).any() or (value == -1).sum() > 1):
         raise InvalidArgumentError(f"Reshape: {value.tolist()} is not a shape; at most one dimension may be -1")
-    if target.dims is None:
+    if target.sizes is None:
         return unknown_shape
     n = x.num_elements()
-    free = [i for i, d in enumerate(target.dims) if d is None]
-    rest = _element_count([d for d in target.dims if d is not None])
+    free = [i for i, d in enumerate(target.sizes) if d is None]
+    rest = _element_count([d for d in target.sizes if d is not None])
     if not free:
         if n is not None and n != rest:
             raise ShapeError(
@@ -164,7 +164,7 @@ def _reshaped(c: Infer) -> Shape:
         raise ShapeError(
             f"Reshape: Dimension size must be evenly divisible by {rest} but is {n}: {x} does not fill {target}"
         )
-    return Shape(tuple(n // rest if d is None else d for d in target.dims))
+    return Shape(tuple(n // rest if d is None else d for d in target.sizes))
 
 
 def _host_reshape(call: HostCall, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
@@ -180,7 +180,7 @@ def reshape_like(value: Any, x: Any) -> Any:
     """`value` reshaped to the shape of tensor `x`."""
     if value.shape.is_fully_defined() and value.shape == x.shape:
         return value
-    dims = x.shape.dims
+    dims = x.shape.sizes
     if dims is not None and list(dims).count(None) == 1 and 0 not in dims:
         return RESHAPE(value, np.asarray([-1 if d is None else d for d in dims], np.int32))
     return RESHAPE(value, shape_of(x))
@@ -207,12 +207,12 @@ RESHAPE = OpDef(
 
 def _expanded(c: Infer) -> Shape:
     x, axis = c.shapes[0], c.value(1)
-    if x.dims is None:
+    if x.sizes is None:
         return unknown_shape
     if axis is None:
-        return Shape((None,) * (len(x.dims) + 1))
-    i = normalize_axis(int(axis.reshape(())), len(x.dims) + 1, f"{c.op_name}: dim")
-    return Shape((*x.dims[:i], 1, *x.dims[i:]))
+        return Shape((None,) * (len(x.sizes) + 1))
+    i = normalize_axis(int(axis.reshape(())), len(x.sizes) + 1, f"{c.op_name}: dim")
+    return Shape((*x.sizes[:i], 1, *x.sizes[i:]))
 
 
 EXPAND_DIMS = OpDef(
@@ -252,15 +252,15 @@ class SqueezeAttrs:
 
 def _squeezed(c: Infer) -> Shape:
     x, squeezed = c.shapes[0], c.attrs.squeeze_dims
-    if x.dims is None:
+    if x.sizes is None:
         return unknown_shape
     if not squeezed:
-        return unknown_shape if None in x.dims else Shape(tuple(d for d in x.dims if d != 1))
-    dropped = {normalize_axis(a, len(x.dims), "Squeeze: axis") for a in squeezed}
+        return unknown_shape if None in x.sizes else Shape(tuple(d for d in x.sizes if d != 1))
+    dropped = {normalize_axis(a, len(x.sizes), "Squeeze: axis") for a in squeezed}
     for a in dropped:
-        if x.dims[a] not in (1, None):
+        if x.sizes[a] not in (1, None):
             raise ShapeError(f"Squeeze: dimension {a} of shape {x} is not 1")
-    return Shape(tuple(d for i, d in enumerate(x.dims) if i not in dropped))
+    return Shape(tuple(d for i, d in enumerate(x.sizes) if i not in dropped))
 
 
 def _host_squeeze(call: HostCall, x: np.ndarray) -> np.ndarray:

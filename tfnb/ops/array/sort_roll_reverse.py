@@ -41,19 +41,25 @@ class ReverseSequenceAttrs:
     batch_dim: int = 0
 
 
+def _axes_in_rank(attrs: ReverseSequenceAttrs, rank: int) -> tuple[int, int]:
+    for name, axis in (("seq_dim", attrs.seq_dim), ("batch_dim", attrs.batch_dim)):
+        if not 0 <= axis < rank:
+            raise InvalidArgumentError(f"ReverseSequence: {name} must be < input rank {rank} and not negative: {axis}")
+    return attrs.seq_dim, attrs.batch_dim
+
+
 def _sequence_axes(attrs: ReverseSequenceAttrs, rank: int) -> tuple[int, int]:
-    axes = attrs.seq_dim, attrs.batch_dim
-    if axes[0] == axes[1] or not all(0 <= a < rank for a in axes):
-        raise InvalidArgumentError(f"ReverseSequence: axes {axes} of a tensor of rank {rank}")
-    return axes
+    if attrs.seq_dim == attrs.batch_dim:  # which TensorFlow finds when it runs
+        raise InvalidArgumentError(f"ReverseSequence: batch_dim == seq_dim == {attrs.seq_dim}; they must differ")
+    return _axes_in_rank(attrs, rank)
 
 
 def _reversed_shape(c: Infer) -> Shape:
     x, lengths = c.shapes[0], c.shapes[1].with_rank(1)
-    if x.dims is None:
+    if x.sizes is None:
         return x
-    _, batch = _sequence_axes(c.attrs, len(x.dims))
-    if not lengths.is_compatible_with(Shape((x.dims[batch],))):
+    _, batch = _axes_in_rank(c.attrs, len(x.sizes))
+    if not lengths.is_compatible_with(Shape((x.sizes[batch],))):
         raise ShapeError(f"ReverseSequence: lengths of shape {lengths} for axis {batch} of shape {x}")
     return x
 
@@ -161,7 +167,7 @@ def _nth_shape(c: Infer) -> Shape:
     x = c.shapes[0]
     if x.ndims == 0:
         raise ShapeError("NthElement: needs rows, got a scalar")
-    return unknown_shape if x.dims is None else Shape(x.dims[:-1])
+    return unknown_shape if x.sizes is None else Shape(x.sizes[:-1])
 
 
 def _host_nth(call: HostCall, x: np.ndarray, n: np.ndarray) -> np.ndarray:
@@ -244,7 +250,7 @@ def _ordered(values: TensorLike, axis: int, direction: str, which: int, name: st
         x = x if a == rank - 1 else TRANSPOSE(x, perm)
         rising = direction == "ASCENDING"
         keys = _falling(x) if rising else x
-        size = x.shape.dims[-1]
+        size = x.shape.sizes[-1]
         ordered = TOP_K_V2(keys, SHAPE(x, out_type=int32)[-1] if size is None else np.int32(size))[which]
         ordered = _falling(ordered) if rising and which == 0 else ordered
         return ordered if a == rank - 1 else TRANSPOSE(ordered, perm)

@@ -46,11 +46,11 @@ def _depth_axes(attrs: DepthAttrs, name: str) -> tuple[int, int, int]:
 def _depth_shape(c: Infer, deeper: bool) -> Shape:
     axes = _depth_axes(c.attrs, c.op_name)
     x, n = c.shapes[0], c.attrs.block_size
-    if x.dims is None:
+    if x.sizes is None:
         return Shape((None,) * 4)
-    if len(x.dims) != 4:
+    if len(x.sizes) != 4:
         raise ShapeError(f"{c.op_name}: needs a tensor of rank 4, got shape {x}")
-    dims = list(x.dims)
+    dims = list(x.sizes)
     for axis, factor in zip(axes, (n, n, n * n), strict=True):
         d = dims[axis]
         if d is None:
@@ -170,20 +170,20 @@ def _batched(name: str, x: Sequence[int | None], block: Sequence[int], pairs: An
 
 def _nd_shape(c: Infer, into: bool) -> Shape:
     x, block, pairs = c.shapes[0], c.value(1), c.value(2)
-    if x.dims is None:
+    if x.sizes is None:
         return unknown_shape
     if block is None or pairs is None:
-        sizes = c.shapes[1].dims
+        sizes = c.shapes[1].sizes
         if sizes is None or sizes[0] is None:
-            return Shape((None,) * len(x.dims))
-        batch, rest = x.dims[0], x.dims[sizes[0] + 1 :]  # the dimensions after the blocks stay
+            return Shape((None,) * len(x.sizes))
+        batch, rest = x.sizes[0], x.sizes[sizes[0] + 1 :]  # the dimensions after the blocks stay
         if block is None or batch is None:
             return Shape((None,) * (sizes[0] + 1) + rest)
         count = math.prod(int(b) for b in block)
         if count < 1 or (not into and batch % count):
             raise ShapeError(f"{c.op_name}: a batch of {batch} cannot be divided by the blocks {block.tolist()}")
         return Shape((batch * count if into else batch // count, *(None,) * sizes[0], *rest))
-    return Shape(_batched(c.op_name, x.dims, *_margins(c.op_name, block, pairs), into))
+    return Shape(_batched(c.op_name, x.sizes, *_margins(c.op_name, block, pairs), into))
 
 
 def _host_into_batch(call: HostCall, x: np.ndarray, block: np.ndarray, pairs: np.ndarray) -> np.ndarray:
@@ -299,9 +299,9 @@ def _block(attrs: BlockAttrs) -> np.ndarray:
 
 def _square_shape(c: Infer, into: bool) -> Shape:
     x, block, pairs = c.shapes[0].with_rank(4), _block(c.attrs), c.value(1)
-    if pairs is None or x.dims is None:
+    if pairs is None or x.sizes is None:
         return Shape((None,) * 4)
-    return Shape(_batched(c.op_name, x.dims, *_margins(c.op_name, block, pairs), into))
+    return Shape(_batched(c.op_name, x.sizes, *_margins(c.op_name, block, pairs), into))
 
 
 SPACE_TO_BATCH = OpDef(

@@ -156,16 +156,16 @@ def _numbers(c: Infer, i: int) -> Numbers | None:
     value = c.value(i)
     if value is not None:
         return [integer(v) for v in value]
-    return c.as_shape(i).dims
+    return c.as_shape(i).sizes
 
 
 def _entries_of(c: Infer, x: Shape, first: int) -> list[_Entry] | None:
     begin, end, strides = (_numbers(c, first + k) for k in range(3))
     lists = [v for v in (begin, end, strides) if v is not None]
-    if x.dims is None or not lists:
+    if x.sizes is None or not lists:
         return None
     unknown = [None] * len(lists[0])
-    return entries(x.dims, begin or unknown, end or unknown, strides or unknown, c.attrs)
+    return entries(x.sizes, begin or unknown, end or unknown, strides or unknown, c.attrs)
 
 
 def strided_shape(c: Infer) -> Shape:
@@ -180,7 +180,7 @@ def _strided_values(c: Infer) -> Shape | None:
     """The dimensions in a slice of a vector of dimensions."""
     if not c.dtypes[0].is_integer or c.shapes[0].ndims != 1:
         return None
-    dims = c.as_shape(0).dims
+    dims = c.as_shape(0).sizes
     if dims is None:
         return None
     parts = _entries_of(c, Shape((len(dims),)), 1)
@@ -438,8 +438,8 @@ def getitem(x: Tensor, key: Any, name: str | None = None) -> Any:
     out = x.graph.to_tensor(x) if takes_all else STRIDED_SLICE(x, *index, name=name or "strided_slice", **names)
     for axis, i in sorted(gathers, key=lambda pair: (pair[0] >= 0, -abs(pair[0]))):
         i = x.graph.to_tensor(i)
-        size = SHAPE(out, out_type=i.dtype)[axis] if out.shape.dims is None or out.shape.dims[axis] is None else None
-        size = i.dtype.np.type(out.shape.dims[axis]) if size is None else size
+        size = SHAPE(out, out_type=i.dtype)[axis] if out.shape.sizes is None or out.shape.sizes[axis] is None else None
+        size = i.dtype.np.type(out.shape.sizes[axis]) if size is None else size
         out = GATHER_V2(out, SELECT(i < 0, i + size, i), np.int32(axis))
     return out
 

@@ -42,9 +42,9 @@ def _mirrored(c: Infer) -> Shape:
     shape, value = padded(c), c.value(1)
     if c.attrs.mode not in ("REFLECT", "SYMMETRIC"):
         raise InvalidArgumentError(f"Unknown padding mode, needed REFLECT or SYMMETRIC, got {c.attrs.mode!r}")
-    if value is not None and c.shapes[0].dims is not None:
+    if value is not None and c.shapes[0].sizes is not None:
         least_margin = 1 if c.attrs.mode == "REFLECT" else 0
-        for d, pair in zip(c.shapes[0].dims, value.tolist(), strict=True):
+        for d, pair in zip(c.shapes[0].sizes, value.tolist(), strict=True):
             if d is not None and max(pair) > max(d - least_margin, 0):
                 raise ShapeError(f"MirrorPad: margins {pair} are too wide for a dimension of {d} ({c.attrs.mode})")
     return shape
@@ -76,7 +76,7 @@ def _grad_mirror(op: Operation, dy: Tensor) -> Any:
 
 
 def _fold_axis(dy: Tensor, axis: int, before: int, after: int, skip: int, op: Any) -> Any:
-    n, rank = op.x.shape.dims[axis], op.x.shape.ndims
+    n, rank = op.x.shape.sizes[axis], op.x.shape.ndims
     if n is None:
         n = SHAPE(op.x, out_type=int32)[axis]
 
@@ -127,25 +127,39 @@ def pad(
     `constant_values`), "REFLECT" or "SYMMETRIC". Errors: the mode is unknown, or the paddings do not match the rank.
     """
     kind = mode.upper()
-    if kind == "CONSTANT":
-        if isinstance(constant_values, (int, float)) and constant_values == 0:
-            return PAD(tensor, paddings, name=name)
-        return PAD_V2(tensor, paddings, constant_values, name=name)
-    return MIRROR_PAD(tensor, paddings, mode=kind, name=name)
+    if kind != "CONSTANT":
+        result = MIRROR_PAD(tensor, paddings, mode=kind, name=name)
+    elif isinstance(constant_values, (int, float)) and constant_values == 0:
+        result = PAD(tensor, paddings, name=name)
+    else:
+        result = PAD_V2(tensor, paddings, constant_values, name=name)
+    _refine_padded(result)
+    return result
+
+
+def _refine_padded(result: Tensor) -> None:
+    """Adds the sizes of those axes whose paddings are constant, where the paddings are packed from a row for each."""
+    x, paddings = result.op.inputs[:2]
+    if x.shape.sizes is None or paddings.op.type != "Pack" or paddings.op.attrs.axis != 0:
+        return
+    rows = [constant_value(row) for row in paddings.op.inputs]
+    if len(rows) == len(x.shape.sizes):
+        pairs = zip(x.shape.sizes, rows, strict=True)
+        result.set_shape([None if d is None or row is None else d + int(row.sum()) for d, row in pairs])
 
 
 def _tiled(c: Infer) -> Shape:
     with_rank(c, 1, 1, "Expected multiples to be 1-D")
     x, value = c.shapes[0], c.value(1)
-    if x.dims is None:
-        multiples = c.as_shape(1).dims
+    if x.sizes is None:
+        multiples = c.as_shape(1).sizes
         return unknown_shape if multiples is None else Shape((None,) * len(multiples))
     if value is None:
-        counts = c.as_shape(1).with_rank(len(x.dims)).as_list()
-        return Shape(tuple(None if d is None or m is None else d * m for d, m in zip(x.dims, counts, strict=True)))
-    if value.shape != (len(x.dims),) or (value < 0).any():
+        counts = c.as_shape(1).with_rank(len(x.sizes)).as_list()
+        return Shape(tuple(None if d is None or m is None else d * m for d, m in zip(x.sizes, counts, strict=True)))
+    if value.shape != (len(x.sizes),) or (value < 0).any():
         raise ShapeError(f"Tile: needs a number >= 0 for each axis of shape {x}, got {value.tolist()}")
-    return Shape(tuple(None if d is None else d * integer(m) for d, m in zip(x.dims, value, strict=True)))
+    return Shape(tuple(None if d is None else d * integer(m) for d, m in zip(x.sizes, value, strict=True)))
 
 
 def _lower_tile(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
@@ -208,8 +222,8 @@ def _reversal(name: str, second: str, doc: str, axes: Callable[[np.ndarray, int]
                 raise ShapeError(f"{name}: Shape must be rank {rank} but is rank {c.shapes[0].ndims}: {c.shapes[0]}")
             if c.shapes[0].ndims is None:
                 return Shape((None,) * rank)
-        if c.shapes[0].dims is not None and c.value(1) is not None:
-            axes(c.value(1), len(c.shapes[0].dims))
+        if c.shapes[0].sizes is not None and c.value(1) is not None:
+            axes(c.value(1), len(c.shapes[0].sizes))
         return c.shapes[0]
 
     types: dict[str, tuple[DType, ...]] = {"T": ALL} | ({"Tidx": INDEX} if "Tidx" in second else {})

@@ -51,13 +51,13 @@ class TopKAttrs:
 
 def _top_shapes(c: Infer, k: int | None) -> tuple[Shape, Shape]:
     x = c.shapes[0]
-    if x.dims is None:
+    if x.sizes is None:
         return unknown_shape, unknown_shape
     if k is not None and k < 0:
         raise ShapeError(f"{c.op_name}: Need k >= 0, got {k}")
-    if not x.dims or (k is not None and (k < 0 or (x.dims[-1] is not None and k > x.dims[-1]))):
+    if not x.sizes or (k is not None and (k < 0 or (x.sizes[-1] is not None and k > x.sizes[-1]))):
         raise ShapeError(f"{c.op_name}: input must have last dimension >= k = {k}, got shape {x}")
-    return (Shape((*x.dims[:-1], k)),) * 2
+    return (Shape((*x.sizes[:-1], k)),) * 2
 
 
 def _host_top(x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -139,7 +139,7 @@ class InTopKAttrs:
 
 def _in_top_shape(c: Infer) -> Shape:
     predictions, targets = with_rank(c, 0, 2), with_rank(c, 1, 1)
-    return Shape(predictions.dims[:1]).merge_with(targets)  # type: ignore[index]
+    return Shape(predictions.sizes[:1]).merge_with(targets)  # type: ignore[index]
 
 
 def _in_top(predictions: np.ndarray, targets: np.ndarray, k: int) -> np.ndarray:

@@ -61,11 +61,11 @@ def _axes_of(perm: np.ndarray, rank: int) -> list[int]:
 def _transposed(c: Infer) -> Shape:
     x, perm = c.shapes[0], c.value(1)
     if perm is None:
-        rank = x.ndims if x.dims is not None else c.as_shape(1).ndims
+        rank = x.ndims if x.sizes is not None else c.as_shape(1).ndims
         return unknown_shape if rank is None else Shape((None,) * rank)
-    if x.dims is None:
+    if x.sizes is None:
         return Shape((None,) * len(perm))
-    return Shape(tuple(x.dims[p] for p in _axes_of(perm, len(x.dims))))
+    return Shape(tuple(x.sizes[p] for p in _axes_of(perm, len(x.sizes))))
 
 
 def _lower_transpose(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
@@ -125,13 +125,13 @@ def _sliced(c: Infer) -> Shape:
     x, begin, size = c.shapes[0], c.value(1), c.value(2)
     target = c.as_shape(2)
     if size is None:
-        return target if target.dims is not None or x.dims is None else Shape((None,) * len(x.dims))
-    if x.dims is None:
+        return target if target.sizes is not None or x.sizes is None else Shape((None,) * len(x.sizes))
+    if x.sizes is None:
         return target
-    if len(x.dims) != len(size) or (begin is not None and len(begin) != len(size)):
+    if len(x.sizes) != len(size) or (begin is not None and len(begin) != len(size)):
         raise ShapeError(f"Slice: begin and size need one number per axis of shape {x}, got {size.tolist()}")
     dims: list[int | None] = []
-    for i, (d, n) in enumerate(zip(x.dims, size.tolist(), strict=True)):
+    for i, (d, n) in enumerate(zip(x.sizes, size.tolist(), strict=True)):
         b = None if begin is None else integer(begin[i])
         if n == -1:
             n = None if d is None or b is None else d - b
@@ -238,13 +238,13 @@ def margin_pairs(value: np.ndarray, rank: int) -> list[tuple[int, int]]:
 def padded(c: Infer) -> Shape:
     """Returns the static shape of input 0 with the margins of input 1."""
     x, value = c.shapes[0], c.value(1)
-    if x.dims is None:
-        rows = c.shapes[1].dims
+    if x.sizes is None:
+        rows = c.shapes[1].sizes
         return unknown_shape if not rows or rows[0] is None else Shape((None,) * rows[0])
     if value is None:
-        return Shape((None,) * len(x.dims))
-    margins = margin_pairs(value, len(x.dims))
-    return Shape(tuple(None if d is None else b + d + a for d, (b, a) in zip(x.dims, margins, strict=True)))
+        return Shape((None,) * len(x.sizes))
+    margins = margin_pairs(value, len(x.sizes))
+    return Shape(tuple(None if d is None else b + d + a for d, (b, a) in zip(x.sizes, margins, strict=True)))
 
 
 def _host_pad(call: HostCall, x: np.ndarray, paddings: np.ndarray, value: np.ndarray | None = None) -> np.ndarray:

@@ -86,7 +86,7 @@ def _wider(a: np.ndarray, b: np.ndarray) -> tuple[int, ...]:
 
 
 def _wider_size(c: Infer) -> Shape:
-    a, b = (c.shapes[i].with_rank(1).dims for i in (0, 1))
+    a, b = (c.shapes[i].with_rank(1).sizes for i in (0, 1))
     sizes = [None if d is None else d[0] for d in (a, b)]
     return Shape((None if None in sizes else max(sizes),))  # type: ignore[type-var]
 
@@ -110,15 +110,15 @@ BROADCAST_ARGS = OpDef(
 
 def _stacks(c: Infer) -> Shape:
     x, y = c.shapes
-    if x.dims is None or y.dims is None:
+    if x.sizes is None or y.sizes is None:
         return unknown_shape
-    if len(x.dims) < 2 or len(y.dims) < 2:
+    if len(x.sizes) < 2 or len(y.sizes) < 2:
         raise ShapeError(f"BatchMatMulV2: needs stacks of matrices, got shapes {x} and {y}")
-    m, k = x.dims[-2:][:: -1 if c.attrs.adj_x else 1]
-    k2, n = y.dims[-2:][:: -1 if c.attrs.adj_y else 1]
+    m, k = x.sizes[-2:][:: -1 if c.attrs.adj_x else 1]
+    k2, n = y.sizes[-2:][:: -1 if c.attrs.adj_y else 1]
     if k is not None and k2 is not None and k != k2:
         raise ShapeError(f"BatchMatMulV2: the inner dimensions of {x} and {y} differ: {k} and {k2}")
-    return broadcast_shapes(Shape(x.dims[:-2]), Shape(y.dims[:-2])).concatenate((m, n))
+    return broadcast_shapes(Shape(x.sizes[:-2]), Shape(y.sizes[:-2])).concatenate((m, n))
 
 
 def _widened(x: Tensor, y: Tensor) -> tuple[Any, Any]:

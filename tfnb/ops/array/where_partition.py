@@ -116,11 +116,11 @@ UNIQUE = OpDef(
 
 def _partition_shapes(c: Infer) -> tuple[Shape, ...]:
     data, partitions = c.shapes
-    if data.dims is None or partitions.dims is None:
+    if data.sizes is None or partitions.sizes is None:
         return (unknown_shape,) * c.attrs.num_partitions
-    if not Shape(data.dims[: len(partitions.dims)]).is_compatible_with(partitions):
+    if not Shape(data.sizes[: len(partitions.sizes)]).is_compatible_with(partitions):
         raise ShapeError(f"DynamicPartition: data of shape {data} must begin with the shape {partitions} of partitions")
-    return (Shape((None, *data.dims[len(partitions.dims) :])),) * c.attrs.num_partitions
+    return (Shape((None, *data.sizes[len(partitions.sizes) :])),) * c.attrs.num_partitions
 
 
 def _host_partition(call: HostCall, data: np.ndarray, which: np.ndarray) -> list[np.ndarray]:
@@ -151,7 +151,7 @@ def _with_rows(data: Tensor, rank: int) -> Tensor:
         return data
     if rank == 0:
         return EXPAND_DIMS(data, np.int32(0))
-    dims = data.shape.dims
+    dims = data.shape.sizes
     if dims is not None and None not in dims[rank:] and 0 not in dims[rank:]:
         return RESHAPE(data, np.asarray([-1, *dims[rank:]], np.int32))
     shape = SHAPE(data, out_type=int32)
@@ -199,13 +199,13 @@ def _stitched(c: Infer) -> Shape:
     top: int | None = -1
     for i in range(n):
         index, data, value = c.shapes[i], c.shapes[n + i], c.value(i)
-        if index.dims is not None and data.dims is not None:
-            k = len(index.dims)
-            if not index.is_compatible_with(Shape(data.dims[:k])):
+        if index.sizes is not None and data.sizes is not None:
+            k = len(index.sizes)
+            if not index.is_compatible_with(Shape(data.sizes[:k])):
                 raise ShapeError(f"{c.op_name}: data of shape {data} must begin with the shape {index} of its indices")
-            rest = rest.merge_with(Shape(data.dims[len(index.dims) :]))
+            rest = rest.merge_with(Shape(data.sizes[len(index.sizes) :]))
         top = None if top is None or value is None else max(top, int(value.max()) if value.size else -1)
-    return unknown_shape if rest.dims is None else Shape((None if top is None else top + 1, *rest.dims))
+    return unknown_shape if rest.sizes is None else Shape((None if top is None else top + 1, *rest.sizes))
 
 
 def _host_stitch(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
@@ -299,8 +299,8 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask
         raise ShapeError("boolean_mask: the number of mask dimensions must be specified, even if some are None")
     if k == 0:
         raise ShapeError("boolean_mask: mask cannot be scalar")
-    if x.shape.dims is not None:
-        Shape(x.shape.dims[a : a + k]).assert_is_compatible_with(m.shape)
+    if x.shape.sizes is not None:
+        Shape(x.shape.sizes[a : a + k]).assert_is_compatible_with(m.shape)
     with graph.name_scope(name):
         flat = _flattened(x, a, k)
         rows = SQUEEZE(WHERE(RESHAPE(m, np.asarray([-1], np.int32))), squeeze_dims=(1,))
@@ -311,7 +311,7 @@ def _flattened(x: Tensor, axis: int, count: int) -> Any:
     """`x` reshaped so that one dimension replaces the `count` dimensions from `axis` on."""
     if count == 1:
         return x
-    dims = x.shape.dims
+    dims = x.shape.sizes
     if dims is not None and sum(d is None for d in (*dims[:axis], *dims[axis + count :])) == 0 and 0 not in dims:
         return RESHAPE(x, np.asarray([*dims[:axis], -1, *dims[axis + count :]], np.int32))
     shape = SHAPE(x, out_type=int32)
@@ -366,7 +366,7 @@ def meshgrid(*args: TensorLike, **kwargs: Any) -> list[Any]:
 
 
 def _grid_shape(vectors: Sequence[Any]) -> Any:
-    sizes = [v.shape.dims[0] for v in vectors]
+    sizes = [v.shape.sizes[0] for v in vectors]
     if None not in sizes:
         return np.asarray(sizes, np.int32)
     return CONCAT(np.int32(0), [SHAPE(v, out_type=int32) for v in vectors])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, OpError, UnimplementedError, UnknownError
+from tfnb.errors import InvalidArgumentError, OpError, UnimplementedError, error_class_of
 from tfnb.ir.bind import bind, to_bytes
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
@@ -43,12 +43,17 @@ def _as_output(call: HostCall, value: np.ndarray, dtype: DType, i: int) -> np.nd
         array = np.asarray(value)
     except ValueError as e:
         raise InvalidArgumentError(f"py_func {call.attrs.token}: result {i} is no array: {e}", call.op) from None
-    if array.dtype.kind in "SU":  # from the original value, since NumPy's strings lose trailing zero bytes
+    if array.dtype.kind in "SUO":  # from the original value, since NumPy's strings lose trailing zero bytes
         array = to_bytes(np.asarray(value, object))
-    if array.dtype == dtype.np:
+    is_text = array.dtype == object and all(isinstance(x, bytes) for x in array.flat)
+    if (is_text and dtype.is_string) or (array.dtype == dtype.np and not dtype.is_string):
         return array
+    if array.dtype.type is np.void:
+        raise UnimplementedError(
+            f"py_func {call.attrs.token}: Unsupported numpy type {array.dtype} of result {i}", call.op
+        )
     plain = not isinstance(value, (np.ndarray, np.generic))
-    if array.dtype.kind in "OV":
+    if array.dtype.kind == "O":
         raise UnimplementedError(
             f"py_func {call.attrs.token}: Unsupported object type {array.dtype} of result {i}, declared {dtype.name}",
             call.op,
@@ -71,7 +76,7 @@ def _call(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     except OpError:
         raise
     except Exception as e:
-        raise UnknownError(f"py_func {call.attrs.token}: {type(e).__name__}: {e}", call.op) from e
+        raise error_class_of(e)(f"py_func {call.attrs.token}: {type(e).__name__}: {e}", call.op) from e
     results = list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
     if isinstance(value, (list, tuple)) and len(dtypes) == 1 and len(results) != 1:
         results = [value]
@@ -118,20 +123,23 @@ def py_func(
     """Adds a node that calls a Python function on NumPy arrays.
 
     func: called with the values of `inp` (read-only arrays); returns one array or value per output, or a list of them.
-    Tout: a dtype, or a list of dtypes. stateful=False permits merging equal calls. Returns a tensor, a list of tensors
-    when Tout is a list, or the operation when the list is empty. At run time a result that does not match `Tout` raises
-    `InvalidArgumentError`, and an exception in the function raises `UnknownError`.
+    Tout: a dtype, or a list of dtypes. stateful=False permits merging equal calls, and
+    calling it only once for constant inputs. Returns a tensor, a list of tensors when Tout is a list, or the operation
+    when the list is empty and the function stateful. At run time a result that does not match `Tout` raises
+    `InvalidArgumentError`. An exception in the function raises `InvalidArgumentError` (for `ValueError`, `TypeError`),
+    `OutOfRangeError` (`StopIteration`), `ResourceExhaustedError` (`MemoryError`), `UnimplementedError`
+    (`NotImplementedError`) or else `UnknownError`.
     """
     if not callable(func):
         raise InvalidArgumentError(f"py_func needs a function, got {func!r}")
     listed = isinstance(Tout, (list, tuple))
     types = [as_dtype(t) for t in Tout] if listed else [as_dtype(Tout)]
-    op = PY_FUNC if stateful or not types else PY_FUNC_STATELESS  # without results it is called for its effect
+    op = PY_FUNC if stateful else PY_FUNC_STATELESS
     token = f"pyfunc_{next(_TOKENS)}"
     graph = graph_of((inp,))
     bound = bind(op, [list(inp)], {"Tout": types, "token": token, "function": func}, graph.to_tensor)
     node = graph.create_op(op, bound.inputs, bound.attrs, bound.types, name)
-    if not types:
+    if not types and stateful:
         return node
     return list(node.outputs) if listed else node.outputs[0]
 

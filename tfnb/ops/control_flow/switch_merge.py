@@ -73,7 +73,7 @@ def _switch_host(call: HostCall, data: np.ndarray, pred: np.ndarray) -> tuple[An
 
 def _common(shapes: Sequence[Shape]) -> Shape:
     """The static shape that all the shapes have in common."""
-    if any(s.dims is None for s in shapes) or len({s.ndims for s in shapes}) != 1:
+    if any(s.sizes is None for s in shapes) or len({s.ndims for s in shapes}) != 1:
         return unknown_shape
     columns = zip(*(s.as_list() for s in shapes), strict=True)
     return Shape(tuple(ds[0] if len(set(ds)) == 1 else None for ds in columns))

@@ -75,7 +75,7 @@ def _fake(call: HostCall) -> np.ndarray:
     dtype, shape = call.outputs[0].dtype, call.attrs.shape
     if dtype.kind == "r":
         return make_handle(Optional())
-    return host_zeros(dtype, [n or 0 for n in shape.dims or ()])
+    return host_zeros(dtype, [n or 0 for n in shape.sizes or ()])
 
 
 def _zeros(call: HostCall, x: np.ndarray) -> tuple[Any]:

@@ -1,8 +1,8 @@
 """Launches of the convolution and pooling kernels in `kernels_cl/conv_pool` (white paper, section 2).
 
-Each recipe turns the shapes and attributes of a site into kernel calls: of the tuned kernel when the padded rows that
-it keeps in local memory fit, otherwise of the naive kernel, which takes any size. Invariant: an empty output needs no
-call.
+Each recipe turns the shapes and attributes of a site into kernel calls: on a CPU of the tuned kernel when the padded
+rows that it keeps in local memory fit, otherwise of the naive kernel, which takes any size; on a GPU of the kernels
+in the files `*_gpu.cl`. Invariant: an empty output needs no call.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out
 from tfnb.ir.record import record
 from tfnb.ops.conv_pool.conv_reference import Axis, pool_axes, window_axes
 from tfnb.ops.conv_pool.windows import pads
+from tfnb.ops.linalg.gpu_tiles import Tiles, tile_sum
+from tfnb.sizes import same, smallest
 
 __all__ = [
     "avg_pool_calls",
@@ -27,6 +29,7 @@ __all__ = [
 ]
 
 CONV, CONV_GRAD, POOL = "conv_pool/conv2d.cl", "conv_pool/conv2d_grad.cl", "conv_pool/pool.cl"
+CONV_GPU, POOL_GPU = "conv_pool/conv2d_gpu.cl", "conv_pool/pool_gpu.cl"
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "sigmoid": 3}
 
 # the limits of kernels_cl/lib/conv_tile.clh
@@ -36,6 +39,7 @@ LOCAL_SLACK = 64
 TALLEST_TILE = 14
 WIDEST_PANEL = 32
 WIDEST_VECTOR = 16
+GPU_ITEMS, MOST_GROUPS = 128, 1 << 16  # work-items of a group, and groups, of a kernel whose items share elements
 TAIL_BYTES = 256
 
 
@@ -51,6 +55,11 @@ class ConvShape:
     ax: Axis
     itemsize: int
     defines: tuple[tuple[str, str], ...]
+
+    @property
+    def taps(self) -> int:
+        """The number of elements of the window."""
+        return self.ay.size * self.ax.size
 
     @property
     def image_ints(self) -> tuple[int, ...]:
@@ -110,7 +119,19 @@ def _conv_shape(site: KernelSite, image: tuple[int, ...], filters: tuple[int, ..
     if image[3] != filters[2] or tuple(out) != expected:
         raise InvalidArgumentError(f"{site.op}: images {image} and filters {filters} make {expected}, not {tuple(out)}")
     defines = _defines(site)
-    return ConvShape(image[0], filters[2], filters[3], ay, ax, site.outputs[0].dtype.size, defines)
+    shape = ConvShape(image[0], filters[2], filters[3], ay, ax, site.outputs[0].dtype.size, defines)
+    return _one_row(shape) if site.kind == "cpu" else shape
+
+
+def _one_row(shape: ConvShape) -> ConvShape:
+    """Returns the same convolution as one over a single row, if its filters are as wide as the images.
+
+    Then a row of output is one pixel, and all columns of a row of input, which lie one after another, are its channels.
+    """
+    ay, ax = shape.ay, shape.ax
+    if ax.size != ax.limit or ax.count != 1 or ax.before or (ax.dilation != 1 and ax.size != 1):
+        return shape
+    return replace(shape, ci=shape.ci * ax.limit, ay=Axis(1, 1, 1, 1, 1, 0), ax=ay)
 
 
 def _ceil(a: int, b: int) -> int:
@@ -196,9 +217,38 @@ def conv2d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     tuned = _rows_call(_Virtual(shape, 1, 1), site.units, pointers, flags, activation) if site.kind == "cpu" else None
     if tuned is not None:
         return (tuned,)
+    if site.kind == "gpu":
+        problem = shape.n * shape.ay.count * shape.ax.count, shape.co, shape.taps * shape.ci
+        return _tile_calls(site, shape, "conv2d_tiles", (In(0), In(1)), problem, pointers[2], flags, activation)
     ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints, flags, activation)
     groups = (shape.ay.count, shape.n, 1)
     return (KernelCall(CONV, "conv2d_naive", (*pointers, *_ints(*ints)), groups, defines=shape.defines),)
+
+
+def _tile_calls(
+    site: KernelSite,
+    shape: ConvShape,
+    entry: str,
+    operands: tuple[Arg, Arg],
+    problem: tuple[int, int, int],
+    bias: Arg | None = None,
+    flags: int = 0,
+    activation: int = 0,
+) -> tuple[KernelCall, ...]:
+    """Returns the launches on a GPU, for which a convolution is a product of matrices of the sizes `problem`: rows,
+    columns and depth. Only the convolution itself has the last three arguments."""
+    m, n, k = problem
+    tiles = Tiles.of(1, m, n, k, site.units)
+    sizes = _ints(shape.n, *shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints)
+    is_split = not same(tiles.splits, 1)
+    to = tiles.partial(1, m, n, shape.itemsize) if is_split else Out(0)
+    pointers: tuple[Arg, ...] = (*operands, to) if bias is None else (*operands, bias, to)
+    finish = () if bias is None else _ints(0, 0) if is_split else _ints(flags, activation)
+    calls = (tiles.call(CONV_GPU, entry, (*pointers, *sizes, I32(tiles.splits), *finish), shape.defines),)
+    if not is_split:
+        return calls
+    add = tile_sum(tiles, (1, m, n), (to, Out(0) if bias is None else bias), shape.defines, 4 * flags, activation)
+    return (*calls, add)
 
 
 def _turned(shape: ConvShape) -> _Virtual:
@@ -217,7 +267,7 @@ def conv2d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return ()
     filters, grad = site.inputs[1].shape, site.inputs[2].shape
     shape = _conv_shape(site, site.outputs[0].shape, filters, grad)
-    taps = shape.ay.size * shape.ax.size
+    taps = shape.taps
     turned_filter = Temp("turned_filter", taps * shape.ci * shape.co * shape.itemsize + TAIL_BYTES)
     virtual = _turned(shape)
     inside = min(virtual.shape.ay.before, virtual.shape.ax.before) >= 0
@@ -227,6 +277,11 @@ def conv2d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
             turn_args: tuple[In | Temp | I32, ...] = (In(1), turned_filter, *_ints(shape.ci, shape.co))
             turn = KernelCall(CONV_GRAD, "conv2d_turn_filter", turn_args, (taps, 1, 1), defines=shape.defines)
             return (turn, tuned)
+    if site.kind == "gpu":
+        problem = shape.n * shape.ay.limit * shape.ax.limit, shape.ci, taps * shape.co
+        if max(shape.ay.stride, shape.ax.stride) > 1:
+            shape = replace(shape, defines=(*shape.defines, ("STRIDED", "1")))
+        return _tile_calls(site, shape, "conv2d_input_grad_tiles", (In(1), In(2)), problem)
     ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints)
     groups = (shape.ay.limit, shape.n, 1)
     args: tuple[In | Out | I32, ...] = (In(1), In(2), Out(0), *_ints(*ints))
@@ -250,9 +305,12 @@ def conv2d_backprop_filter_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return ()
     image, grad = site.inputs[0].shape, site.inputs[2].shape
     shape = _conv_shape(site, image, site.outputs[0].shape, grad)
-    rows = shape.ay.size * shape.ax.size * shape.ci
+    rows = shape.taps * shape.ci
+    if site.kind == "gpu":
+        problem = rows, shape.co, shape.n * shape.ay.count * shape.ax.count
+        return _tile_calls(site, shape, "conv2d_filter_grad_tiles", (In(0), In(2)), problem)
     blocks = None
-    if site.kind == "cpu" and shape.n and shape.ay.count and shape.ax.count:
+    if shape.n and shape.ay.count and shape.ax.count:
         blocks = _cut(shape, site.units, MAX_RUNS, _filter_cost(shape))
     if blocks is None:
         ints = (shape.n, *shape.image_ints, *shape.step_ints)
@@ -302,6 +360,12 @@ class _Pool:
         args = (*pointers, *_ints(*self.ints, *more))
         return KernelCall(POOL, entry, args, (groups, 1, 1), defines=self.defines)
 
+    def items_call(self, entry: str, pointers: tuple[Arg, ...], elements: int) -> KernelCall:
+        """Returns the launch on a GPU whose work-items share `elements` elements."""
+        groups = (smallest(_ceil(elements, GPU_ITEMS), MOST_GROUPS), 1, 1)
+        args = (*pointers, *_ints(*self.ints))
+        return KernelCall(POOL_GPU, entry, args, groups, (GPU_ITEMS, 1, 1), self.defines)
+
 
 def _pool(site: KernelSite, image: tuple[int, ...], out: tuple[int, ...]) -> _Pool:
     _check_format(site)
@@ -312,7 +376,7 @@ def _pool(site: KernelSite, image: tuple[int, ...], out: tuple[int, ...]) -> _Po
         raise InvalidArgumentError(f"{site.op}: images {image} pool to {expected}, but the other side is {tuple(out)}")
     sizes = (image[0], image[1], image[2], ay.count, ax.count, image[3])
     ints = (*sizes, ay.size, ax.size, ay.stride, ax.stride, ay.before, ax.before)
-    return _Pool(ints, ay, ax, site.kind == "cpu" and image[3] >= WIDEST_VECTOR, _defines(site))
+    return _Pool(ints, ay, ax, image[3] >= WIDEST_VECTOR, _defines(site))
 
 
 def _pool_forward(site: KernelSite, tuned: str, naive: str) -> tuple[KernelCall, ...]:
@@ -320,6 +384,8 @@ def _pool_forward(site: KernelSite, tuned: str, naive: str) -> tuple[KernelCall,
         return ()
     image, out = site.inputs[0].shape, site.outputs[0].shape
     pool = _pool(site, image, out)
+    if site.kind == "gpu":
+        return (pool.items_call(f"{tuned}_items", (In(0), Out(0)), site.outputs[0].size),)
     groups = min(out[0] * out[1], _share(site.inputs[0].size, site.units))
     return (pool.call(tuned if pool.tuned else naive, (In(0), Out(0)), groups),)
 
@@ -340,6 +406,8 @@ def max_pool_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return ()
     image, out = site.inputs[0].shape, site.inputs[2].shape
     pool = _pool(site, image, out)
+    if site.kind == "gpu":
+        return (pool.items_call("max_pool_grad_items", (In(0), In(2), Out(0)), site.outputs[0].size),)
     ay, ax = pool.ay, pool.ax
     # rows of windows without common pixels may be divided among groups; otherwise a group gets whole images
     rows = 1 if ay.stride >= ay.size else max(ay.count, 1)
@@ -360,5 +428,7 @@ def avg_pool_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return ()
     image, out = site.outputs[0].shape, site.inputs[1].shape
     pool = _pool(site, image, out)
+    if site.kind == "gpu":
+        return (pool.items_call("avg_pool_grad_items", (In(1), Out(0)), site.outputs[0].size),)
     groups = min(image[0] * image[1], _share(site.outputs[0].size, site.units))
     return (pool.call("avg_pool_grad" if pool.tuned else "avg_pool_grad_naive", (In(1), Out(0)), groups),)

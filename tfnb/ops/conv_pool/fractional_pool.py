@@ -147,7 +147,7 @@ def _avg_grad(call: HostCall, sizes: np.ndarray, dy: np.ndarray, rows: np.ndarra
 
 def _pooled(c: Infer) -> tuple[Shape, ...]:
     ratio = _checked(c.attrs.pooling_ratio, c.op_name)
-    dims = c.shapes[0].dims
+    dims = c.shapes[0].sizes
     if dims is None:
         return Shape((None,) * 4), Shape((None,)), Shape((None,))
     if len(dims) != 4:

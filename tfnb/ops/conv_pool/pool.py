@@ -45,6 +45,7 @@ __all__ = [
     "MAX_POOL_GRAD_GRAD",
     "OPS",
     "PoolAttrs",
+    "pooled",
 ]
 
 
@@ -81,7 +82,8 @@ class MaxPoolAttrs:
 IMAGE, IMAGES, SIZED = ImageArgs((0,)), ImageArgs((0, 1, 2)), ImageArgs((1,), sizes=(0,))
 
 
-def _pooled(a: PoolAttrs, x: Shape) -> Shape:
+def pooled(a: Any, x: Shape) -> Shape:
+    """Returns the static shape of images of shape `x` that are pooled in the windows of the attributes `a`."""
     n, h, w, ch = x.as_list()
     py, px = pads(a)
     rows = window_count(h, a.ksize[1], a.strides[1], 1, py)
@@ -90,11 +92,11 @@ def _pooled(a: PoolAttrs, x: Shape) -> Shape:
 
 @IMAGE.infer
 def _infer_pool(c: Infer) -> Shape:
-    return _pooled(c.attrs, with_rank(c, 0, 4))
+    return pooled(c.attrs, with_rank(c, 0, 4))
 
 
 def _check_pooled(c: Infer, x: Shape, y: Shape) -> None:
-    output = _pooled(c.attrs, x)
+    output = pooled(c.attrs, x)
     if not output.is_compatible_with(y):
         raise ShapeError(f"{c.op_name}: images of shape {x} pool to {output}, but the gradient has shape {y}")
 
@@ -110,7 +112,7 @@ def _infer_max_grad(c: Infer) -> Shape:
 def _infer_max_grad_grad(c: Infer) -> Shape:
     x = with_rank(c, 0, 4).merge_with(c.shapes[2])
     _check_pooled(c, x, c.shapes[1])
-    return _pooled(c.attrs, x).merge_with(c.shapes[1])
+    return pooled(c.attrs, x).merge_with(c.shapes[1])
 
 
 @SIZED.infer

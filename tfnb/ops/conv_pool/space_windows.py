@@ -82,7 +82,7 @@ def _blocks(
         i = axes.index(axis) if axis in axes else None
         rate, size = (1, 1) if i is None else (rates[i], sizes[i])
         reach = (size - 1) * rate
-        length = x.shape.dims[axis]
+        length = x.shape.sizes[axis]
         length = shape_of(x)[axis] if length is None else length
         extra = (rate - (length + reach) % rate) % rate
         blocks.append(rate)

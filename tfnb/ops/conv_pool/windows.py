@@ -136,7 +136,7 @@ def sizes_in(c: Infer, i: int, rank: int = 4) -> Shape:
         raise ShapeError(f"{c.op_name}: input {i} must hold sizes, got {value.tolist()}")
     if shape.ndims not in (None, rank):
         raise ShapeError(f"{c.op_name}: input {i} must hold {rank} dimensions, got {shape}")
-    return Shape((None,) * rank) if shape.dims is None else shape
+    return Shape((None,) * rank) if shape.sizes is None else shape
 
 
 def last_channels(values: Sequence[Any], first: bool) -> tuple[Any, ...]:
@@ -195,8 +195,8 @@ class ImageArgs:
         """Makes a shape function from a rule for images with channels last."""
 
         def moved(s: Shape) -> Shape:
-            fits = s.dims is not None and len(s.dims) == self.rank
-            return Shape(last_channels(s.dims, True)) if fits and s.dims else s
+            fits = s.sizes is not None and len(s.sizes) == self.rank
+            return Shape(last_channels(s.sizes, True)) if fits and s.sizes else s
 
         def infer(c: Infer) -> Shape:
             if not self._first(c.attrs):
@@ -209,7 +209,7 @@ class ImageArgs:
                 as_shape=lambda i: moved(c.as_shape(i)) if i in self.sizes else c.as_shape(i),
             )
             output = rule(plain)
-            return Shape(_back(output.dims, True)) if self.returns_image and output.dims is not None else output
+            return Shape(_back(output.sizes, True)) if self.returns_image and output.sizes is not None else output
 
         return infer
 

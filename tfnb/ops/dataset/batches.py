@@ -108,9 +108,9 @@ class Padded(Batched):
 
     def _padded(self, i: int, rows: list[np.ndarray], dtype: DType) -> np.ndarray:
         padded_shape = self._shapes[i]
-        if padded_shape.dims is None:
+        if padded_shape.sizes is None:
             padded_shape = Shape((None,) * rows[0].ndim)
-        dims = padded_shape.dims or ()
+        dims = padded_shape.sizes or ()
         for r in rows:
             if r.ndim != len(dims) or any(d is not None and n > d for d, n in zip(dims, r.shape, strict=True)):
                 raise InvalidArgumentError(

@@ -1,19 +1,20 @@
 """Data sets whose elements are cached: in memory, or in a file that persists after the process (`tf.data`).
 
-A cache file consists of TFRecords; each holds the components of one element, as TensorProtos preceded by their lengths.
-Invariant: the file gets its final name only after a complete pass; elements are read only if their checksums match.
+A cache file consists of TFRecords; each holds the components of one element, as TensorProtos preceded by their lengths;
+the arrays in variants, which carry sparse tensors, are TensorProtos in the strings of one. Invariant: the file gets its
+final name only after a complete pass; elements are read only if their checksums match.
 """
 
 from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from tfnb.errors import DataLossError, OpError
+from tfnb.errors import DataLossError, OpError, UnimplementedError
 from tfnb.ir.graphdef.tensor_proto import decode_array, encode_array
 from tfnb.ir.protos import proto
 from tfnb.ops.checkpoint.files import sweep
@@ -22,7 +23,7 @@ from tfnb.ops.dataset.transforms import Over, Steps, each
 from tfnb.ops.io.record_files import TFRecordFile, masked_crc
 from tfnb.system.files import os_errors, sync_folder
 from tfnb.system.scratch import Scratch
-from tfnb.types import DType
+from tfnb.types import DType, variant
 
 __all__ = ["Cached", "FileCached"]
 
@@ -92,10 +93,11 @@ class FileCached(Over):
         try:
             while at < len(record):
                 (size,) = struct.unpack_from("<Q", record, at)
-                message = proto("tensor").TensorProto()
-                message.ParseFromString(record[at + 8 : at + 8 + size])
-                components.append(np.array(decode_array(message)))
+                components.append(_array(record[at + 8 : at + 8 + size]))
                 at += 8 + size
+            for k, dtype in enumerate(self._dtypes):
+                if dtype is variant:
+                    components[k] = _each(_array, components[k])
             if tuple(a.dtype for a in components) != tuple(d.np for d in self._dtypes):
                 raise ValueError(
                     f"it holds {[a.dtype.name for a in components]}, needed {[d.name for d in self._dtypes]}"
@@ -110,9 +112,29 @@ class FileCached(Over):
 def _encoded(element: Element, dtypes: Sequence[DType]) -> bytes:
     parts = []
     for value, dtype in zip(element, dtypes, strict=True):
-        data = encode_array(np.asarray(value, dtype.np)).SerializeToString()
+        array = np.asarray(value, dtype.np)
+        data = _text(_each(_text, array) if dtype is variant else array)
         parts += [struct.pack("<Q", len(data)), data]
     return b"".join(parts)
+
+
+def _text(array: Any) -> bytes:
+    """Returns the TensorProto of an array. Raises `UnimplementedError` for any other object, such as a data set."""
+    if not isinstance(array, np.ndarray):
+        raise UnimplementedError(f"a cache in a file holds tensors and sparse tensors, got {type(array).__name__}")
+    return bytes(encode_array(array).SerializeToString())
+
+
+def _array(data: bytes) -> np.ndarray:
+    return np.array(decode_array(proto("tensor").TensorProto.FromString(data)))
+
+
+def _each(function: Callable[[Any], Any], objects: np.ndarray) -> np.ndarray:
+    """Returns an array of the results of a function of each object."""
+    results = np.empty(objects.shape, object)
+    for place in np.ndindex(objects.shape):
+        results[place] = function(objects[place])
+    return results
 
 
 def _framed(data: bytes) -> bytes:

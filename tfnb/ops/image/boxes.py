@@ -42,9 +42,9 @@ _COLOURS = np.array(
 
 def _drawn_shape(c: Infer) -> Shape:
     image, boxes = with_rank(c, 0, 4), with_rank(c, 1, 3)
-    if image.dims and image.dims[3] not in (None, 1, 3, 4):
+    if image.sizes and image.sizes[3] not in (None, 1, 3, 4):
         raise ShapeError(f"DrawBoundingBoxes: images need 1, 3 or 4 channels, got shape {image}")
-    if boxes.dims and boxes.dims[2] not in (None, 4):
+    if boxes.sizes and boxes.sizes[2] not in (None, 4):
         raise ShapeError(f"DrawBoundingBoxes: boxes must be (n, boxes, 4), got shape {boxes}")
     return image
 
@@ -150,7 +150,7 @@ def _suppressed(
 
 def _chosen(c: Infer) -> Shape:
     boxes = with_rank(c, 0, 2)
-    if boxes.dims and boxes.dims[1] not in (4, None):
+    if boxes.sizes and boxes.sizes[1] not in (4, None):
         raise ShapeError(f"{c.op_name}: boxes must be (m, 4), got shape {boxes}")
     return Shape((None,))
 
@@ -351,7 +351,7 @@ class GlimpseAttrs:
 def _glimpse_shape(c: Infer) -> Shape:
     x, size = with_rank(c, 0, 4), c.value(1)
     with_rank(c, 2, 2)
-    n, _, _, channels = x.dims or (None,) * 4
+    n, _, _, channels = x.sizes or (None,) * 4
     if size is not None and (size.shape != (2,) or size.min() <= 0):
         raise InvalidArgumentError(f"ExtractGlimpse: size must be two positive numbers, got {size}")
     return Shape((n, *((None, None) if size is None else map(int, size)), channels))

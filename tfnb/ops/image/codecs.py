@@ -352,7 +352,7 @@ ENCODE_PNG = OpDef(
     the shape of the leading dimensions. Errors: another number of channels, or no pixels. Runs on the host.""",
     types={"T": (uint8, uint16)},
     attrs=EncodePngAttrs,
-    infer=lambda c: Shape(c.shapes[0].dims[:-3]) if c.shapes[0].dims else unknown_shape,
+    infer=lambda c: Shape(c.shapes[0].sizes[:-3]) if c.shapes[0].sizes else unknown_shape,
     host=_host_encode_png,
     grad=NOT_DIFFERENTIABLE,
     api="image.encode_png io.encode_png",

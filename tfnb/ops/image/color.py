@@ -50,9 +50,9 @@ Triple = tuple[Any, Any, Any]
 
 def _three_channels(c: Infer) -> Shape:
     x = c.shapes[0]
-    if x.dims is not None and (len(x.dims) < 1 or x.dims[-1] not in (3, None)):
+    if x.sizes is not None and (len(x.sizes) < 1 or x.sizes[-1] not in (3, None)):
         raise ShapeError(f"{c.op_name}: the last dimension must be 3 (RGB or HSV), got shape {x}")
-    return x if x.dims is None else Shape((*x.dims[:-1], 3))
+    return x if x.sizes is None else Shape((*x.sizes[:-1], 3))
 
 
 def _hsv(rgb: Triple, m: Any) -> Triple:
@@ -235,7 +235,7 @@ def _contrast(x: Tensor, factor: TensorLike) -> Any:
 
 
 def _infer_contrast(c: Infer) -> Shape:
-    if c.shapes[0].dims is not None and len(c.shapes[0].dims) < 3:
+    if c.shapes[0].sizes is not None and len(c.shapes[0].sizes) < 3:
         raise ShapeError(f"AdjustContrastv2: needed at least 3 dimensions, got {c.shapes[0]}")
     return c.shapes[0]
 
@@ -411,7 +411,7 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
     the last dimension is known and not 3.
     """
     x = image_tensor(images, "rgb_to_grayscale", (1, 2, 3, 4, 5, 6))
-    if x.shape.dims is not None and x.shape.dims[-1] not in (3, None):
+    if x.shape.sizes is not None and x.shape.sizes[-1] not in (3, None):
         raise ShapeError(f"rgb_to_grayscale: the last dimension must be 3, got shape {x.shape}", x.op)
     with scope(name, "rgb_to_grayscale", x):
         weights = np.array([0.2989, 0.5870, 0.1140], np.float32)
@@ -426,12 +426,12 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
     dimension is known and not 1.
     """
     x = image_tensor(images, "grayscale_to_rgb", (1, 2, 3, 4, 5, 6))
-    if x.shape.dims is None:
+    if x.shape.sizes is None:
         places = RANGE(-RANK(x), np.int32(0), np.int32(1))
         return TILE(x, cast(EQUAL(places, np.int32(-1)), int32) * 2 + 1, name=name)
-    if x.shape.dims[-1] not in (1, None):
+    if x.shape.sizes[-1] not in (1, None):
         raise ShapeError(f"grayscale_to_rgb: the last dimension must be 1, got shape {x.shape}", x.op)
-    return TILE(x, np.array([1] * (len(x.shape.dims) - 1) + [3], np.int32), name=name)
+    return TILE(x, np.array([1] * (len(x.shape.sizes) - 1) + [3], np.int32), name=name)
 
 
 def per_image_standardization(image: TensorLike) -> Any:

@@ -75,7 +75,7 @@ def image_tensor(value: TensorLike, function: str, ranks: tuple[int, ...] = (3, 
 
 def _side(x: Tensor, axis: int) -> Any:
     """The size of a dimension counted from the end: an int if it is known statically, else a tensor."""
-    dims = x.shape.dims
+    dims = x.shape.sizes
     if dims is None:
         return SHAPE(x, out_type=int32)[axis]
     static = dims[axis]
@@ -110,7 +110,7 @@ def _window(x: Any, top: TensorLike, left: TensorLike, height: TensorLike, width
     rest = [-1] if x.shape.ndims == 4 else []
     window = SLICE(x, _vector([*first, top, left, 0]), _vector([*rest, height, width, -1]))
     sides = [n if isinstance(n, int) else None for n in (height, width)]
-    window.set_shape([*x.shape.dims[:-3], *sides, x.shape.dims[-1]])
+    window.set_shape([*x.shape.sizes[:-3], *sides, x.shape.sizes[-1]])
     return window
 
 
@@ -121,7 +121,7 @@ def _ranked(x: Tensor, function: str) -> Any:
     if x.shape.ndims is None:
         x = IDENTITY(x)
         x.set_shape([None] * 3)
-    if 0 in (x.shape.dims or ()):
+    if 0 in (x.shape.sizes or ()):
         raise ShapeError(f"{function}: all dims of 'image.shape' must be > 0, got {x.shape}", x.op)
     return x
 
@@ -133,7 +133,7 @@ def _demanded(x: Any, function: str, rules: Sequence[tuple[Any, str]]) -> Any:
     `InvalidArgumentError`.
     """
     checks = []
-    if None in x.shape.dims[-3:]:
+    if None in x.shape.sizes[-3:]:
         pixels = reduce_prod(SHAPE(x, out_type=int32)[-3:])
         checks.append(assert_that(GREATER_EQUAL(pixels, np.int32(1)), ["all dims of 'image.shape' must be > 0."]))
     for number, words in rules:
@@ -206,7 +206,7 @@ def pad_to_bounding_box(
         padded = pad(_demanded(x, function, rules), _vector_of_pairs(pairs))
         static = [_static(t) for t in (target_height, target_width)]
         sides = [n if isinstance(n, int) else None for n in static]
-        padded.set_shape([*x.shape.dims[:-3], *sides, x.shape.dims[-1]])
+        padded.set_shape([*x.shape.sizes[:-3], *sides, x.shape.sizes[-1]])
         return padded
 
 
@@ -329,7 +329,7 @@ def _turned(x: Any, turns: Tensor, name: str | None) -> Any:
         x = SELECT(half, _reversed(_reversed(x, -3), -2), x)
         swapped = transpose(x, order)
         result = SELECT(EQUAL(odd, 1), _reversed(swapped, -3), swapped)
-        result.set_shape([*x.shape.dims[:-3], None, None, x.shape.dims[-1]])
+        result.set_shape([*x.shape.sizes[:-3], None, None, x.shape.sizes[-1]])
         return result
 
 
@@ -388,7 +388,7 @@ def _resized(
         if preserve_aspect_ratio:
             new_size = _kept_ratio(batch, new_size)
         static_size = constant_value(new_size)
-        if static_size is not None and list(batch.shape.dims[1:3]) == static_size.tolist():
+        if static_size is not None and list(batch.shape.sizes[1:3]) == static_size.tolist():
             return x  # as in TensorFlow, nothing is done, not even a change of dtype
         resized = op(batch, new_size, align_corners=align_corners)
         return squeeze(resized, [0]) if x.shape.ndims == 3 else resized

@@ -101,9 +101,9 @@ def _lower_patches(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
 def _grad_patches(op: Operation, dy: Tensor) -> Any:
     """Adds the gradient of each element of a patch to the element that it was read from."""
     x = op.inputs[0]
-    if x.shape.dims is None or None in x.shape.dims[1:]:
+    if x.shape.sizes is None or None in x.shape.sizes[1:]:
         raise ShapeError(f"ExtractVolumePatches: the gradient needs the volume's size, got shape {x.shape}", op)
-    dims = [int(n) for n in x.shape.dims[1:] if n is not None]
+    dims = [int(n) for n in x.shape.sizes[1:] if n is not None]
     places, size = _places(op.attrs, dims), math.prod(dims)
     rows = RESHAPE(dy, x.graph.to_tensor([SHAPE(x, out_type=int32)[0], places.size]))
     columns = TRANSPOSE(rows, np.asarray([1, 0], np.int32))
@@ -221,7 +221,7 @@ def _host_scale_grad(
 def _scaled_shape(c: Infer) -> Shape:
     n, _, _, channels = with_rank(c, 0, 4).as_list()
     size = c.as_shape(1)
-    height, width = (None, None) if size.dims is None or len(size.dims) != 2 else size.dims
+    height, width = (None, None) if size.sizes is None or len(size.sizes) != 2 else size.sizes
     return Shape((n, height, width, channels))
 
 

@@ -27,7 +27,7 @@ from tfnb.ops.image.crop_pad_flip import (
     pad_to_bounding_box,
     resize_images,
 )
-from tfnb.ops.linalg.matmul import tensordot
+from tfnb.ops.linalg.tensordot import tensordot
 from tfnb.ops.math.binary import POW
 from tfnb.ops.math.reduce_functions import reduce_mean, reduce_prod
 from tfnb.ops.math.unary import SQUARE
@@ -101,7 +101,7 @@ def sobel_edges(image: TensorLike) -> Any:
 
 
 def _channels(x: Tensor, function: str) -> int:
-    dims = x.shape.dims
+    dims = x.shape.sizes
     if dims is None or dims[-1] is None:
         raise ShapeError(f"{function}: the number of channels must be known, got shape {x.shape}", x.op)
     return int(dims[-1])

@@ -74,7 +74,7 @@ def _axis(attrs: PatchAttrs, k: int, n: int) -> _Axis:
 
 
 def _patches_shape(c: Infer) -> Shape:
-    n, height, width, channels = with_rank(c, 0, 4).dims or (None,) * 4
+    n, height, width, channels = with_rank(c, 0, 4).sizes or (None,) * 4
     counts = [None if d is None else _axis(c.attrs, k, d).count for k, d in ((1, height), (2, width))]
     _, rows, columns, _ = c.attrs.ksizes
     return Shape((n, *counts, None if channels is None else rows * columns * channels))
@@ -119,15 +119,15 @@ def _lower_patches(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
 def _grad_patches(op: Any, dy: Tensor) -> Any:
     """Adds the gradient of each pixel of a patch to the pixel it was read from, if it is inside the image."""
     x, a = op.inputs[0], op.attrs
-    if x.shape.dims is None or None in x.shape.dims[1:]:
+    if x.shape.sizes is None or None in x.shape.sizes[1:]:
         raise ShapeError(
             f"ExtractImagePatches: the gradient needs the images' size and channels, got shape {x.shape}",
             op,
         )
-    _, height, width, channels = x.shape.dims
+    _, height, width, channels = x.shape.sizes
     rows, columns = _axis(a, 1, height), _axis(a, 2, width)
     padded_height, padded_width = height + rows.before + rows.after, width + columns.before + columns.after
-    batch = x.shape.dims[0]
+    batch = x.shape.sizes[0]
     padded_shape = [
         batch if batch is not None else SHAPE(x, out_type=np.int32)[0],
         padded_height,
@@ -193,9 +193,9 @@ def _check_method(method: str) -> None:
 def _check_boxes(c: Infer, boxes: int, index: int) -> int | None:
     """The number of boxes, or None if it is not known statically."""
     b, i = with_rank(c, boxes, 2), with_rank(c, index, 1)
-    if b.dims and b.dims[1] not in (4, None):
+    if b.sizes and b.sizes[1] not in (4, None):
         raise ShapeError(f"{c.op_name}: boxes must be (number, 4), got shape {b}")
-    count, number_count = (b.dims or (None,))[0], (i.dims or (None,))[0]
+    count, number_count = (b.sizes or (None,))[0], (i.sizes or (None,))[0]
     if count is not None and number_count is not None and count != number_count:
         raise ShapeError(f"{c.op_name}: there are {count} boxes and {number_count} image numbers")
     return number_count if count is None else count
@@ -206,7 +206,7 @@ def _crops_shape(c: Infer) -> Shape:
     if size is not None and (size.shape != (2,) or (size <= 0).any()):
         raise InvalidArgumentError(f"CropAndResize: crop_size must be two positive numbers, got {size}")
     sides = (None, None) if size is None else (integer(size[0]), integer(size[1]))
-    return Shape((_check_boxes(c, 1, 2), *sides, (image.dims or (None,) * 4)[3]))
+    return Shape((_check_boxes(c, 1, 2), *sides, (image.sizes or (None,) * 4)[3]))
 
 
 def _positions(low: Any, high: Any, count: int, limit: int) -> np.ndarray:

@@ -54,11 +54,11 @@ class AreaAttrs:
 def _resized(c: Infer) -> Shape:
     x = with_rank(c, 0, 4)
     size = c.value(1)
-    if c.shapes[1].dims not in (None, (2,), (None,)):
+    if c.shapes[1].sizes not in (None, (2,), (None,)):
         raise ShapeError(f"{c.op_name}: size must be (height, width), got shape {c.shapes[1]}")
     if size is not None and (size.size != 2 or size.min() <= 0):
         raise InvalidArgumentError(f"{c.op_name}: size must be two positive numbers, got {size}")
-    n, height, width, channels = x.dims or (None,) * 4
+    n, height, width, channels = x.sizes or (None,) * 4
     if height == 0 or width == 0:
         raise InvalidArgumentError(f"{c.op_name}: images of shape {x} have no pixels")
     sides = (None, None) if size is None else (int(size[0]), int(size[1]))
@@ -157,7 +157,7 @@ RESIZE_BILINEAR: OpDef = OpDef(
 
 def _like_original(c: Infer) -> Shape:
     grads, original = with_rank(c, 0, 4), with_rank(c, 1, 4)
-    g, x = grads.dims or (None,) * 4, original.dims or (None,) * 4
+    g, x = grads.sizes or (None,) * 4, original.sizes or (None,) * 4
     batch, channels = (a if a is not None else b for a, b in ((x[0], g[0]), (x[3], g[3])))
     return Shape((batch, x[1], x[2], channels))
 

@@ -195,10 +195,10 @@ class LineAttrs:
 
 
 def _infer_lines(c: Infer) -> Shape:
-    n, _, _, channels = with_rank(c, 0, 4).dims or (None,) * 4
+    n, _, _, channels = with_rank(c, 0, 4).sizes or (None,) * 4
     if not c.attrs.copy and c.dtypes[0] != c.dtypes[1]:
         raise InvalidArgumentError(f"{c.op_name}: {c.dtypes[0]} images, {c.dtypes[1]} weights")
-    rows, columns = ((with_rank(c, i, 2).dims or (None, None))[0] for i in (1, 2))
+    rows, columns = ((with_rank(c, i, 2).sizes or (None, None))[0] for i in (1, 2))
     return Shape((n, rows, columns, channels))
 
 
@@ -265,7 +265,7 @@ RESIZE_LINES = OpDef(
 
 def size_pair(x: Any) -> Any:
     """Returns (height, width) of images: a NumPy vector when it is known statically, else a tensor."""
-    dims = x.shape.dims
+    dims = x.shape.sizes
     if dims is not None and None not in dims[1:3]:
         return np.asarray(dims[1:3], np.int32)
     return SHAPE(x, out_type=np.int32)[1:3]

@@ -209,8 +209,8 @@ def _combined_size(attrs: CombinedAttrs, classes: Any, per_class: Any, total: An
 
 def _infer_combined(c: Infer) -> tuple[Shape, ...]:
     boxes, scores = with_rank(c, 0, 4), with_rank(c, 1, 3)
-    batch = (boxes.dims or (None,))[0]
-    classes = scores.dims[2] if scores.dims else None
+    batch = (boxes.sizes or (None,))[0]
+    classes = scores.sizes[2] if scores.sizes else None
     k = _combined_size(c.attrs, classes, c.value(2), c.value(3))
     return Shape((batch, k, 4)), Shape((batch, k)), Shape((batch, k)), Shape((batch,))
 

@@ -97,14 +97,16 @@ class _Plan:
         elif isinstance(feature, FixedLenFeature) and not steps:
             if feature.shape is None:
                 raise ShapeError(f"Missing shape for feature {key}: FixedLenFeature needs a shape that is fully known")
-            dtype, shape = as_dtype(feature.dtype), as_shape(feature.shape)
+            dtype, shape = as_dtype(feature.dtype), _known_shape(key, feature.shape)
             self.dense[key] = (dtype, shape, _default(feature.default_value, dtype, shape))
         elif isinstance(feature, FixedLenSequenceFeature):
             dtype, shape = as_dtype(feature.dtype), as_shape(feature.shape)
             if feature.allow_missing:
                 self.may_lack.append(key)
             elif not steps:
-                raise InvalidArgumentError(f"feature {key!r}: FixedLenSequenceFeature needs allow_missing=True here")
+                raise InvalidArgumentError(
+                    f"Unsupported: FixedLenSequenceFeature requires allow_missing to be True. Feature {key!r} has False"
+                )
             padded = shape if steps else Shape((None,)).concatenate(shape)
             self.dense[key] = (dtype, padded, _padding(feature.default_value, dtype))
         else:
@@ -128,6 +130,18 @@ class _Plan:
     declared: frozenset[str] = frozenset()
 
 
+def _known_shape(key: str, shape: ShapeLike) -> Shape:
+    """Returns the shape of a feature with a fixed number of values. Raises `ShapeError` unless it is fully known."""
+    static = as_shape(shape)
+    if static.sizes and static.sizes[0] is None:
+        raise ShapeError(
+            f"First dimension of shape for feature {key} unknown. Consider using FixedLenSequenceFeature. Got {static}"
+        )
+    if not static.is_fully_defined():
+        raise ShapeError(f"All dimensions of shape for feature {key} need to be known but received {shape}.")
+    return static
+
+
 def _default(value: TensorLike, dtype: DType, shape: Shape) -> Any:
     if value is None:
         return np.empty(0, dtype.np)
@@ -142,7 +156,15 @@ def _default(value: TensorLike, dtype: DType, shape: Shape) -> Any:
 def _padding(value: TensorLike, dtype: DType) -> Any:
     if value is None:
         return np.asarray(b"" if dtype.is_string else 0, dtype.np)
-    return value if is_tensor_like(value) else to_numpy(value, dtype).reshape(())
+    if is_tensor_like(value):
+        return value
+    array = to_numpy(value, dtype)
+    if array.size != 1:
+        raise ShapeError(
+            f"Cannot reshape a tensor with {array.size} elements to shape [] (1 elements), which the padding of a "
+            "FixedLenSequenceFeature has"
+        )
+    return array.reshape(())
 
 
 def index_keys(feature: SparseFeature) -> list[str]:
@@ -167,7 +189,7 @@ def _merged(places: Sequence[SparseTensor], values: SparseTensor, sizes: Sequenc
     # these reshapes fail unless there are as many values as indices of each dimension
     flat = [RESHAPE(p.values, SHAPE(first.values, out_type=np.int32)) for p in (*places, values)]
     rows, last = first.indices[:, :-1], [EXPAND_DIMS(p, np.int32(1)) for p in flat[:-1]]
-    in_batch = first.indices.shape.dims and first.indices.shape.dims[1] == 2
+    in_batch = first.indices.shape.sizes and first.indices.shape.sizes[1] == 2
     order_of: Any = first.indices[:, 0] if in_batch else np.int64(0)
     for p, size in zip(flat[:-1], sizes, strict=True):
         order_of = order_of * np.int64(size) + p

@@ -127,7 +127,7 @@ def _fixed(values: np.ndarray | None, shape: Shape, default: np.ndarray, where: 
 
 def _padded(rows: list[np.ndarray], shape: Shape, default: np.ndarray, dtype: DType) -> np.ndarray:
     """Dense features of different lengths, padded to the longest one."""
-    dims = Shape((shape.dims or ())[1:]).known()
+    dims = Shape((shape.sizes or ())[1:]).known()
     stride = int(np.prod(dims, dtype=np.int64))
     longest = max((len(r) for r in rows), default=0)
     fill = default.reshape(-1)[0] if default.size else (b"" if dtype is string else 0)
@@ -138,11 +138,15 @@ def _padded(rows: list[np.ndarray], shape: Shape, default: np.ndarray, dtype: DT
 
 
 def _is_padded(shape: Shape) -> bool:
-    return bool(shape.dims) and shape.dims is not None and shape.dims[0] is None
+    return bool(shape.sizes) and shape.sizes is not None and shape.sizes[0] is None
 
 
 def _sparse(rows: Sequence[np.ndarray], dtype: DType) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns (indices, values, dense shape) of the sparse matrix whose rows are lists of values."""
+    if len(rows) == 1:  # as for a data set that parses one example after another
+        only = np.zeros((len(rows[0]), 2), np.int64)
+        only[:, 1] = np.arange(len(only))
+        return only, rows[0].astype(dtype.np, copy=False), np.array([1, len(only)], np.int64)
     lengths = np.array([len(r) for r in rows], np.int64)
     first = np.repeat(np.arange(len(rows)), lengths)
     second = np.arange(len(first)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -189,7 +193,7 @@ def _columns(records: Sequence[Any], wanted: _Wanted, where: Sequence[str]) -> A
 def _whole_steps(values: np.ndarray | None, shape: Shape, dtype: DType, step: str) -> np.ndarray:
     if values is None:
         return _array((), dtype)
-    stride = Shape((shape.dims or ())[1:]).num_elements() or 1
+    stride = Shape((shape.sizes or ())[1:]).num_elements() or 1
     if values.size % stride:
         raise InvalidArgumentError(
             f"{step}.  Number of {_NUMBERS.get(values.dtype.kind, 'bytes')} values is not a multiple of stride length. "
@@ -314,7 +318,7 @@ def _sparse_shapes(count: int, rank: int) -> tuple[Shape, ...]:
 
 
 def _infer_parse(c: Infer) -> tuple[Shape, ...]:
-    rows = c.shapes[0].dims[0] if c.shapes[0].dims else None
+    rows = c.shapes[0].sizes[0] if c.shapes[0].sizes else None
     dense = tuple(Shape((rows,)).concatenate(s) for s in c.attrs.dense_shapes)
     return (*_sparse_shapes(len(c.types["sparse_types"]), 2), *dense)
 

@@ -15,6 +15,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, OURS, AsyncCall, HostCall, Infer, Kind, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.shapes import with_rank
 from tfnb.ops.io.reader_store import Reader, WholeFile, WorkItem, check_names
 from tfnb.ops.io.record_files import FixedLengthFile, RecordFile, TextFile, TFRecordFile
 from tfnb.ops.state.handles import make_handle, named_resource, resource_of
@@ -213,6 +214,11 @@ SERIALIZE = _op(
 )
 
 
+def _no_output(c: Infer) -> tuple[()]:
+    with_rank(c, 1, 0)
+    return ()
+
+
 def _restore(call: HostCall, reader: np.ndarray, state: np.ndarray) -> tuple[()]:
     resource_of(reader, Reader, call.op).restore(bytes(state.item()))
     return ()
@@ -230,7 +236,7 @@ RESTORE = _op(
     "Restores a state of the reader from ReaderSerializeStateV2. Errors: InvalidArgumentError for the state of another "
     "kind of reader, or a damaged one.",
     _restore,
-    None,
+    _no_output,
 )
 RESET = _op("ReaderResetV2", "reader_handle: resource", "", "Returns the reader to its initial state.", _reset, None)
 

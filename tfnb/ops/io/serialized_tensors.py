@@ -1,6 +1,7 @@
 """Tensors serialised as strings: one TensorProto for a dense tensor, three for a sparse one.
 
-The ops run on the host. Invariant: a string is checked before memory is allocated for what it claims to contain.
+A sparse tensor may also become three variants, the arrays themselves, which never leave the process. The ops run on the
+host. Invariant: a string is checked before memory is allocated for what it claims to contain.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tfnb.ir.sparse import SparseTensor, SparseTensorValue
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.sparse.arithmetic import check_places
 from tfnb.ops.strings.elementwise import unquoted
-from tfnb.types import ALL, DType, DTypeLike, Shape, as_dtype, bracketed, string, unknown_shape
+from tfnb.types import ALL, DType, DTypeLike, Shape, as_dtype, bracketed, string, unknown_shape, variant
 
 __all__ = ["API", "OPS"]
 
@@ -61,13 +62,18 @@ def _parse(call: HostCall, x: np.ndarray) -> np.ndarray:
     return _array(call, x.item(), call.types["out_type"])
 
 
-def _strings(parts: list[bytes]) -> np.ndarray:
-    return np.array(parts, object)
+def _three(call: HostCall, *parts: np.ndarray) -> np.ndarray:
+    """Returns a vector of variants or of strings, as the operation wants, with one for each array."""
+    out = np.empty(len(parts), object)
+    as_variants = call.types["out_type"] is variant
+    for k, part in enumerate(parts):
+        out[k] = part if as_variants else _text(part)
+    return out
 
 
 def _one_sparse(call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> np.ndarray:
     check_places(call, indices, shape)
-    return _strings([_text(indices), _text(values), _text(shape)])
+    return _three(call, indices, values, shape)
 
 
 def _many_sparse(call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> np.ndarray:
@@ -80,31 +86,49 @@ def _many_sparse(call: HostCall, indices: np.ndarray, values: np.ndarray, shape:
     limits = np.searchsorted(indices[:, 0], np.arange(shape[0] + 1))
     for row in range(int(shape[0])):
         part = slice(limits[row], limits[row + 1])
-        out[row] = [_text(indices[part, 1:]), _text(values[part]), _text(shape[1:])]
+        out[row] = _three(call, indices[part, 1:], values[part], shape[1:])
     return out
+
+
+def _parsed(call: HostCall, texts: np.ndarray, row: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns the indices, values and shape in three strings, after all checks."""
+    int64 = as_dtype("int64")
+    indices, data, shape = (
+        _array(call, t, d, f"serialized_sparse[{row}, {k}]", f"SparseTensor[{row}]")
+        for k, (t, d) in enumerate(zip(texts, (int64, call.types["dtype"], int64), strict=True))
+    )
+    if shape.ndim != 1 or indices.shape != (len(data), shape.size) or data.ndim != 1:
+        raise InvalidArgumentError(
+            f"{call.op.type}: indices {indices.shape}, values {data.shape} and shape {shape.shape} do not fit",
+            call.op,
+        )
+    check_places(call, indices, shape)
+    return indices, data, shape
+
+
+def _held(call: HostCall, arrays: np.ndarray, row: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns the indices, values and shape that SerializeSparse has put into three variants."""
+    indices, data, shape = arrays
+    wanted = call.types["dtype"]
+    if not all(isinstance(part, np.ndarray) for part in arrays) or data.dtype != wanted.np:
+        kinds = [getattr(part, "dtype", type(part).__name__) for part in arrays]
+        raise InvalidArgumentError(
+            f"{call.op.type}: SparseTensor[{row}] needs values of {wanted.name}, got variants of {kinds}", call.op
+        )
+    return indices, data, shape
 
 
 def _together(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Combines sparse tensors into one, with the dimensions of the strings in front; its size is the largest."""
     if x.ndim < 1 or x.shape[-1] != 3:
         raise InvalidArgumentError(f"{call.op.type}: needed rows of 3 strings, got shape {x.shape}", call.op)
-    int64 = as_dtype("int64")
+    parts_of = _held if call.types.get("Tserialized") is variant else _parsed
     rows: list[np.ndarray] = []
     values: list[np.ndarray] = []
     sizes: np.ndarray | None = None
     for place in np.ndindex(*x.shape[:-1]):
-        texts = x[place]
         row = ",".join(map(str, place))
-        indices, data, shape = (
-            _array(call, t, d, f"serialized_sparse[{row}, {k}]", f"SparseTensor[{row}]")
-            for k, (t, d) in enumerate(zip(texts, (int64, call.types["dtype"], int64), strict=True))
-        )
-        if shape.ndim != 1 or indices.shape != (len(data), shape.size) or data.ndim != 1:
-            raise InvalidArgumentError(
-                f"{call.op.type}: indices {indices.shape}, values {data.shape} and shape {shape.shape} do not fit",
-                call.op,
-            )
-        check_places(call, indices, shape)
+        indices, data, shape = parts_of(call, x[place], row)
         if sizes is not None and sizes.shape != shape.shape:
             raise InvalidArgumentError(
                 f"Inconsistent rank across SparseTensors: rank prior to SparseTensor[{row}] was: "
@@ -112,18 +136,20 @@ def _together(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
                 call.op,
             )
         sizes = shape if sizes is None else np.maximum(sizes, shape)
-        prefix = np.broadcast_to(np.array(place, np.int64), (len(data), len(place)))
-        rows.append(np.concatenate([prefix, indices], 1))
+        rows.append(indices)
         values.append(data)
     if sizes is None:
         raise InvalidArgumentError(f"{call.op.type}: no sparse tensor, so its rank is not known", call.op)
-    return np.concatenate(rows), np.concatenate(values), np.array([*x.shape[:-1], *sizes], np.int64)
+    places = np.array([*np.ndindex(*x.shape[:-1])], np.int64).reshape(len(rows), x.ndim - 1)
+    prefixes = np.repeat(places, [len(data) for data in values], axis=0)
+    joined = np.concatenate([prefixes, np.concatenate(rows)], 1)
+    return joined, np.concatenate(values), np.array([*x.shape[:-1], *sizes], np.int64)
 
 
 def _sparse_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
     x = c.shapes[0]
     many = c.op_name == "DeserializeManySparse"
-    if x.dims is not None and (len(x.dims) < 1 or x.dims[-1] not in (3, None) or (many and len(x.dims) != 2)):
+    if x.sizes is not None and (len(x.sizes) < 1 or x.sizes[-1] not in (3, None) or (many and len(x.sizes) != 2)):
         raise ShapeError(f"{c.op_name}: needed rows of 3 strings, got shape {x}")
     return Shape((None, None)), Shape((None,)), Shape((None,))
 
@@ -155,9 +181,9 @@ SERIALIZE_SPARSE = OpDef(
     "SerializeSparse",
     "sparse_indices: int64, sparse_values: T, sparse_shape: int64",
     "serialized_sparse: out_type",
-    "A sparse tensor as a vector of 3 strings: its indices, values and shape. Errors: an index is outside the shape. "
-    "Runs on the host.",
-    types={"T": ALL, "out_type": (string,)},
+    "A sparse tensor as a vector of 3 strings or variants: its indices, values and shape. Errors: an index is outside "
+    "the shape. Runs on the host.",
+    types={"T": ALL, "out_type": (string, variant)},
     defaults={"out_type": string},
     infer=lambda c: Shape((3,)),
     host=_one_sparse,
@@ -167,11 +193,11 @@ SERIALIZE_MANY_SPARSE = OpDef(
     "SerializeManySparse",
     "sparse_indices: int64, sparse_values: T, sparse_shape: int64",
     "serialized_sparse: out_type",
-    "A sparse tensor of rank 2 or more as a matrix of strings, with a row of 3 for each part along dimension 0.\n\n"
-    "Errors: an index is outside the shape, or rows are out of order. Runs on the host.",
-    types={"T": ALL, "out_type": (string,)},
+    "A sparse tensor of rank 2 or more as a matrix of strings or variants: a row of 3 for each part along dimension 0."
+    "\n\nErrors: an index is outside the shape, or rows are out of order. Runs on the host.",
+    types={"T": ALL, "out_type": (string, variant)},
     defaults={"out_type": string},
-    infer=lambda c: Shape(((c.as_shape(2).dims or (None,))[0], 3)),
+    infer=lambda c: Shape(((c.as_shape(2).sizes or (None,))[0], 3)),
     host=_many_sparse,
     grad=NOT_DIFFERENTIABLE,
     dynamic=True,
@@ -196,7 +222,7 @@ DESERIALIZE_SPARSE = OpDef(
     "serialized_sparse: Tserialized",
     "sparse_indices: int64, sparse_values: dtype, sparse_shape: int64",
     _TOGETHER,
-    types={"dtype": ALL, "Tserialized": (string,)},
+    types={"dtype": ALL, "Tserialized": (string, variant)},
     defaults={"Tserialized": string},
     infer=_sparse_shapes,
     host=_together,
@@ -215,14 +241,20 @@ def _parts(value: SparseTensor | SparseTensorValue, what: str) -> tuple[Any, Any
 def serialize_sparse(
     sp_input: SparseTensor | SparseTensorValue, name: str | None = None, out_type: DTypeLike = string
 ) -> Any:
-    """Serialises a SparseTensor to a vector of 3 strings (indices, values, shape), for `deserialize_many_sparse`."""
+    """Serialises a SparseTensor to a vector of 3 strings (indices, values, shape), for `deserialize_many_sparse`.
+
+    out_type: `tf.string`, or `tf.variant` for variants that hold the arrays themselves and never leave the process.
+    """
     return SERIALIZE_SPARSE(*_parts(sp_input, "serialize_sparse"), out_type=out_type, name=name)
 
 
 def serialize_many_sparse(
     sp_input: SparseTensor | SparseTensorValue, name: str | None = None, out_type: DTypeLike = string
 ) -> Any:
-    """Serialises a SparseTensor of rank 2 or more to a row of 3 strings for each part along its first dimension."""
+    """Serialises a SparseTensor of rank 2 or more to a row of 3 strings for each part along its first dimension.
+
+    out_type: as for `serialize_sparse`.
+    """
     return SERIALIZE_MANY_SPARSE(*_parts(sp_input, "serialize_many_sparse"), out_type=out_type, name=name)
 
 

@@ -10,4 +10,5 @@ FAMILIES = (
     "later_linalg",
     "matmul",
     "matrix_functions",
+    "tensordot",
 )

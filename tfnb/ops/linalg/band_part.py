@@ -81,14 +81,14 @@ MATRIX_BAND_PART: OpDef = OpDef(
 
 def _set_shape(c: Infer) -> Shape:
     x, d = _matrices(c), c.shapes[1]
-    if x.dims is None or d.dims is None:
+    if x.sizes is None or d.sizes is None:
         return x
-    m, n = x.dims[-2:]
-    expected = Shape((*x.dims[:-2], None if m is None or n is None else smallest(m, n)))
-    if not d.dims:
+    m, n = x.sizes[-2:]
+    expected = Shape((*x.sizes[:-2], None if m is None or n is None else smallest(m, n)))
+    if not d.sizes:
         raise ShapeError(
             "MatrixSetDiag: Shape must be at least rank 1 but is rank 0: must have diagonal.shape == input.shape[:-2] "
-            f"+ min(input.shape[-2:]), but received input shape: {bracketed(x.dims)} and diagonal shape: []"
+            f"+ min(input.shape[-2:]), but received input shape: {bracketed(x.sizes)} and diagonal shape: []"
         )
     if not expected.is_compatible_with(d):
         raise ShapeError(f"MatrixSetDiag: input of shape {x} needs diagonals of shape {expected}, got {d}")
@@ -156,7 +156,7 @@ def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: b
 
 def _cross_shape(c: Infer) -> Shape:
     shape = merged(c, 0, 1)
-    if shape.dims is not None and (not shape.dims or shape.dims[-1] not in (3, None)):
+    if shape.sizes is not None and (not shape.sizes or shape.sizes[-1] not in (3, None)):
         raise ShapeError(f"Cross: the last dimension must be 3, got shape {shape}")
     return shape
 

@@ -73,7 +73,7 @@ def _low(a: int | None, b: int | None) -> int | None:
 
 
 def _stack(lead: Shape, *tail: int | None) -> Shape:
-    return Shape((*lead.dims, *tail))  # type: ignore[misc]
+    return Shape((*lead.sizes, *tail))  # type: ignore[misc]
 
 
 # ---- QR ------------------------------------------------------------------------------------------
@@ -106,10 +106,10 @@ def _from_right(x: Tensor, r: Tensor) -> Any:
 
 def _grad_qr(op: Operation, dq: Tensor, dr: Tensor) -> Any:
     q, r = op.outputs
-    dims = r.shape.dims
-    if dims is None or None in dims[-2:] or q.shape.dims is None or None in q.shape.dims[-2:]:
+    dims = r.shape.sizes
+    if dims is None or None in dims[-2:] or q.shape.sizes is None or None in q.shape.sizes[-2:]:
         raise InvalidArgumentError("the gradient of qr needs known matrix sizes", op)
-    if dims[-2] != dims[-1] or q.shape.dims[-1] != dims[-2]:
+    if dims[-2] != dims[-1] or q.shape.sizes[-1] != dims[-2]:
         raise InvalidArgumentError(
             "the gradient of qr needs at least as many rows as columns, and full_matrices false", op
         )
@@ -176,7 +176,7 @@ def _grad_svd(op: Operation, ds: Tensor, du: Tensor, dv: Tensor) -> Any:
         _, u, v = SVD(a, compute_uv=True)
         return product(u * ds[..., None, :], v, adjoint_b=True)
     s, u, v = op.outputs
-    if op.attrs.full_matrices and (a.shape.dims is None or a.shape.dims[-1] != a.shape.dims[-2]):
+    if op.attrs.full_matrices and (a.shape.sizes is None or a.shape.sizes[-1] != a.shape.sizes[-2]):
         raise InvalidArgumentError("the gradient of svd needs full_matrices=False, or square matrices", op)
     f = _reciprocal_gaps(s * s)
     udu, vdv = product(u, du, adjoint_a=True), product(v, dv, adjoint_a=True)

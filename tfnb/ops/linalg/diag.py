@@ -81,12 +81,12 @@ DIAG = OpDef(
 
 def _diag_part_shape(c: Infer) -> Shape:
     x = c.shapes[0]
-    if x.dims is None:
+    if x.sizes is None:
         return unknown_shape
-    k = len(x.dims) // 2
-    if len(x.dims) % 2 or not k:
+    k = len(x.sizes) // 2
+    if len(x.sizes) % 2 or not k:
         raise ShapeError(f"DiagPart: needs an even rank >= 2, got shape {x}")
-    return Shape(x.dims[:k]).merge_with(Shape(x.dims[k:]))
+    return Shape(x.sizes[:k]).merge_with(Shape(x.sizes[k:]))
 
 
 def _host_diag_part(call: HostCall, x: np.ndarray) -> np.ndarray:
@@ -120,7 +120,7 @@ def _matrix_diag_shape(c: Infer) -> Shape:
         raise ShapeError(
             "MatrixDiag: Shape must be at least rank 1 but is rank 0: input must be at least 1-dim, got a scalar"
         )
-    return d if d.dims is None else Shape((*d.dims, d.dims[-1]))
+    return d if d.sizes is None else Shape((*d.sizes, d.sizes[-1]))
 
 
 def _host_matrix_diag(call: HostCall, diagonal: np.ndarray) -> np.ndarray:
@@ -152,20 +152,20 @@ MATRIX_DIAG = OpDef(
 
 def _matrix_part_shape(c: Infer) -> Shape:
     x = c.shapes[0]
-    if x.dims is None:
+    if x.sizes is None:
         return unknown_shape
-    if len(x.dims) < 2:
+    if len(x.sizes) < 2:
         raise ShapeError(
-            f"MatrixDiagPart: Shape must be at least rank 2 but is rank {len(x.dims)}: input must "
+            f"MatrixDiagPart: Shape must be at least rank 2 but is rank {len(x.sizes)}: input must "
             f"be at least 2-dim, got {x}"
         )
-    m, n = x.dims[-2:]
-    return Shape((*x.dims[:-2], None if m is None or n is None else smallest(m, n)))
+    m, n = x.sizes[-2:]
+    return Shape((*x.sizes[:-2], None if m is None or n is None else smallest(m, n)))
 
 
 def _grad_matrix_part(op: Operation, dy: Tensor) -> Any:
     square = MATRIX_DIAG(dy)
-    dims = op.x.shape.dims
+    dims = op.x.shape.sizes
     if dims is not None and None not in dims[-2:] and dims[-2] == dims[-1]:
         return square
     shape = SHAPE(op.x, out_type=int32) - SHAPE(square, out_type=int32)
@@ -202,13 +202,13 @@ def _one_hot_axis(axis: int, rank: int) -> int:
 
 def _one_hot_shape(c: Infer) -> Shape:
     x, depth = c.shapes[0], c.value(1)
-    if x.dims is None:
+    if x.sizes is None:
         return unknown_shape
-    a = _one_hot_axis(c.attrs.axis, len(x.dims) + 1)
+    a = _one_hot_axis(c.attrs.axis, len(x.sizes) + 1)
     n = None if depth is None else integer(depth.reshape(()))
     if n is not None and n < 0:
         raise InvalidArgumentError(f"OneHot: depth must be >= 0, got {n}")
-    return Shape((*x.dims[:a], n, *x.dims[a:]))
+    return Shape((*x.sizes[:a], n, *x.sizes[a:]))
 
 
 def _host_one_hot(

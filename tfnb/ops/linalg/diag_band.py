@@ -134,13 +134,13 @@ def _spread(band: _Band, diagonal: np.ndarray, rest: np.ndarray, single: bool) -
 
 def _diag_dims(c: Infer) -> Shape:
     d, k, rows, columns = c.shapes[0], c.value(1), c.value(2), c.value(3)
-    if d.dims is None or k is None:
+    if d.sizes is None or k is None:
         return unknown_shape
     low, high = _limits(c.op_name, k)
     lead = _batch(c.op_name, d, low, high)
-    if d.dims[-1] is None or rows is None or columns is None:
+    if d.sizes[-1] is None or rows is None or columns is None:
         return Shape((*lead, None, None))
-    return Shape((*lead, *_sizes(c.op_name, k, d.dims[-1], int(rows), int(columns))))
+    return Shape((*lead, *_sizes(c.op_name, k, d.sizes[-1], int(rows), int(columns))))
 
 
 def _batch(name: str, diagonal: Shape, low: int, high: int) -> tuple[int | None, ...]:
@@ -211,14 +211,14 @@ MATRIX_DIAG_V3: OpDef = OpDef(
 
 def _packed(name: str, attrs: AlignAttrs, x: Shape, k: np.ndarray | None) -> Shape:
     """The static shape of the packed band of diagonals of matrices."""
-    if x.dims is None or k is None:
+    if x.sizes is None or k is None:
         return unknown_shape
-    if len(x.dims) < 2:
+    if len(x.sizes) < 2:
         raise ShapeError(f"{name}: needs matrices, got shape {x}")
     low, high = _limits(name, k)
-    rows, columns = x.dims[-2:]
+    rows, columns = x.sizes[-2:]
     width = None if rows is None or columns is None else _band(name, attrs, k, rows, columns).width
-    return Shape((*x.dims[:-2], *([] if low == high else [high - low + 1]), width))
+    return Shape((*x.sizes[:-2], *([] if low == high else [high - low + 1]), width))
 
 
 def _host_part(call: HostCall, x: np.ndarray, k: np.ndarray, padding: np.ndarray) -> np.ndarray:

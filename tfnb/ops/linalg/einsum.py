@@ -65,7 +65,7 @@ def _parsed(equation: str, tensors: list[Any]) -> tuple[list[str], str]:
     for term, t in zip(terms, tensors, strict=True):
         if t.shape.ndims != len(term):
             raise ShapeError(f"einsum: {term!r} of {equation!r} does not fit shape {t.shape}")
-        for c, n in zip(term, t.shape.dims, strict=True):
+        for c, n in zip(term, t.shape.sizes, strict=True):
             if n is not None and sizes.setdefault(c, n) != n:
                 raise ShapeError(f"einsum: axis {c!r} of {equation!r} has sizes {sizes[c]} and {n}")
     return terms, out
@@ -105,7 +105,7 @@ def _pair(a: Tensor, la: str, b: Tensor, lb: str, needed: str) -> tuple[Any, str
 
 def _sizes(x: Any) -> list[Any]:
     shape = shape_of(x)
-    return [d if d is not None else shape[i] for i, d in enumerate(x.shape.dims)]
+    return [d if d is not None else shape[i] for i, d in enumerate(x.shape.sizes)]
 
 
 def _times(sizes: Any) -> Any:

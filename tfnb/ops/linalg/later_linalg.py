@@ -129,7 +129,7 @@ def _infer_solution(c: Infer) -> Shape:
     for shape in (diagonals, rhs):
         if shape.ndims is not None and shape.ndims < 2:
             raise ShapeError(f"{c.op_name}: needs a rank >= 2, got shape {shape}")
-    if diagonals.dims is not None and diagonals.dims[-2] not in (None, 3):
+    if diagonals.sizes is not None and diagonals.sizes[-2] not in (None, 3):
         raise ShapeError(f"{c.op_name}: expected 3 diagonals, got shape {diagonals}")
     return rhs
 
@@ -305,9 +305,9 @@ def _diagonals(diagonals: Any, form: str, name: str) -> tuple[Any, Any, Any]:
 
 def _shorter(beside: Tensor, main: Tensor) -> bool:
     a, b = beside.shape, main.shape
-    if a.dims is None or b.dims is None or a.dims[-1] is None or b.dims[-1] is None:
+    if a.sizes is None or b.sizes is None or a.sizes[-1] is None or b.sizes[-1] is None:
         raise ShapeError(f"diagonals need a known length, got shapes {a} and {b}")
-    return bool(a.dims[-1] == b.dims[-1] - 1)
+    return bool(a.sizes[-1] == b.sizes[-1] - 1)
 
 
 def tridiagonal_matmul(

@@ -5,7 +5,7 @@ Invariant: transposition is a flag of the product and never a copy; each gradien
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,8 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
-from tfnb.ir.shapes import normalize_axis, with_rank
+from tfnb.ir.shapes import with_rank
 from tfnb.ir.tensor import Tensor, TensorLike
-from tfnb.ops.array.shape_ops import RESHAPE, shape_of
-from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
 from tfnb.ops.linalg.matmul_recipes import matmul_calls, matmul_product
 from tfnb.ops.math.binary import operands
 from tfnb.ops.math.cast import cast_to
@@ -45,13 +43,13 @@ class BatchMatMulAttrs:
 
 
 def _product_dims(c: Infer, a: Shape, b: Shape, ta: bool, tb: bool) -> tuple[int | None, int | None]:
-    (m, k), (rows, n) = (x.dims[-2:][::-1] if t else x.dims[-2:] for x, t in ((a, ta), (b, tb)))  # type: ignore[index]
+    (m, k), (rows, n) = (x.sizes[-2:][::-1] if t else x.sizes[-2:] for x, t in ((a, ta), (b, tb)))  # type: ignore[index]
     if None not in (k, rows) and k != rows:
         flags = f" (transposed: {ta}, {tb})" if ta or tb else ""
         raise ShapeError(
-            f"{c.op_name}: Dimensions must be equal, but are {k} and {rows}: matrices of shapes "
-            f"{a} and {b}{flags} do not "
-            f"fit: {k} columns, {rows} rows" + _transposition(k, rows, m, n)
+            f"{c.op_name}: Dimensions must be equal, but are {k} and {rows}: Matrix size-incompatible: "
+            f"matrices of shapes {a} and {b}{flags} do not fit: {k} columns, {rows} rows"
+            + _transposition(k, rows, m, n)
         )
     return m, n
 
@@ -126,12 +124,12 @@ MAT_MUL = OpDef(
 
 def _batch_shape(c: Infer) -> Shape:
     x, y = c.shapes
-    if x.dims is None or y.dims is None:
+    if x.sizes is None or y.sizes is None:
         return unknown_shape
-    if len(x.dims) < 2 or len(x.dims) != len(y.dims):
+    if len(x.sizes) < 2 or len(x.sizes) != len(y.sizes):
         raise ShapeError(f"BatchMatMul: needs stacks of matrices of one rank, got shapes {x} and {y}")
     try:
-        batch = Shape(x.dims[:-2]).merge_with(Shape(y.dims[:-2]))
+        batch = Shape(x.sizes[:-2]).merge_with(Shape(y.sizes[:-2]))
     except ShapeError:
         raise ShapeError(f"BatchMatMul: the leading dimensions of {x} and {y} differ") from None
     return Shape((*batch.as_list(), *_product_dims(c, x, y, c.attrs.adj_x, c.attrs.adj_y)))
@@ -211,66 +209,8 @@ def batch_matmul(
     return BATCH_MAT_MUL(x, y, adj_x=adj_x, adj_y=adj_y, name=name)
 
 
-def tensordot(a: Any, b: Any, axes: TensorLike, name: str | None = None) -> Any:
-    """Multiplies two tensors and sums over pairs of axes.
-
-    axes: an integer n (the last n axes of a with the first n of b), or two lists of axes. The result has the other
-    axes of a, then those of b. Errors: a rank is unknown, an axis is out of range, or the sizes of a pair differ.
-    """
-    a, b = operands(a, b)
-    if a.shape.ndims is None or b.shape.ndims is None:
-        raise ShapeError(f"tensordot: needs known ranks, got shapes {a.shape} and {b.shape}")
-    first, second = _contracted(axes, a.shape.ndims, b.shape.ndims)
-    with a.graph.name_scope(name or "Tensordot"):
-        left, free_a = _as_matrix(a, first, last=True)
-        right, free_b = _as_matrix(b, second, last=False)
-        product = MAT_MUL(left, right)
-        if None not in free_a and None not in free_b:
-            return RESHAPE(product, np.asarray([*free_a, *free_b], np.int32))
-        dims = [d for x, contracted in ((a, first), (b, second)) for d in _free_sizes(x, contracted)]
-        return RESHAPE(product, dims)
-
-
-def _contracted(axes: TensorLike, rank_a: int, rank_b: int) -> tuple[list[int], list[int]]:
-    if isinstance(axes, (int, np.integer)):
-        return list(range(rank_a - axes, rank_a)), list(range(axes))
-    first, second = ([x] if isinstance(x, (int, np.integer)) else list(x) for x in np.asarray(axes).tolist())
-    if len(first) != len(second):
-        raise InvalidArgumentError(f"tensordot: {len(first)} axes of a for {len(second)} axes of b")
-    return [normalize_axis(int(i), rank_a) for i in first], [normalize_axis(int(i), rank_b) for i in second]
-
-
-def _as_matrix(x: Any, summed: Sequence[int], last: bool) -> tuple[Any, list[int | None]]:
-    """`x` reshaped to a matrix with the summed axes last (or first), and the sizes of its other axes."""
-    free = [i for i in range(x.shape.ndims) if i not in summed]
-    perm = [*free, *summed] if last else [*summed, *free]
-    if perm != sorted(perm):
-        x = TRANSPOSE(x, np.asarray(perm, np.int32))
-    at = (lambda i: free.index(i)) if last else (lambda i: len(summed) + free.index(i))
-    sizes = [x.shape.dims[at(i)] for i in free]
-    inner = [x.shape.dims[i + len(free) if last else i] for i in range(len(summed))]
-    if None not in inner:
-        k = int(np.prod(inner, dtype=np.int64))
-        if k:
-            return RESHAPE(x, np.asarray([-1, k] if last else [k, -1], np.int32)), sizes
-    if None not in sizes:
-        n = int(np.prod(sizes, dtype=np.int64))
-        if n:
-            return RESHAPE(x, np.asarray([n, -1] if last else [-1, n], np.int32)), sizes
-    count = 1
-    for i in free:
-        count = count * shape_of(x)[at(i)]
-    return RESHAPE(x, [count, -1] if last else [-1, count]), sizes
-
-
-def _free_sizes(x: Any, summed: Sequence[int]) -> list[Any]:
-    shape = shape_of(x)
-    return [shape[i] for i in range(x.shape.ndims) if i not in summed]
-
-
 OPS: tuple[OpDef, ...] = (MAT_MUL, BATCH_MAT_MUL)
 API: dict[str, Any] = {
     "matmul": matmul,
     "batch_matmul": batch_matmul,
-    "tensordot": tensordot,
 }

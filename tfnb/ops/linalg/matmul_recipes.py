@@ -1,4 +1,4 @@
-"""The kernel launches of matrix products: which kernel of `kernels_cl/linalg/matmul.cl` runs, with how many groups.
+"""The kernel launches of matrix products: which kernel of `kernels_cl/linalg` runs, with how many groups.
 
 One build per element type serves all shapes; the recipe only decides how the product is divided: into parts of the
 rows, parts of the columns and, where the output is too small to occupy the device, parts of the depth. Invariant: the
@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 from tfnb.caches import remembered
 from tfnb.errors import InternalError, ShapeError, UnimplementedError
 from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Product, Temp
+from tfnb.ops.linalg.gpu_tiles import Tiles, tile_sum
 from tfnb.sizes import derived, same
 
 __all__ = ["matmul_calls", "matmul_product"]
 
-FILE = "linalg/matmul.cl"
+FILE, GPU_FILE = "linalg/matmul.cl", "linalg/matmul_gpu.cl"
 
 # The kernel's element type for each dtype: integers wrap around, so one unsigned type per width serves both signs.
 TUNED = {"float32": "float", "float64": "double"}
@@ -94,8 +95,10 @@ def matmul_calls(site: KernelSite, add: bool = False) -> tuple[KernelCall, ...]:
     dtype = site.inputs[0].dtype
     if dtype.name not in NAIVE:
         raise UnimplementedError(f"{site.op} has no OpenCL kernel for {dtype.name}")
-    if site.kind != "cpu" or dtype.name not in TUNED:
+    if dtype.name not in TUNED:
         return (_naive_call(site, problem, NAIVE[dtype.name]),)
+    if site.kind != "cpu":
+        return _tile_calls(site, problem, TUNED[dtype.name])
     return _tuned_calls(site, problem, TUNED[dtype.name])
 
 
@@ -166,6 +169,23 @@ def _naive_call(site: KernelSite, p: _Problem, element: str) -> KernelCall:
         groups=(-(-p.n // NAIVE_LOCAL), p.m, p.batch),
         local=(NAIVE_LOCAL, 1, 1),
         defines=_defines(element),
+    )
+
+
+def _tile_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCall, ...]:
+    """Returns the launches on a GPU."""
+    a, b, bias = _pointers(site, p)
+    activation = ACTIVATIONS[site.epilogue.activation]
+    tiles, defines = Tiles.of(p.batch, p.m, p.n, p.k, site.units), _defines(element)
+    sizes = (I32(p.m), I32(p.n), I32(p.k))
+    if same(tiles.splits, 1):
+        args = (a, b, bias, Out(0), *sizes, I32(p.flags), I32(activation), I32(1))
+        return (tiles.call(GPU_FILE, "matmul_tiles", args, defines),)
+    partial = tiles.partial(p.batch, p.m, p.n, p.size)
+    parts = (a, b, bias, partial, *sizes, I32(p.flags & 3), I32(0), I32(tiles.splits))
+    return (
+        tiles.call(GPU_FILE, "matmul_tiles", parts, defines),
+        tile_sum(tiles, (p.batch, p.m, p.n), (partial, bias), defines, p.flags, activation),
     )
 
 

@@ -40,7 +40,7 @@ __all__ = ["API", "OPS"]
 
 def _same(c: Infer) -> Shape:
     shapes = square(c)
-    return unknown_shape if shapes is None else Shape((*(shapes[0].dims or ()), shapes[1], shapes[1]))
+    return unknown_shape if shapes is None else Shape((*(shapes[0].sizes or ()), shapes[1], shapes[1]))
 
 
 def _function(what: str) -> Callable[[HostCall, np.ndarray], np.ndarray]:
@@ -68,7 +68,7 @@ def _function(what: str) -> Callable[[HostCall, np.ndarray], np.ndarray]:
 
 def _grad(op: Operation, dy: Tensor) -> Any:
     a = adjoint(op.inputs[0])
-    size = a.shape.dims[-1] if a.shape.dims is not None else None
+    size = a.shape.sizes[-1] if a.shape.sizes is not None else None
     upper, lower = concat([a, dy], -1), concat([ZEROS_LIKE(a), a], -1)
     block_function = op.opdef(concat([upper, lower], -2))
     if size is None:
@@ -145,13 +145,13 @@ def _factors(packed: Tensor) -> tuple[Any, Any]:
 
 def _by_matrix(x: Tensor, order: Tensor) -> Any:
     """Permutes the rows of each matrix of x by the corresponding row of `order`, as a product with a permutation."""
-    n = order.shape.dims[-1] if order.shape.dims is not None else None
+    n = order.shape.sizes[-1] if order.shape.sizes is not None else None
     permutation = one_hot(order, _last_size(order) if n is None else n)
     return product(cast_to(permutation, x.dtype), x)
 
 
 def _rows_back(x: Tensor, order: Tensor) -> Any:
-    n = order.shape.dims[-1] if order.shape.dims is not None else None
+    n = order.shape.sizes[-1] if order.shape.sizes is not None else None
     if order.shape.ndims == 1:
         return GATHER(x, INVERT_PERMUTATION(order))
     permutation = one_hot(order, _last_size(order) if n is None else n)
@@ -168,7 +168,7 @@ LU = OpDef(
 
     input: (..., n, n). lu: the same shape; U in and above the diagonal, L (with ones on its diagonal) below. p: (...,
     n). Errors: a matrix is singular. Runs on the host.""",
-    infer=lambda c: (_same(c), Shape((_same(c).dims or ())[:-1]) if _same(c).dims is not None else unknown_shape),
+    infer=lambda c: (_same(c), Shape((_same(c).sizes or ())[:-1]) if _same(c).sizes is not None else unknown_shape),
     host=_lu_host,
     grad=_grad_lu,
 )
@@ -271,7 +271,7 @@ def pinv(a: Any, rcond: TensorLike | None = None, validate_args: bool = False, n
     s, u, v = SVD(a, compute_uv=True, full_matrices=False)
     s = _real(s)
     if rcond is None:
-        dims = a.shape.dims
+        dims = a.shape.sizes
         if dims is None or None in dims[-2:]:
             raise InvalidArgumentError("pinv: give rcond for matrices of unknown size")
         rcond = 10.0 * max(dims[-2:]) * float(np.finfo(s.dtype.np).eps)
@@ -289,7 +289,7 @@ def matrix_rank(a: Any, tol: TensorLike | None = None, validate_args: bool = Fal
     a = _tensor(a)
     s = _real(SVD(a, compute_uv=False, full_matrices=False)[0])
     if tol is None:
-        dims = a.shape.dims
+        dims = a.shape.sizes
         if dims is None or None in dims[-2:]:
             raise InvalidArgumentError("matrix_rank: give tol for matrices of unknown size")
         tol = float(np.finfo(s.dtype.np).eps) * max(dims[-2:]) * reduce_max(s, axis=-1, keepdims=True)

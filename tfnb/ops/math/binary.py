@@ -67,6 +67,7 @@ __all__ = [
     "floordiv",
     "operands",
     "truediv",
+    "quotient_dtype",
 ]
 
 _TYPE_WORDS = {
@@ -266,7 +267,8 @@ def operands(x: Any, y: Any) -> tuple[Any, Any]:
     return x, graph.to_tensor(y, x.dtype)
 
 
-def _true_type(dtype: DType) -> DType:
+def quotient_dtype(dtype: DType) -> DType:
+    """Returns the dtype of the true quotient of two numbers of `dtype`."""
     if dtype.is_floating or dtype.is_complex:
         return dtype
     return float32 if dtype.size < 4 else float64
@@ -281,7 +283,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
     x, y = operands(x, y)
     if x.dtype is not y.dtype:
         raise InvalidArgumentError(f"truediv: x is {x.dtype.name}, y is {y.dtype.name}; use tf.cast")
-    target_dtype = _true_type(x.dtype)
+    target_dtype = quotient_dtype(x.dtype)
     return REAL_DIV(cast_to(x, target_dtype), cast_to(y, target_dtype), name=name)
 
 

@@ -104,16 +104,16 @@ POPULATION_COUNT = OpDef(
 
 def _cast_shape(c: Infer) -> Shape:
     x, source_size, target_size = c.shapes[0], c.dtypes[0].size, c.types["type"].size
-    if x.dims is None or source_size == target_size:
+    if x.sizes is None or source_size == target_size:
         return x
     if source_size > target_size:
-        return Shape((*x.dims, source_size // target_size))
-    if not x.dims or x.dims[-1] not in (None, target_size // source_size):
+        return Shape((*x.sizes, source_size // target_size))
+    if not x.sizes or x.sizes[-1] not in (None, target_size // source_size):
         raise ShapeError(
             f"Cannot bitcast due to shape: to take {target_size // source_size} numbers as one, the last dimension "
             f"must be that; got {x}"
         )
-    return Shape(x.dims[:-1])
+    return Shape(x.sizes[:-1])
 
 
 def _host_cast(call: HostCall, x: np.ndarray) -> np.ndarray:

@@ -115,11 +115,11 @@ def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Any:
 def _selected(c: Infer) -> Shape:
     condition = c.shapes[0]
     out = c.shapes[1].merge_with(c.shapes[2])
-    if condition.dims is None or out.dims is None or not condition.dims:
+    if condition.sizes is None or out.sizes is None or not condition.sizes:
         return out
-    if len(condition.dims) == 1 and len(out.dims) > 1:
-        rows = Shape(condition.dims).merge_with(out[:1]).dims
-        return Shape((rows[0], *out.dims[1:])) if rows else out
+    if len(condition.sizes) == 1 and len(out.sizes) > 1:
+        rows = Shape(condition.sizes).merge_with(out[:1]).sizes
+        return Shape((rows[0], *out.sizes[1:])) if rows else out
     if not condition.is_compatible_with(out):
         raise ShapeError(f"Select: the condition's shape {condition} does not fit the values' {out}")
     return out.merge_with(condition)

@@ -44,7 +44,7 @@ _LARGE = 1 << 16  # the number of points from which a second thread pays
 
 def _at_least(c: Infer, rank: int) -> Shape:
     x = c.shapes[0]
-    if x.dims is not None and len(x.dims) < rank:
+    if x.sizes is not None and len(x.sizes) < rank:
         raise ShapeError(f"{c.op_name}: Shape must be at least rank {rank} but is rank {x.ndims}, got shape {x}")
     return x
 
@@ -106,10 +106,10 @@ def _lengths(c: Infer, rank: int) -> tuple[list[int | None], Shape]:
 def _real_shape(rank: int, half: bool) -> Callable[[Infer], Shape]:
     def infer(c: Infer) -> Shape:
         n, x = _lengths(c, rank)
-        if x.dims is None:
+        if x.sizes is None:
             return unknown_shape
         last = n[-1] if not half or n[-1] is None else n[-1] // 2 + 1
-        return Shape((*x.dims[:-rank], *n[:-1], last))
+        return Shape((*x.sizes[:-rank], *n[:-1], last))
 
     return infer
 
@@ -225,7 +225,7 @@ def _resized(x: Tensor, sizes: list[Any]) -> Any:
 
 
 def _resized_along(x: Any, size: Any, axis: int) -> Any:
-    length = x.shape.dims[axis]
+    length = x.shape.sizes[axis]
     if length is not None and not isinstance(size, Tensor) and length == int(size):
         return x
     trailing = [slice(None)] * (-1 - axis)
@@ -276,7 +276,7 @@ def _real_call(opdef: OpDef, rank: int, inverse: bool) -> Callable[..., Any]:
 
 
 def _default_length(x: Any, rank: int, inverse: bool) -> Any:
-    dims = None if x.shape.dims is None else x.shape.dims[-rank:]
+    dims = None if x.shape.sizes is None else x.shape.sizes[-rank:]
     if dims is not None and None not in dims:
         last = max(0, 2 * (dims[-1] - 1)) if inverse else dims[-1]
         return np.asarray([*dims[:-1], last], np.int32)

@@ -97,11 +97,11 @@ def _bytes_of_bits(c: Infer) -> Shape:
     x = c.shapes[0]
     if not c.shapes[1].is_compatible_with(scalar):
         raise ShapeError(f"{c.op_name}: the threshold must be a scalar, got shape {c.shapes[1]}")
-    if x.dims is None:
+    if x.sizes is None:
         return x
-    if not x.dims or (x.dims[-1] is not None and x.dims[-1] % 8):
+    if not x.sizes or (x.sizes[-1] is not None and x.sizes[-1] % 8):
         raise ShapeError(f"{c.op_name}: the last dimension must be a multiple of 8, got shape {x}")
-    return Shape((*x.dims[:-1], None if x.dims[-1] is None else x.dims[-1] // 8))
+    return Shape((*x.sizes[:-1], None if x.sizes[-1] is None else x.sizes[-1] // 8))
 
 
 def _bitpack(call: HostCall, x: np.ndarray, threshold: np.ndarray) -> np.ndarray:
@@ -140,7 +140,7 @@ def _fingerprint_shape(c: Infer) -> Shape:
     x = c.shapes[0]
     if x.ndims == 0:
         raise ShapeError("Fingerprint: data needs a rank >= 1, got a scalar")
-    return Shape((None if x.dims is None else x.dims[0], 8))
+    return Shape((None if x.sizes is None else x.sizes[0], 8))
 
 
 def _fingerprints(call: HostCall, data: np.ndarray, method: np.ndarray) -> np.ndarray:

@@ -272,14 +272,14 @@ ANY_OF = _reduction(
 
 def _arg_shape(c: Infer) -> Shape:
     x, axis = c.shapes[0], c.value(1)
-    if x.dims is None:
+    if x.sizes is None:
         return unknown_shape
     if axis is None:
-        return Shape((None,) * (len(x.dims) - 1))
-    a = normalize_axis(int(axis.reshape(())), len(x.dims), f"{c.op_name}: dimension")
-    if x.dims[a] == 0:
+        return Shape((None,) * (len(x.sizes) - 1))
+    a = normalize_axis(int(axis.reshape(())), len(x.sizes), f"{c.op_name}: dimension")
+    if x.sizes[a] == 0:
         raise InvalidArgumentError(f"{c.op_name}: Reduction axis {a} is empty in shape {x.as_list()}")
-    return Shape(tuple(d for i, d in enumerate(x.dims) if i != a))
+    return Shape(tuple(d for i, d in enumerate(x.sizes) if i != a))
 
 
 def _host_arg(fn: Callable[..., Any]) -> Callable[..., Any]:

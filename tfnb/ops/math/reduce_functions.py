@@ -34,7 +34,7 @@ def _axes(x: Any, axis: TensorLike | None, reduction_indices: TensorLike | None)
     if axes is None:
         return all_axes(x)
     if isinstance(axes, (list, tuple)) and not any(hasattr(a, "dtype") for a in axes):
-        return np.asarray([int(a) for a in axes], np.int32)
+        return np.asarray([a if isinstance(a, (list, tuple)) else int(a) for a in axes], np.int32)
     return axes
 
 
@@ -58,7 +58,11 @@ def _public(op: OpDef, public: str, what: str) -> Callable[..., Any]:
     ) -> Any:
         graph = graph_of((input_tensor, axis, reduction_indices))
         x = graph.to_tensor(input_tensor, bool_ if op in (ALL_OF, ANY_OF) and _is_empty(input_tensor) else None)
-        return op(x, _axes(x, axis, reduction_indices), keep_dims=_keep(keepdims, keep_dims), name=name)
+        keep = _keep(keepdims, keep_dims)
+        result = op(x, _axes(x, axis, reduction_indices), keep_dims=keep, name=name)
+        if axis is None and reduction_indices is None and not keep:
+            result.set_shape(())  # which an op does not know of a tensor of unknown rank
+        return result
 
     reduction.__name__ = reduction.__qualname__ = public
     reduction.__doc__ = f"""{what} along `axis` (0.x: reduction_indices), or of all elements.

@@ -97,7 +97,7 @@ def spread(op: Any, value: Tensor) -> Any:
         return RESHAPE(value, SHAPE(SUM(op.inputs[0], op.inputs[1], keep_dims=True), out_type="int32"))
     if axes == tuple(range(len(axes))):  # broadcasting adds leading axes by itself
         return value
-    dims = [1 if i in axes else d for i, d in enumerate(op.inputs[0].shape.dims)]
+    dims = [1 if i in axes else d for i, d in enumerate(op.inputs[0].shape.sizes)]
     if len(axes) > 1 and 0 not in dims and dims.count(None) <= 1:
         return RESHAPE(value, np.asarray([-1 if d is None else d for d in dims], np.int32))
     for a in axes:
@@ -113,7 +113,7 @@ def reduced_count(op: Any) -> int | None:
     axes = static_axes(op)
     if axes is None:
         return None
-    dims = [op.inputs[0].shape.dims[a] for a in axes]
+    dims = [op.inputs[0].shape.sizes[a] for a in axes]
     return None if None in dims else prod(dims)
 
 
@@ -151,10 +151,10 @@ SUM = OpDef(
 
 def _broadcast_shape(c: Infer) -> Shape:
     x, target = c.shapes[0], c.as_shape(1)
-    if x.dims is None or target.dims is None:
+    if x.sizes is None or target.sizes is None:
         return target
-    pairs = zip(x.dims[::-1], target.dims[::-1], strict=False)
-    if len(x.dims) > len(target.dims) or any(a not in (1, None) and b not in (a, None) for a, b in pairs):
+    pairs = zip(x.sizes[::-1], target.sizes[::-1], strict=False)
+    if len(x.sizes) > len(target.sizes) or any(a not in (1, None) and b not in (a, None) for a, b in pairs):
         raise ShapeError(f"BroadcastTo: shape {x} cannot be broadcast to {target}")
     return target
 
@@ -204,14 +204,14 @@ BROADCAST_TO = OpDef(
 
 def _repeated(a: Shape, b: Shape) -> tuple[int, ...] | None:
     """The axes of the broadcast shape along which `a` is repeated, or None if the static shapes do not show it."""
-    if a.dims is None or b.dims is None:
+    if a.sizes is None or b.sizes is None:
         return None
-    n = max(len(a.dims), len(b.dims))
-    missing = n - len(a.dims)
-    b_dims = (1,) * (n - len(b.dims)) + b.dims
+    n = max(len(a.sizes), len(b.sizes))
+    missing = n - len(a.sizes)
+    b_dims = (1,) * (n - len(b.sizes)) + b.sizes
     axes = list(range(missing))
     for i in range(missing, n):
-        a_dim, b_dim = a.dims[i - missing], b_dims[i]
+        a_dim, b_dim = a.sizes[i - missing], b_dims[i]
         if a_dim == 1 and b_dim != 1:
             axes.append(i)
         elif a_dim is None and b_dim != 1:

@@ -102,7 +102,7 @@ def reduce_rows(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Any, start
 def _sorted_shape(c: Infer) -> Shape:
     with_rank(c, 1, 1)
     data = c.shapes[0]
-    return unknown_shape if data.dims is None else Shape((None, *data.dims[1:]))
+    return unknown_shape if data.sizes is None else Shape((None, *data.sizes[1:]))
 
 
 def _host_sorted(call: HostCall, data: np.ndarray, ids: np.ndarray, reduce: Callable[..., Any]) -> np.ndarray:

@@ -50,7 +50,7 @@ def _rows_shape(c: Infer, count: int | None) -> Shape:
     data = c.shapes[0]
     if data.ndims == 0:
         raise ShapeError(f"{c.op_name}: data must have rows, got a scalar")
-    return unknown_shape if data.dims is None else Shape((count, *data.dims[1:]))
+    return unknown_shape if data.sizes is None else Shape((count, *data.sizes[1:]))
 
 
 def _host(

@@ -108,14 +108,14 @@ class DenseBincountAttrs:
 def _dense_bins(c: Infer) -> Shape:
     x, size = c.shapes[0], c.value(1)
     n = None if size is None else integer(size.reshape(()))
-    if x.dims is None:
+    if x.sizes is None:
         return unknown_shape
-    if len(x.dims) > 2:
+    if len(x.sizes) > 2:
         raise ShapeError(f"DenseBincount: needs a vector or rows of numbers, got shape {x}")
     weights = c.shapes[2]
     if not weights.is_compatible_with(x) and weights.num_elements() not in (0, None):
         raise ShapeError(f"DenseBincount: weights of shape {weights} for numbers of shape {x}")
-    return Shape((*x.dims[:-1], n) if len(x.dims) == 2 else (n,))
+    return Shape((*x.sizes[:-1], n) if len(x.sizes) == 2 else (n,))
 
 
 def _host_dense_bincount(call: HostCall, x: np.ndarray, size: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -234,13 +234,13 @@ def _host_distinct(call: HostCall, x: np.ndarray, axis: np.ndarray | None = None
 
 def _distinct_shapes(c: Infer, outputs: int) -> tuple[Shape, ...]:
     x, axis = c.shapes[0], c.value(1) if len(c.shapes) > 1 else np.zeros(0, np.int64)
-    if x.dims is None or axis is None:
+    if x.sizes is None or axis is None:
         return (unknown_shape, *[Shape((None,))] * (outputs - 1))
-    if not axis.size and len(x.dims) != 1:
+    if not axis.size and len(x.sizes) != 1:
         raise ShapeError(f"{c.op_name}: needs a vector, got shape {x}")
-    a = normalize_axis(int(axis.reshape(-1)[0]), len(x.dims)) if axis.size else 0
-    y = Shape((*x.dims[:a], None, *x.dims[a + 1 :]))
-    return (y, Shape((x.dims[a],)), Shape((None,)))[:outputs]
+    a = normalize_axis(int(axis.reshape(-1)[0]), len(x.sizes)) if axis.size else 0
+    y = Shape((*x.sizes[:a], None, *x.sizes[a + 1 :]))
+    return (y, Shape((x.sizes[a],)), Shape((None,)))[:outputs]
 
 
 def _distinct(name: str, along: bool, counted: bool, api: str = "") -> OpDef:

@@ -53,15 +53,15 @@ def _infer_bias_add(c: Infer) -> Shape:
     x, bias = c.shapes
     if bias.ndims not in (None, 1):
         raise ShapeError(f"BiasAdd: the bias must be a vector, got shape {bias}")
-    if x.dims is None:
+    if x.sizes is None:
         return x
-    if len(x.dims) < 2:
+    if len(x.sizes) < 2:
         raise ShapeError(f"BiasAdd: the value must have at least 2 dimensions, got shape {x}")
-    axis = _channel_axis(c.attrs, len(x.dims))
-    size = None if bias.dims is None else bias.dims[0]
-    if size is not None and x.dims[axis] not in (None, size):
-        raise ShapeError(f"BiasAdd: the value has {x.dims[axis]} channels (shape {x}), the bias {size}")
-    return Shape(tuple(size if i == axis and d is None else d for i, d in enumerate(x.dims)))
+    axis = _channel_axis(c.attrs, len(x.sizes))
+    size = None if bias.sizes is None else bias.sizes[0]
+    if size is not None and x.sizes[axis] not in (None, size):
+        raise ShapeError(f"BiasAdd: the value has {x.sizes[axis]} channels (shape {x}), the bias {size}")
+    return Shape(tuple(size if i == axis and d is None else d for i, d in enumerate(x.sizes)))
 
 
 def _bias_like(a: FormatAttrs, bias: Tensor, rank: int) -> Any:
@@ -88,9 +88,9 @@ def _summed_axes(a: FormatAttrs, rank: int) -> tuple[int, ...]:
 
 def _infer_bias_grad(c: Infer) -> Shape:
     x = c.shapes[0]
-    if x.dims is not None and len(x.dims) < 2:
+    if x.sizes is not None and len(x.sizes) < 2:
         raise ShapeError(f"BiasAddGrad: needed at least 2 dimensions, got shape {x}")
-    return Shape((None,)) if x.dims is None else Shape((x.dims[_channel_axis(c.attrs, len(x.dims))],))
+    return Shape((None,)) if x.sizes is None else Shape((x.sizes[_channel_axis(c.attrs, len(x.sizes))],))
 
 
 def _host_bias_grad(call: HostCall, g: np.ndarray) -> np.ndarray:
@@ -221,11 +221,11 @@ def dropout(
 
 def _noise_shape(value: Tensor, noise_shape: TensorLike | None) -> Any:
     """The shape of the noise; None in a list means the dimension of `value`."""
-    if not isinstance(noise_shape, (list, tuple)) or value.shape.dims is None or len(noise_shape) != value.shape.ndims:
+    if not isinstance(noise_shape, (list, tuple)) or value.shape.sizes is None or len(noise_shape) != value.shape.ndims:
         return noise_shape
     return [
         (d if d is not None else shape_of(value)[i]) if n is None else n
-        for i, (n, d) in enumerate(zip(noise_shape, value.shape.dims, strict=True))
+        for i, (n, d) in enumerate(zip(noise_shape, value.shape.sizes, strict=True))
     ]
 
 

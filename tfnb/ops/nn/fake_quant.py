@@ -147,7 +147,7 @@ def _check_range(c: Infer, first: int, vector: bool) -> None:
             form = "a vector" if vector else "a scalar"
             raise ShapeError(f"{c.op_name}: input {i}, a range, must be {form}, got {c.shapes[i]}")
         x, range_shape = c.shapes[first - 1], c.shapes[i]
-        if vector and x.dims and range_shape.dims and not Shape(x.dims[-1:]).is_compatible_with(range_shape):
+        if vector and x.sizes and range_shape.sizes and not Shape(x.sizes[-1:]).is_compatible_with(range_shape):
             raise ShapeError(f"{c.op_name}: {range_shape} ranges do not fit inputs of shape {x}")
 
 

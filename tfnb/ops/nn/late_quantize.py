@@ -155,7 +155,7 @@ def _joined_shape(c: Infer) -> tuple[Shape, Shape, Shape]:
         return Shape(None), scalar, scalar
     dims: list[int | None] = [None] * rank
     for k in range(rank):
-        sizes = [None if s.dims is None else s.dims[k] for s in shapes]
+        sizes = [None if s.sizes is None else s.sizes[k] for s in shapes]
         known = [d for d in sizes if d is not None]
         if axis is None:
             continue

@@ -103,7 +103,7 @@ def _as_rows(x: Tensor) -> Any:
     """Reshapes x to a matrix whose rows lie along the last axis of x."""
     if x.shape.ndims == 2:
         return x
-    width = None if x.shape.dims is None else x.shape.dims[-1]
+    width = None if x.shape.sizes is None else x.shape.sizes[-1]
     if x.shape.is_fully_defined():
         dims = x.shape.known()
         return RESHAPE(x, np.asarray([int(np.prod(dims[:-1], dtype=np.int64)), dims[-1]], np.int32))

@@ -15,7 +15,9 @@ from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.tensor import TensorLike
+from tfnb.ops.conv_pool.conv import infer_conv
 from tfnb.ops.conv_pool.conv_reference import conv2d_host, max_pool_host
+from tfnb.ops.conv_pool.pool import pooled
 from tfnb.ops.linalg.matmul import MatMulAttrs
 from tfnb.ops.nn.quantize import (
     from_float,
@@ -87,7 +89,7 @@ def wrapped(total: np.ndarray, dtype: DType) -> np.ndarray:
 
 
 def _matmul_shape(c: Infer) -> tuple[Shape, Shape, Shape]:
-    a, b = with_rank(c, 0, 2).dims or (None, None), with_rank(c, 1, 2).dims or (None, None)
+    a, b = with_rank(c, 0, 2).sizes or (None, None), with_rank(c, 1, 2).sizes or (None, None)
     rows, inner = a[::-1] if c.attrs.transpose_a else a
     depth, columns = b[::-1] if c.attrs.transpose_b else b
     if inner is not None and depth is not None and inner != depth:
@@ -122,17 +124,12 @@ def _host_conv(call: HostCall, x: np.ndarray, w: np.ndarray, *ranges: np.ndarray
     return wrapped(total, call.types["out_type"]), *out_range
 
 
-def _ranked_first(rank: int) -> Any:
-    def infer(c: Infer) -> tuple[Shape, Shape, Shape]:
-        n = (with_rank(c, 0, rank).dims or (None,))[0]
-        return Shape((n, None, None, _last(c))), scalar, scalar
-
-    return infer
+def _conv_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
+    return infer_conv(c), scalar, scalar
 
 
-def _last(c: Infer) -> int | None:
-    dims = c.shapes[1].dims if c.op_name == "QuantizedConv2D" else c.shapes[0].dims
-    return dims[-1] if dims else None
+def _pool_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
+    return pooled(c.attrs, with_rank(c, 0, 4)), scalar, scalar
 
 
 QUANTIZED_CONV2D = quantized_op(
@@ -143,7 +140,7 @@ QUANTIZED_CONV2D = quantized_op(
     "input: (n, height, width, in). filter: (rows, columns, in, out). "
     "output: (n, rows, columns, out) and its range. Errors: a range is empty.",
     _host_conv,
-    _ranked_first(4),
+    _conv_shapes,
     types={"Tinput": QUANTIZED, "Tfilter": QUANTIZED, "out_type": (qint32,)},
     defaults={"out_type": qint32},
     attrs=WindowAttrs,
@@ -219,7 +216,7 @@ QUANTIZED_MAX_POOL = quantized_op(
     "The largest value of each window of quantised images.\n\ninput: (n, height, width, channels), with its range. "
     "output: (n, rows, columns, channels), in the same range.",
     _host_pool,
-    _ranked_first(4),
+    _pool_shapes,
     types={"T": QUANTIZED},
     attrs=PoolAttrs,
     dynamic=True,
@@ -228,11 +225,11 @@ QUANTIZED_MAX_POOL = quantized_op(
 
 def _reshaped(c: Infer) -> tuple[Shape, Shape, Shape]:
     shape, total = c.as_shape(1), c.shapes[0].num_elements()
-    if shape.dims is None or shape.is_fully_defined() or total is None:
+    if shape.sizes is None or shape.is_fully_defined() or total is None:
         return shape, scalar, scalar
-    rest = int(np.prod([d for d in shape.dims if d is not None], dtype=np.int64))
-    free = total // rest if rest and shape.dims.count(None) == 1 else None
-    return Shape(tuple(free if d is None else d for d in shape.dims)), scalar, scalar
+    rest = int(np.prod([d for d in shape.sizes if d is not None], dtype=np.int64))
+    free = total // rest if rest and shape.sizes.count(None) == 1 else None
+    return Shape(tuple(free if d is None else d for d in shape.sizes)), scalar, scalar
 
 
 def _host_reshape(call: HostCall, x: np.ndarray, shape: np.ndarray, low: np.ndarray, high: np.ndarray) -> Any:

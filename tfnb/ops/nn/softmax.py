@@ -174,6 +174,8 @@ SOFTMAX_CROSS_ENTROPY = OpDef(
 
 
 def _infer_label_term(c: Infer) -> Shape:
+    if c.shapes[1].ndims not in (1, None):
+        raise ShapeError(f"{c.op_name}: Shape must be rank 1: labels must be 1-D, but got shape {c.shapes[1]}")
     x, labels = with_rank(c, 0, 2), with_rank(c, 1, 1)
     rows = Shape(tuple(x.as_list()[:1]))
     if not rows.is_compatible_with(labels):
@@ -190,7 +192,13 @@ def _check_labels(call: HostCall, labels: np.ndarray, classes: int) -> None:
         )
 
 
+def _check_vector(call: HostCall, labels: np.ndarray) -> None:
+    if labels.ndim != 1:
+        raise InvalidArgumentError(f"labels must be 1-D, but got shape {labels.shape}", call.op)
+
+
 def _host_label_term(call: HostCall, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    _check_vector(call, labels)
     inside = ((labels >= 0) & (labels < x.shape[1]))[:, None]
     is_label = np.arange(x.shape[1]) == labels[:, None]
     return np.where(inside, np.where(is_label, x, 0), np.nan).astype(x.dtype)
@@ -223,14 +231,13 @@ LABEL_TERM: OpDef = OpDef(
 
 
 def _infer_sparse(c: Infer) -> tuple[Shape, Shape]:
-    if c.shapes[1].ndims not in (1, None):
-        raise ShapeError(f"{c.op_name}: Shape must be rank 1: labels must be 1-D, but got shape {c.shapes[1]}")
     rows = _infer_label_term(c)
     return Shape(tuple(rows.as_list()[:1])), rows
 
 
 def _host_sparse(call: HostCall, logits: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     x = _wide(logits)
+    _check_vector(call, labels)
     if labels.size:
         _check_labels(call, labels, x.shape[1])
     rows = np.arange(labels.size)

@@ -45,7 +45,7 @@ def sufficient_statistics(
         reduced_axes = np.asarray(axes, np.int32).reshape(-1)
         if value.shape.ndims is not None:
             reduced_axes = np.asarray(normalize_axes(reduced_axes, value.shape.ndims), np.int32)
-        reduced = [] if value.shape.dims is None else [value.shape.dims[i] for i in reduced_axes]
+        reduced = [] if value.shape.sizes is None else [value.shape.sizes[i] for i in reduced_axes]
         dims = [d for d in reduced if d is not None]
         if len(dims) == len(reduced_axes):
             count = graph.constant(np.asarray(np.prod(dims), value.dtype.np))

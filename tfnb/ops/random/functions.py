@@ -44,18 +44,20 @@ from tfnb.types import (
 __all__ = ["API", "MULTINOMIAL", "OPS", "RANDOM_SHUFFLE", "get_seed", "random_uniform", "seeds_for"]
 
 _GRAPH_SEED = 87654321  # the seed of a graph that sets none, for an op that has one
+_LARGEST_SEED = 2**31 - 1  # seeds are numbers of 32 bits; (0, 0) would mean that there is none
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     """Returns the two seeds of a random op created now in the default graph; (None, None) when neither is set."""
     graph = get_default_graph()
     if graph.seed is not None:
-        pair = int(graph.seed), graph.version if op_seed is None else int(op_seed)
+        pair = int(graph.seed), graph.next_seed() if op_seed is None else int(op_seed)
     elif op_seed is not None:
         pair = _GRAPH_SEED, int(op_seed)
     else:
         return None, None
-    return (0, 2**31 - 1) if pair == (0, 0) else pair
+    pair = pair[0] % _LARGEST_SEED, pair[1] % _LARGEST_SEED
+    return (0, _LARGEST_SEED) if pair == (0, 0) else pair
 
 
 def set_random_seed(seed: int | None) -> None:

@@ -197,7 +197,7 @@ STATELESS_UNIFORM_INT = OpDef(
 
 def _infer_draws(c: Infer) -> Shape:
     logits, count = with_rank(c, 0, 2), c.value(1)
-    return Shape(((logits.dims or (None,))[0], None if count is None else int(count.reshape(()))))
+    return Shape(((logits.sizes or (None,))[0], None if count is None else int(count.reshape(()))))
 
 
 def _host_draws(call: HostCall, logits: np.ndarray, count: np.ndarray, seed: np.ndarray) -> np.ndarray:

@@ -68,7 +68,7 @@ def places(indices: np.ndarray, shape: np.ndarray) -> np.ndarray:
 
 def rank_of(shape: Any) -> int | None:
     """Returns the static rank of the sparse tensor with this dense shape, or None."""
-    return shape.shape.dims[0] if shape.shape.dims else None
+    return shape.shape.sizes[0] if shape.shape.sizes else None
 
 
 # product with a dense matrix
@@ -83,7 +83,7 @@ class AdjointAttrs:
 
 
 def _product_shape(c: Infer) -> Shape:
-    a, b = c.as_shape(2).with_rank(2).dims, with_rank(c, 3, 2).dims
+    a, b = c.as_shape(2).with_rank(2).sizes, with_rank(c, 3, 2).sizes
     rows, inner = a[::-1] if c.attrs.adjoint_a else a  # type: ignore[index,misc]
     depth, columns = b[::-1] if c.attrs.adjoint_b else b  # type: ignore[index,misc]
     if inner is not None and depth is not None and inner != depth:
@@ -162,7 +162,7 @@ class SparseMatMulAttrs:
 
 
 def _dense_product_shape(c: Infer) -> Shape:
-    a, b = with_rank(c, 0, 2).dims, with_rank(c, 1, 2).dims
+    a, b = with_rank(c, 0, 2).sizes, with_rank(c, 1, 2).sizes
     rows, inner = a[::-1] if c.attrs.transpose_a else a  # type: ignore[index,misc]
     depth, columns = b[::-1] if c.attrs.transpose_b else b  # type: ignore[index,misc]
     if inner is not None and depth is not None and inner != depth:
@@ -271,7 +271,7 @@ def _quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def _own_places(indices: Tensor, shape: Any, dense: Tensor) -> Any | None:
     """The index in `dense` that broadcasts to each index of the sparse tensor; None if a rank is not known."""
-    rank, size = dense.shape.ndims, shape.shape.dims
+    rank, size = dense.shape.ndims, shape.shape.sizes
     sparse_rank = size[0] if size else None
     if rank is None or sparse_rank is None or sparse_rank < rank:
         return None

@@ -67,7 +67,7 @@ def _host_distance(call: HostCall, *arrays: np.ndarray) -> np.ndarray:
 
 def _distance_shape(c: Infer) -> Shape:
     """The larger of both shapes without the last dimension, as far as they are known."""
-    guesses, truths = c.as_shape(2).dims, c.as_shape(5).dims
+    guesses, truths = c.as_shape(2).sizes, c.as_shape(5).sizes
     if not guesses or not truths or len(guesses) != len(truths):
         return unknown_shape
     pairs = zip(guesses[:-1], truths[:-1], strict=True)

@@ -20,7 +20,7 @@ from tfnb.ops.array.gather import GATHER, GATHER_V2
 from tfnb.ops.array.gather_nd import GATHER_ND, SPARSE_TO_DENSE
 from tfnb.ops.array.shape_ops import RESHAPE, SHAPE
 from tfnb.ops.array.where_partition import WHERE
-from tfnb.ops.math.binary import MAXIMUM
+from tfnb.ops.math.binary import MAXIMUM, quotient_dtype
 from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.compare import EQUAL, NOT_EQUAL
 from tfnb.ops.math.unique_bincount import LIST_DIFF
@@ -114,9 +114,12 @@ def sparse_multiply(x: SparseTensor | SparseTensorValue, y: TensorLike, name: st
 def sparse_divide(x: SparseTensor | SparseTensorValue, y: TensorLike, name: str | None = None) -> SparseTensor:
     """Divides the sparse tensor x by the dense tensor y, which has its dtype and broadcasts to its shape.
 
-    The result is a SparseTensor with the indices and shape of x.
+    The result is a SparseTensor with the indices and shape of x. Integers become floats first, as in `tf.truediv`.
     """
-    return _cwise("Div", x, y, name)
+    x = _sparse(x, "sparse division")
+    divisor = x.graph.to_tensor(y, None if hasattr(y, "dtype") else x.dtype)
+    quotient = quotient_dtype(x.dtype)
+    return _cwise("Div", x.with_values(cast_to(x.values, quotient)), cast_to(divisor, quotient), name)
 
 
 def sparse_reshape(sp_input: TensorLike, shape: TensorLike, name: str | None = None) -> SparseTensor:
@@ -174,8 +177,15 @@ def sparse_split(
     """Splits a sparse tensor into `num_split` parts along `axis`; in 0.x (split_dim, num_split, sp_input)."""
     if isinstance(num_split, (SparseTensor, SparseTensorValue)):
         split_dim, num_split, sp_input = keyword_required, sp_input, num_split
-    x, n = _sparse(sp_input, "sparse_split"), int(num_split)
+    elif keyword_required is not None:
+        raise InvalidArgumentError(
+            "sparse_split: Keyword arguments are required for this function, or (split_dim, num_split, sp_input)"
+        )
     dim = split_dim if axis is None else axis
+    for argument, value in (("sp_input", sp_input), ("num_split", num_split), ("axis", dim)):
+        if value is None:
+            raise InvalidArgumentError(f"sparse_split: {argument} is required")
+    x, n = _sparse(sp_input, "sparse_split"), int(num_split)
     out = SPARSE_SPLIT(np.int64(dim), x.indices, x.values, x.dense_shape, num_split=n, name=name)
     return [SparseTensor(out[k], out[n + k], out[2 * n + k]) for k in range(n)]
 
@@ -265,7 +275,7 @@ def sparse_retain(sp_input: SparseTensor | SparseTensorValue, to_retain: TensorL
     """
     x = _sparse(sp_input, "sparse_retain")
     mask = x.graph.to_tensor(to_retain, bool_)
-    if not mask.shape.is_compatible_with(Shape(x.values.shape.dims)):
+    if not mask.shape.is_compatible_with(Shape(x.values.shape.sizes)):
         raise ShapeError(f"sparse_retain: to_retain has the shape {mask.shape}, the values have {x.values.shape}")
     rows = RESHAPE(WHERE(mask), np.asarray([-1], np.int32))
     retained = SparseTensor(GATHER(x.indices, rows), GATHER(x.values, rows), x.dense_shape)

@@ -125,12 +125,13 @@ def _reshape_target(name: str, old: Sequence[int], new: Sequence[int]) -> list[i
 
 
 def _reshaped(c: Infer) -> tuple[Shape, Shape]:
-    count, new_rank = with_rank(c, 0, 2).dims[0], with_rank(c, 2, 1).dims[0]  # type: ignore[index]
+    count, new_rank = with_rank(c, 0, 2).sizes[0], with_rank(c, 2, 1).sizes[0]  # type: ignore[index]
     old, new = c.value(1), c.value(2)
     if old is not None and new is not None and -1 not in new and np.prod(old) != np.prod(new):
         raise ShapeError(
             f"SparseReshape: Cannot reshape a tensor with {np.prod(old)} elements to shape {bracketed(new)} "
-            f"({np.prod(new)} elements)"
+            f"({np.prod(new)} elements): Input to reshape is a tensor with {np.prod(old)} dense values, but the "
+            f"requested shape has {np.prod(new)}"
         )
     return Shape((count, new_rank)), Shape((new_rank,))
 
@@ -212,7 +213,7 @@ def _host_concat(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
 def _concat_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
     n = len(c.shapes) // 3
     rank = next((r for i in range(n) if (r := columns(c, i, 2 * n + i)) is not None), None)
-    counts = [c.shapes[i].dims[0] if c.shapes[i].dims else None for i in range(n)]  # type: ignore[index]
+    counts = [c.shapes[i].sizes[0] if c.shapes[i].sizes else None for i in range(n)]  # type: ignore[index]
     total = None if None in counts else sum(counts)  # type: ignore[arg-type]
     return Shape((total, rank)), Shape((total,)), Shape((rank,))
 
@@ -344,7 +345,7 @@ SPARSE_SLICE_GRAD = OpDef(
 
     backprop_val_grad (m,), output_indices (m, rank): those of the slice. input_indices (n, rank), input_start
     (rank,). val_grad (n,). Errors: an index of the slice is not in the input. Runs on the host.""",
-    infer=lambda c: Shape((with_rank(c, 1, 2).dims[0],)),  # type: ignore[index]
+    infer=lambda c: Shape((with_rank(c, 1, 2).sizes[0],)),  # type: ignore[index]
     host=_host_slice_grad,
     grad=GRADIENT_MISSING,
 )
@@ -352,7 +353,7 @@ SPARSE_SLICE_GRAD = OpDef(
 
 def _filled_shapes(c: Infer) -> tuple[Shape, ...]:
     at, values, _ = any_number(c, 0, 2)
-    dims, value_dims = c.as_shape(2).dims, c.shapes[1].dims
+    dims, value_dims = c.as_shape(2).sizes, c.shapes[1].sizes
     return at, values, Shape((dims[0] if dims else None,)), Shape((value_dims[0] if value_dims else None,))
 
 

@@ -26,7 +26,7 @@ _NONE = Shape((None,))
 
 def columns(c: Infer, indices: int, shape: int) -> int | None:
     """Returns the rank of a sparse tensor, from the static shape of its indices or of its dense shape, or None."""
-    at, size = c.shapes[indices].dims, c.shapes[shape].dims
+    at, size = c.shapes[indices].sizes, c.shapes[shape].sizes
     width = at[1] if at is not None and len(at) == 2 else None
     return width if width is not None or not size else size[0]
 
@@ -124,7 +124,7 @@ SPARSE_ADD_GRAD = OpDef(
     doc="""The gradients of SparseAdd for the values of both operands; 0 for a value whose sum was left out.
 
     backprop_val_grad: (sums,). The indices: (n, rank) each. a_val_grad, b_val_grad: (n,). Runs on the host.""",
-    infer=lambda c: tuple(Shape((with_rank(c, i, 2).dims[0],)) for i in (1, 2)),  # type: ignore[index]
+    infer=lambda c: tuple(Shape((with_rank(c, i, 2).sizes[0],)) for i in (1, 2)),  # type: ignore[index]
     host=_host_add_grad,
     grad=NOT_DIFFERENTIABLE,
 )

@@ -123,7 +123,7 @@ def _reduced_dims(shape: list[Any], axes: np.ndarray, keep: bool) -> list[Any]:
 
 
 def _reduced_shape(c: Infer) -> Shape:
-    dims, axes = c.as_shape(2).dims, c.value(3)
+    dims, axes = c.as_shape(2).sizes, c.value(3)
     if dims is None or axes is None:
         return unknown_shape
     return Shape(tuple(_reduced_dims(list(dims), axes, c.attrs.keep_dims)))

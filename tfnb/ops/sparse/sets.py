@@ -139,12 +139,7 @@ def _ranks(c: Infer) -> Iterable[int | None]:
     if c.op_name == "DenseToDenseSetOperation":
         yield last.ndims
     else:
-        yield last.dims[0] if last.dims else None
-
-
-def _size_shape(c: Infer) -> Shape:
-    dims = c.as_shape(2).dims
-    return unknown_shape if dims is None else Shape(dims[:-1])
+        yield last.sizes[0] if last.sizes else None
 
 
 def _operation(name: str, inputs: str, host: Callable[..., Any], what: str) -> OpDef:
@@ -189,7 +184,7 @@ SET_SIZE = OpDef(
     with `validate_indices`, out of order. Runs on the host.""",
     types={"T": _TYPES},
     attrs=SizeAttrs,
-    infer=_size_shape,
+    infer=lambda c: unknown_shape,  # as in TensorFlow
     host=_sizes,
     grad=NOT_DIFFERENTIABLE,
     dynamic=True,

@@ -57,12 +57,12 @@ def rows_shape(c: Infer, ref: Shape, indices: int, updates: int) -> Shape:
 
     Raises an error unless the updates' shape is the indices' shape followed by the shape of a row.
     """
-    if ref.dims is not None and len(ref.dims) == 0:
+    if ref.sizes is not None and len(ref.sizes) == 0:
         raise ShapeError(f"{c.op_name}: the variable must have rows, got a scalar")
     at = c.shapes[indices]
-    if ref.dims is None or at.dims is None:
+    if ref.sizes is None or at.sizes is None:
         return ref
-    expected = Shape((*at.dims, *ref.dims[1:]))
+    expected = Shape((*at.sizes, *ref.sizes[1:]))
     if not expected.is_compatible_with(c.shapes[updates]):
         raise ShapeError(
             f"{c.op_name}: for indices of shape {at} and a variable of shape {ref} the updates must have shape "

@@ -148,7 +148,7 @@ def _numbers(tensor: Any, indices: Tensor, updates: Tensor) -> tuple[Any, Any, A
 
     The result is None if a shape is not known statically.
     """
-    dims, depth = tensor.shape.dims, indices.shape.dims
+    dims, depth = tensor.shape.sizes, indices.shape.sizes
     if dims is None or None in dims or not depth or not depth[-1]:
         return None
     k = depth[-1]
@@ -161,11 +161,11 @@ def _numbers(tensor: Any, indices: Tensor, updates: Tensor) -> tuple[Any, Any, A
 def _expand_update(op: Operation, tensor: Any, indices: Tensor, updates: Tensor) -> Any:
     """Finds the last update of each row as the one with the largest number."""
     numbers = _numbers(tensor, indices, updates)
-    if numbers is None or 0 in tensor.shape.dims or updates.shape.num_elements() in (0, None):
+    if numbers is None or 0 in tensor.shape.sizes or updates.shape.num_elements() in (0, None):
         return None
     number, new, rows = numbers
     order = RANGE(np.int32(0), SHAPE(number, out_type=int32)[0], np.int32(1))
-    last = UNSORTED_SEGMENT_MAX(order, number, np.int32(rows.shape.dims[0]))
+    last = UNSORTED_SEGMENT_MAX(order, number, np.int32(rows.shape.sizes[0]))
     replacements = GATHER(new, MAXIMUM(last, np.int32(0)))
     return RESHAPE(SELECT(GREATER_EQUAL(last, 0), replacements, rows), shape_of(tensor))
 
@@ -184,7 +184,7 @@ def _expand_extreme(segment: OpDef, pick: OpDef) -> Callable[..., Any]:
         if numbers is None:
             return None
         number, new, rows = numbers
-        best = segment(new, number, np.int32(rows.shape.dims[0]))
+        best = segment(new, number, np.int32(rows.shape.sizes[0]))
         return RESHAPE(pick(rows, best), shape_of(tensor))
 
     return expand

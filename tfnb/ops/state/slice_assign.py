@@ -36,7 +36,7 @@ __all__ = ["API", "OPS", "VariableSlice", "strided_slice", "variable_slice"]
 
 
 def _dims(shape: Shape) -> tuple[int | None, ...]:
-    return shape.dims or ()
+    return shape.sizes or ()
 
 
 def _assigned(c: Infer) -> Shape:

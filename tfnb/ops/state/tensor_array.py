@@ -139,7 +139,7 @@ def _gather(call: HostCall, handle: np.ndarray, indices: np.ndarray, flow: np.nd
         if not shape.is_fully_defined():
             raise InvalidArgumentError(
                 f"{state.name}: TensorArray has size zero, but element shape "
-                f"{bracketed(shape.dims)} is not fully defined. "
+                f"{bracketed(shape.sizes)} is not fully defined. "
                 "Currently only static shapes are supported when packing zero-size TensorArrays."
             )
         return (np.zeros((0, *shape.known()), state.dtype.np),)
@@ -277,7 +277,7 @@ def _grad_scatter(op: Operation, flow: Tensor) -> tuple[Any, ...]:
         return None, None, None, flow
     _, indices, value, _ = op.inputs
     handle, _ = _gradient_array(op, flow)
-    dims = value.shape.dims
+    dims = value.shape.sizes
     d_value = TENSOR_ARRAY_GATHER(
         handle, indices, flow, dtype=value.dtype, element_shape=None if dims is None else Shape(dims[1:])
     )
@@ -296,7 +296,7 @@ def _grad_split(op: Operation, flow: Tensor) -> tuple[Any, ...]:
         return None, None, None, flow
     value = op.inputs[1]
     handle, _ = _gradient_array(op, flow)
-    dims = value.shape.dims
+    dims = value.shape.sizes
     lengths = constant_value(op.inputs[2])
     if _may_grow(op.inputs[0]) and lengths is not None and lengths.size:
         parts = [TENSOR_ARRAY_READ(handle, i, flow, dtype=value.dtype) for i in range(lengths.size)]
@@ -326,15 +326,15 @@ def _two_scalars(c: Infer) -> tuple[Shape, Shape]:
 
 def _gathered(c: Infer) -> Shape:
     element = _shape_of(c.attrs.element_shape)
-    if element.dims is None:
+    if element.sizes is None:
         return unknown_shape
-    n = c.shapes[1].dims
-    return Shape((None if n is None else n[0], *element.dims))
+    n = c.shapes[1].sizes
+    return Shape((None if n is None else n[0], *element.sizes))
 
 
 def _concatenated(c: Infer) -> tuple[Shape, Shape]:
     element = _shape_of(c.attrs.element_shape_except0)
-    shape = unknown_shape if element.dims is None else Shape((None, *element.dims))
+    shape = unknown_shape if element.sizes is None else Shape((None, *element.sizes))
     return shape, Shape((None,))
 
 

@@ -157,7 +157,7 @@ class TensorArrayState:
             )
 
     def _check_shape(self, index: int, shape: tuple[int, ...], learn: bool) -> None:
-        if shape == self.shape.dims:  # as for all elements but the first of most arrays
+        if shape == self.shape.sizes:  # as for all elements but the first of most arrays
             return
         if not self.shape.is_compatible_with(Shape(shape)):
             raise InvalidArgumentError(

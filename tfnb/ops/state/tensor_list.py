@@ -202,12 +202,12 @@ POP = _op(
 
 def _stack_shape(c: Infer) -> Shape:
     count = c.attrs.num_elements
-    rest = _static(c, 1).dims
+    rest = _static(c, 1).sizes
     return unknown_shape if rest is None else Shape((None if count < 0 else count, *rest))
 
 
 def _gather_shape(c: Infer) -> Shape:
-    rest, indices = _static(c, 2).dims, c.shapes[1].dims
+    rest, indices = _static(c, 2).sizes, c.shapes[1].sizes
     return unknown_shape if rest is None or indices is None else Shape((*indices, *rest))
 
 

@@ -147,7 +147,7 @@ def element_shape(call: HostCall, handle: np.ndarray) -> np.ndarray:
 
     An unknown dimension is -1; an unknown rank gives the scalar -1.
     """
-    dims, dtype = list_of(handle).shape.dims, call.types["shape_type"].np
+    dims, dtype = list_of(handle).shape.sizes, call.types["shape_type"].np
     return np.asarray(-1 if dims is None else [-1 if n is None else n for n in dims], dtype)
 
 
@@ -214,7 +214,7 @@ def concat(call: HostCall, handle: np.ndarray, sizes: np.ndarray, leading: np.nd
     tensor_list, requested_shape = _list(call, handle), _sizes(call, sizes)
     lengths = [int(n) for n in call.tools.host(leading)]
     shape = tensor_list.shape.merge_with(requested_shape)
-    tail = None if shape.dims is None else shape.dims[1:]
+    tail = None if shape.sizes is None else shape.sizes[1:]
     parts = []
     for k, item in enumerate(tensor_list.items):
         if item is None:

@@ -86,11 +86,11 @@ def _bytes(text: str | bytes) -> bytes:
 def _join_shape(c: Infer) -> Shape:
     shape = scalar
     for i, s in enumerate(c.shapes):
-        if s.dims is None:
-            shape = unknown_shape if shape.dims == () else shape
-        elif s.dims:
+        if s.sizes is None:
+            shape = unknown_shape if shape.sizes == () else shape
+        elif s.sizes:
             try:
-                shape = s if shape.dims == () else shape.merge_with(s)
+                shape = s if shape.sizes == () else shape.merge_with(s)
             except ShapeError:
                 raise ShapeError(
                     f"StringJoin: input {i} has shape {s}, others {shape}; only scalars broadcast"
@@ -130,14 +130,16 @@ def _joined_axes(axes: np.ndarray, rank: int) -> list[int]:
     order = [normalize_axis(int(a), rank, "Invalid reduction dimension") for a in axes.reshape(-1)]
     for a in order:
         if order.count(a) > 1:
-            raise InvalidArgumentError(f"Duplicate reduction dimension {a}: an axis stands twice in {axes.tolist()}")
+            raise InvalidArgumentError(
+                f"Duplicate reduction dimension {a} (Duplicate reduction index {a}): {axes.tolist()}"
+            )
     return order
 
 
 def _reduced_shape(c: Infer) -> Shape:
     value, x = c.value(1), c.shapes[0]
-    if value is not None and x.dims is not None:
-        _joined_axes(value, len(x.dims))
+    if value is not None and x.sizes is not None:
+        _joined_axes(value, len(x.sizes))
     return reduced(c, c.attrs.keep_dims)
 
 

@@ -188,7 +188,7 @@ def _splits_shape(c: Infer) -> tuple[Shape, ...]:
 
 
 def _encode_shape(c: Infer) -> Shape:
-    dims = c.shapes[1].dims
+    dims = c.shapes[1].sizes
     return Shape((None if dims is None or dims[0] is None else dims[0] - 1,))
 
 
@@ -258,7 +258,7 @@ def _segment_join(call: HostCall, x: np.ndarray, ids: np.ndarray, count: np.ndar
 
 
 def _joined_shape(c: Infer) -> Shape:
-    x, ids = c.shapes[0].dims, c.shapes[1].dims
+    x, ids = c.shapes[0].sizes, c.shapes[1].sizes
     if x is None or ids is None:
         return unknown_shape
     if len(ids) > len(x):

@@ -145,7 +145,7 @@ class SparseAccumulator(Accumulator):
         if len(indices) != len(values):
             raise InvalidArgumentError(f"Expected {len(indices)} non-empty input values, got {len(values)}.")
         rows = values.shape[1:] if self._values is None else self._values.shape[1:]
-        dims = self.shape.dims
+        dims = self.shape.sizes
         static_shape = None if shape is None or not len(shape) else tuple(int(d) for d in shape)
         mismatch = values.shape[1:] != rows
         shared = 1 + min(len(dims or ()) - 1, values.ndim - 1) if dims else 0  # an accumulator may declare fewer
@@ -169,7 +169,7 @@ class SparseAccumulator(Accumulator):
         if self.mean:
             counts = self._counts.reshape(-1, *[1] * (values.ndim - 1))
             values = _mean(values, counts)
-        dims = self.shape.dims or (None, *values.shape[1:])
+        dims = self.shape.sizes or (None, *values.shape[1:])
         shape = [-1 if d is None else d for d in (dims[0], *values.shape[1:])]
         return [self._indices, values, np.array(shape, np.int64)]
 

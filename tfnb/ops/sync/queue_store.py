@@ -187,7 +187,7 @@ class Queue:
             shape = c.shape[1:] if many else c.shape
             if not allowed.is_compatible_with(shape):
                 rows = (len(c),) if many else ()
-                expected = [*rows, *("?" if d is None else d for d in allowed.dims or ())]
+                expected = [*rows, *("?" if d is None else d for d in allowed.sizes or ())]
                 raise InvalidArgumentError(
                     f"Shape mismatch in tuple component {i}. Expected {bracketed(expected)}, got {bracketed(c.shape)}"
                 )
@@ -241,7 +241,7 @@ class PaddingFIFOQueue(FIFOQueue):
     """A first-in-first-out queue that pads elements of different shapes with zeros when it stacks them."""
 
     def _stackable(self) -> bool:
-        return all(s.dims is not None for s in self.shapes)
+        return all(s.sizes is not None for s in self.shapes)
 
     def _stacked(self, elements: Sequence[Element]) -> list[np.ndarray]:
         return [
@@ -252,7 +252,7 @@ class PaddingFIFOQueue(FIFOQueue):
 
 def pad_and_stack(rows: Sequence[Any], dtype: DType, wanted: Shape, pad: Any = None) -> np.ndarray:
     """Stacks rows; dimensions that are open in `wanted` get the largest size. `pad`: the filling (0, b"", False)."""
-    dims = wanted.dims
+    dims = wanted.sizes
     assert dims is not None
     shapes = [np.shape(r) for r in rows]
     full = tuple(max((s[k] for s in shapes), default=0) if d is None else d for k, d in enumerate(dims))

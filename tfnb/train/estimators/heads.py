@@ -101,7 +101,7 @@ class Head:
     def checked(self, logits: Any) -> Tensor:
         """Returns the logits as floats. Raises `InvalidArgumentError` for another last dimension than the head's."""
         tensor = cast(logits, float32)
-        last = tensor.shape.dims[-1] if tensor.shape.dims else None
+        last = tensor.shape.sizes[-1] if tensor.shape.sizes else None
         if last is not None and last != self.logits_dimension:
             raise InvalidArgumentError(
                 f"logits shape {tensor.shape}; needed {self.logits_dimension} as the last dimension"

@@ -265,7 +265,7 @@ class GlobalStepWaiterHook(SessionRunHook):
     """Delays the first step until the global step, which other workers increase, has reached a number."""
 
     def __init__(self, wait_until_step: int) -> None:
-        self._until, self._reached = wait_until_step, False
+        self._until, self._reached = wait_until_step, wait_until_step <= 0
 
     def begin(self) -> None:
         """Looks up the global step of the default graph."""

@@ -68,7 +68,7 @@ def static_shapes(
         return [as_shape(s) for s in shapes]
     common_shapes = []
     for column in zip(*tensor_lists, strict=True):
-        dims = [t.shape.dims for t in column]
+        dims = [t.shape.sizes for t in column]
         if any(d is None for d in dims) or len({len(d) for d in dims}) > 1:
             raise InvalidArgumentError(
                 f"Cannot infer Tensor's rank: that of {column[0].name} is not known; set_shape it, or give `shapes`",

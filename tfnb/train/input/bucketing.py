@@ -75,7 +75,7 @@ def bucket(
         common_size = sizes[0] if len({str(s) for s in sizes}) == 1 and isinstance(sizes[0], int) else None
         first = None if allow_smaller_final_batch else common_size
         for t, s in zip(batch_tensors, element_shapes or (), strict=True):
-            t.set_shape(Shape((first, *s.dims)) if s.dims is not None else s)
+            t.set_shape(Shape((first, *s.sizes)) if s.sizes is not None else s)
         batch_tensors = restored(batch_tensors, kinds)
         is_single = not isinstance(tensors, (Mapping, list, tuple))
         return bucket_index, batch_tensors[0] if is_single else pack(tensors, batch_tensors)

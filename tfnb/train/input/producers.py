@@ -81,7 +81,7 @@ def input_producer(
     """
     with name_scope(name, "input_producer", [input_tensor]):
         tensor = graph_of([input_tensor]).to_tensor(input_tensor)
-        shape = tensor.shape[1:] if tensor.shape.dims is not None else None
+        shape = tensor.shape[1:] if tensor.shape.sizes is not None else None
         if element_shape is not None:
             shape = element_shape if shape is None else shape.merge_with(element_shape)
         if shape is None or not getattr(shape, "is_fully_defined", lambda: True)():
@@ -172,7 +172,7 @@ def slice_input_producer(
     with name_scope(name, "input_producer", list(tensor_list)):
         graph = graph_of(tensor_list)
         tensors = [graph.to_tensor(t) for t in tensor_list]
-        static_rows = tensors[0].shape.dims[0] if tensors[0].shape.dims else None
+        static_rows = tensors[0].shape.sizes[0] if tensors[0].shape.sizes else None
         rows = static_rows if static_rows is not None else cast(shape_of(tensors[0])[0], int32)
         index = range_input_producer(rows, num_epochs, shuffle, seed, capacity, shared_name).dequeue()
         return [gather(t, index) for t in tensors]

@@ -149,7 +149,7 @@ class KMeans:
         The last two are operations; the start does nothing when it was done before.
         """
         first = self._points(self._inputs[0])
-        size = first.shape.dims[1] if first.shape.dims else None
+        size = first.shape.sizes[1] if first.shape.sizes else None
         if size is None:
             raise InvalidArgumentError("KMeans: the number of features of the inputs must be known")
         centres = get_variable("clusters", [self._n, size], first.dtype, Zeros(), trainable=False)

@@ -11,9 +11,11 @@ from typing import Any, TypeAlias
 
 from tfnb.client.gradients.backprop import gradients
 from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.graph.nest import flatten
 from tfnb.client.variables.partitioned import PartitionedVariable
 from tfnb.client.variables.variable import Variable, group, tuple_
 from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.default import get_default_graph
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -100,9 +102,10 @@ class Optimizer:
         """Returns a list of pairs (gradient, variable), with one pair for each part of a partitioned variable.
 
         The gradient is None for an integer variable, and for a variable on which the loss does not depend. loss: a
-        floating tensor. var_list: the variables, by default the trainable ones. gate_gradients: GATE_GRAPH computes all
-        gradients before any is used. grad_loss: the gradient of the loss, by default ones. Raises `DTypeError` for a
-        loss or a variable of another class, and `InvalidArgumentError` when there are no variables.
+        floating tensor. var_list: the variables, in lists, dicts or views of dicts, by default the trainable ones.
+        gate_gradients: GATE_GRAPH computes all gradients before any is used. grad_loss: the gradient of the loss, by
+        default ones. Raises `DTypeError` for a loss or a variable of another class, and `InvalidArgumentError` when
+        there are no variables.
         """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise InvalidArgumentError(f"gate_gradients must be GATE_NONE, GATE_OP or GATE_GRAPH, got {gate_gradients}")
@@ -131,8 +134,7 @@ class Optimizer:
         if var_list is None:
             variables = list(dict.fromkeys(loss.graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)))
         else:
-            variable_list = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
-            variables = [v for x in variable_list for v in (x if isinstance(x, PartitionedVariable) else [x])]
+            variables = [v for x in flatten(var_list) for v in (x if isinstance(x, PartitionedVariable) else [x])]
         if not variables:
             raise InvalidArgumentError("No variables to optimize.", loss.op)
         for v in variables:
@@ -214,8 +216,10 @@ class Optimizer:
         return sorted(self._slots)
 
     def variables(self) -> list[Variable]:
-        """Returns all slot variables."""
-        return [v for table in self._slots.values() for v in table.values()]
+        """Returns the slot variables of the default graph, sorted by name."""
+        graph = get_default_graph()
+        slots = (v for table in self._slots.values() for v in table.values())
+        return sorted((v for v in slots if v.graph is graph), key=lambda v: v.name)
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
         table = self._slots.setdefault(slot_name, {})

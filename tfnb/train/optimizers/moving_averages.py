@@ -125,7 +125,9 @@ class ExponentialMovingAverage:
     def average_name(self, var: Variable) -> str:
         """Returns the name of the shadow variable of `var`. The shadow variable need not exist."""
         average = self._averages.get(var)
-        return average.op.name if average is not None else f"{var.op.name}/{self._name}"
+        if average is not None:
+            return average.op.name
+        return var.graph.unique_name(f"{var.op.name}/{self._name}", mark_as_used=False)
 
     def variables_to_restore(self, moving_avg_variables: Iterable[Variable] | None = None) -> dict[str, Any]:
         """Returns a dict of names to variables for a `Saver` that restores the averages into the variables themselves.

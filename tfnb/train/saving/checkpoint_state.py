@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tfnb.errors import DataLossError
+from tfnb.errors import DataLossError, IncompleteStateError
 from tfnb.ir.protos import proto
 from tfnb.ops.checkpoint.index import index_path, read_bounded
 from tfnb.ops.checkpoint.tensorflow_v2 import is_checkpoint, remove_checkpoint
@@ -103,7 +103,9 @@ def generate_checkpoint_state_proto(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> CheckpointState:
-    """Returns the state with paths as in the pointer file: relative to `save_dir` if that is a relative path."""
+    """Returns the state with paths as in the pointer file: if `save_dir` is a relative path, then relative paths are
+    relative to it.
+    """
     folder = os.fsdecode(save_dir)
     latest = os.fsdecode(model_checkpoint_path)
     paths = [os.fsdecode(p) for p in all_model_checkpoint_paths or ()]
@@ -114,7 +116,7 @@ def generate_checkpoint_state_proto(
             times.append(times[-1])
 
     def relative(path: str) -> str:
-        return path if os.path.isabs(folder) else os.path.relpath(path, folder)
+        return path if os.path.isabs(folder) or os.path.isabs(path) else os.path.relpath(path, folder)
 
     return CheckpointState(relative(latest), [relative(p) for p in paths], times, last_preserved_timestamp or 0.0)
 
@@ -161,7 +163,8 @@ def _below(folder: str, path: str) -> str:
 def get_checkpoint_state(checkpoint_dir: FilePath, latest_filename: str | None = None) -> CheckpointState | None:
     """Returns the content of the pointer file of a folder, with full paths, or None if there is no such file.
 
-    latest_filename: the name of the file, by default "checkpoint". Raises `DataLossError` when it is damaged.
+    latest_filename: the name of the file, by default "checkpoint". Raises `DataLossError` when it is damaged, and
+    `IncompleteStateError`, a DataLossError, when it names no checkpoint.
     """
     path = _pointer(checkpoint_dir, latest_filename)
     if not os.path.exists(path):
@@ -172,7 +175,7 @@ def get_checkpoint_state(checkpoint_dir: FilePath, latest_filename: str | None =
     except ValueError as e:
         raise DataLossError(f"{path} is no checkpoint state: {e}") from None
     if not state.model_checkpoint_path:
-        raise DataLossError(f"{path} names no checkpoint")
+        raise IncompleteStateError(f"{path} names no checkpoint")
     folder = os.fsdecode(checkpoint_dir)
     state.model_checkpoint_path = os.path.join(folder, state.model_checkpoint_path)
     state.all_model_checkpoint_paths = [os.path.join(folder, p) for p in state.all_model_checkpoint_paths]

@@ -10,6 +10,7 @@ from typing import Any
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.meta_graph import import_scoped_meta_graph
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.graphdef.message import as_message
 from tfnb.train.input.queue_runner import QueueRunner
 from tfnb.train.saving.saver import Saver
 
@@ -34,12 +35,17 @@ def import_meta_graph(
         graph,
         import_scope,
         kwargs.get("input_map"),
-        {GraphKeys.QUEUE_RUNNERS: QueueRunner.from_proto},
+        {GraphKeys.QUEUE_RUNNERS: QueueRunner.from_proto, GraphKeys.SAVERS: _saver},
     )
     if message.HasField("saver_def"):
         return Saver.from_proto(message.saver_def, scope)
     variables = graph.get_collection(GraphKeys.GLOBAL_VARIABLES, scope or None)
     return Saver(variables) if variables else None
+
+
+def _saver(content: bytes, scope: str | None) -> Saver:
+    """Returns a member of the collection of savers."""
+    return Saver.from_proto(as_message("saver", "SaverDef", content), scope)
 
 
 API: dict[str, Any] = {"train.import_meta_graph": import_meta_graph}

@@ -25,6 +25,7 @@ from tfnb.errors import (
     ExportExistsError,
     ExportOrderError,
     FailedPreconditionError,
+    InitOpExistsError,
     InvalidArgumentError,
     NotFoundError,
     ResourceExhaustedError,
@@ -194,7 +195,10 @@ class SavedModelBuilder:
                         f"populated, got {tensor_info}"
                     )
         for key, op in ((_MAIN_OP, main_op), (_LEGACY_INIT_OP, legacy_init_op)):
-            if op is not None and op not in graph.get_collection(key):
+            members = graph.get_collection(key)
+            if op is not None and any(member is not op for member in members):
+                raise InitOpExistsError(f"the collection {key!r} has {members} already, so {op} is one too many")
+            if op is not None and not members:
                 graph.add_to_collection(key, op)
         info = proto("meta_graph").MetaGraphDef.MetaInfoDef(tags=list(tags))
         meta = export_meta_graph(

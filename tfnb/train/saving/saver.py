@@ -24,6 +24,7 @@ from tfnb.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
+    NotReadyError,
 )
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.protos import proto
@@ -54,11 +55,11 @@ class Saver:
 
     var_list: the variables, by default all global ones, or a dict of names in checkpoints to variables. reshape:
     restore into another shape with the same number of elements. sharded: one Save node per device. max_to_keep: the
-    number of checkpoints that are kept; None or 0 keeps all. keep_checkpoint_every_n_hours: in addition one is kept for
-    each such interval. restore_sequentially: restore one variable after the other. allow_empty: having no variables is
-    not an error. keep_best: the number of checkpoints with the best `metric` (see `save`) that are kept in addition;
-    best_mode: "max" or "min". The other arguments are TensorFlow's; all checkpoints have one format, whatever
-    `write_version` is.
+    number of checkpoints that are kept; None or 0 keeps all, and the pointer file names only the latest one.
+    keep_checkpoint_every_n_hours: in addition one is kept for each such interval. restore_sequentially: restore one
+    variable after the other. allow_empty: having no variables is not an error. keep_best: the number of checkpoints
+    with the best `metric` (see `save`) that are kept in addition; best_mode: "max" or "min". The other arguments are
+    TensorFlow's; all checkpoints have one format, whatever `write_version` is.
 
     Raises `InvalidArgumentError` when there are no variables or two have the same name, and `DTypeError` for an object
     that is not a variable.
@@ -80,7 +81,7 @@ class Saver:
         write_version: int = _V2,
         pad_step_number: bool = False,
         save_relative_paths: bool = False,
-        filename: str | None = None,
+        filename: str | bytes | None = None,
         keep_best: int = 0,
         best_mode: str = "max",
     ) -> None:
@@ -145,8 +146,9 @@ class Saver:
         write_state: bool = True,
         strip_default_attrs: bool = False,
         metric: float | None = None,
-    ) -> str:
-        """Saves the variables of the session `sess` and returns the prefix of the checkpoint.
+    ) -> str | None:
+        """Saves the variables of the session `sess` and returns the prefix of the checkpoint. A saver without variables
+        writes nothing and returns None.
 
         save_path: the prefix, to which "-STEP" is added if `global_step` (a number, tensor or variable) is given.
         Missing folders are created. latest_filename: the name of the pointer file. metric: ranks the checkpoint for
@@ -156,11 +158,12 @@ class Saver:
         self.wait()
         path = self._path(sess, save_path, global_step, latest_filename)
         names = self._built()
-        if self._chosen is None or self._chosen:
-            with self._lock:  # several threads may save
-                sess.run(names.save_tensor_name, {names.filename_tensor_name: path})
-                self._write_meta(path, meta_graph_suffix, write_meta_graph, strip_default_attrs)
-                self._finish(path, meta_graph_suffix, write_state, latest_filename, metric)
+        if self._chosen is not None and not self._chosen:
+            return None
+        with self._lock:  # several threads may save
+            sess.run(names.save_tensor_name, {names.filename_tensor_name: path})
+            self._write_meta(path, meta_graph_suffix, write_meta_graph, strip_default_attrs)
+            self._finish(path, meta_graph_suffix, write_state, latest_filename, metric)
         return path
 
     def export_meta_graph(
@@ -257,8 +260,8 @@ class Saver:
         base = os.path.basename(prefix)
         if not base:
             raise InvalidArgumentError(f"save_path must name a file, got {prefix!r}")
-        if base == (latest or "checkpoint") and global_step is None:
-            raise InvalidArgumentError(f"save_path {prefix!r} is the name of the pointer file")
+        if base == (latest or "checkpoint") and global_step is None and not self._sharded:
+            raise InvalidArgumentError(f"save_path {prefix!r} collides with the name of the pointer file")
         if global_step is None:
             return prefix
         step = _step_number(sess, global_step)
@@ -271,7 +274,8 @@ class Saver:
         folder = os.path.dirname(path)
         if self._best is not None and metric is not None:
             self._best.add(folder, path, float(metric))
-        self._kept = [(p, t) for p, t in self._kept if p != path] + [(path, time.time())]
+        if self._max_to_keep:
+            self._kept = [(p, t) for p, t in self._kept if p != path] + [(path, time.time())]
         self._written.add(path)
         removed_prefixes = []
         while self._max_to_keep and len(self._kept) > self._max_to_keep:
@@ -288,7 +292,7 @@ class Saver:
             [t for _, t in self._kept],
             save_relative_paths=self._relative,
         )
-        if self._best is not None:
+        if self._best is not None and self._max_to_keep:
             removed_prefixes += [p for p in self._best.drop() if p not in dict(self._kept)]
         for old_prefix in removed_prefixes:
             # The pointer file of a copied folder names checkpoints of another run, which are not removed.
@@ -308,11 +312,11 @@ class Saver:
             raise InvalidArgumentError("restore: can't load save_path when it is None")
         self.wait()
         names = self._built()
+        if self._chosen is not None and not self._chosen:
+            return
         prefix = os.fsdecode(save_path)
         if not is_checkpoint(prefix):
             raise NotFoundError(f"Failed to find any matching files for {prefix}: there is no {prefix}.index")
-        if self._chosen is not None and not self._chosen:
-            return
         for _ in range(_ATTEMPTS):
             stamp = checkpoint_stamp(prefix)
             checkpoint = open_checkpoint(prefix)
@@ -350,7 +354,8 @@ class Saver:
                 fits = shape.num_elements() == int(np.prod(entry.shape, dtype=np.int64))
             if not fits:
                 raise InvalidArgumentError(
-                    f"restore: {s.name} has shape {shape} here, {entry.shape} in {checkpoint.prefix}",
+                    f"restore: Assign requires shapes of both tensors to match. {s.name} has shape {shape} here, "
+                    f"{entry.shape} in {checkpoint.prefix}",
                     s.ref.op,
                 )
         if self._sharded or self._sequentially:  # several nodes restore, so all values are checked before any node runs
@@ -360,7 +365,7 @@ class Saver:
 
     @property
     def last_checkpoints(self) -> list[str]:
-        """The prefixes of the checkpoints that are kept, the oldest first."""
+        """The prefixes of the checkpoints that are kept, the oldest first; none when `max_to_keep` is None or 0."""
         return [p for p, _ in self._kept]
 
     @property
@@ -390,7 +395,7 @@ class Saver:
 
     def _built(self) -> SaverNames:
         if self._names is None:
-            raise FailedPreconditionError("the Saver was made with defer_build: call build() first")
+            raise NotReadyError("the Saver was made with defer_build: call build() first")
         return self._names
 
     def _take_def(self, saver_def: Any) -> None:

@@ -6,6 +6,7 @@ imported can be as well.
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -105,12 +106,12 @@ def add_saver(
     reshape: bool,
     sharded: bool,
     sequentially: bool,
-    filename: str | None,
+    filename: str | bytes | None,
 ) -> SaverNames:
     """Adds the nodes of a saver to the default graph, and returns their names."""
     graph = get_default_graph()
     with graph.name_scope(name or "save"), graph.control_dependencies(None):
-        default = graph.constant(np.array((filename or "model").encode(), object), name="filename")
+        default = graph.constant(np.array(os.fsencode(filename or "model"), object), name="filename")
         prefix = PLACEHOLDER_WITH_DEFAULT(default, shape=Shape(()), name="Const")
         is_sharded = sharded and bool(chosen)
         groups = _by_device(chosen) if is_sharded else [(None, chosen)]

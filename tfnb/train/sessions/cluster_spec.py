@@ -187,7 +187,7 @@ def replica_device_setter(
             return str(op.device)
         if op.type not in types:
             return requested.merged(worker).to_string()
-        if requested.job in (None, server.job) and requested.task is None:
+        if server.job and requested.job in (None, server.job) and requested.task is None:
             requested = requested.merged(DeviceSpec(job=server.job, task=choose(op)))
         return requested.merged(server).to_string()
 

@@ -212,8 +212,9 @@ class SessionManager:
             uninitialized = session.run(ready_op)
         except FailedPreconditionError as e:
             return e.message
-        if uninitialized is None or np.size(uninitialized) == 0:
-            return ""
+        found = np.asarray(uninitialized)
+        if uninitialized is None or found.size == 0 or found.dtype.kind == "i":
+            return ""  # numbers are the ranks that `tf.assert_variables_initialized` gives
         names = ", ".join(x.decode() for x in np.asarray(uninitialized, object).reshape(-1))
         return f"Variables not initialized: {names}"
 

@@ -156,7 +156,7 @@ def test_row_3_shapes_are_those_of_the_graph_that_python_builds():
                 if value is None:
                     assert came == [("", None)], (name, came)
                 else:
-                    dims = value.get_shape().dims
+                    dims = value.get_shape().sizes
                     needed = (value.dtype.base_dtype.name, None if dims is None else value.get_shape().as_list())
                     assert came == [needed], node["source"]
     assert done == 500

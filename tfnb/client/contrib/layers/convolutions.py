@@ -28,7 +28,8 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.tile_reverse_mirror import TILE
 from tfnb.ops.conv_pool.depthwise import depthwise_conv2d
-from tfnb.ops.linalg.matmul import matmul, tensordot
+from tfnb.ops.linalg.matmul import matmul
+from tfnb.ops.linalg.tensordot import tensordot
 from tfnb.ops.nn.activations import ELU, RELU
 from tfnb.ops.nn.bias_dropout_moments import bias_add as bias_add_op
 

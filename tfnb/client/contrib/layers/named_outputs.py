@@ -99,7 +99,7 @@ def channel_dimension(shape: ShapeLike, data_format: str, min_rank: int = 1) -> 
 
 
 def _dimension(shape: ShapeLike, axis: int, min_rank: int) -> int:
-    dims = as_shape(shape).dims or ()
+    dims = as_shape(shape).sizes or ()
     value = dims[axis] if len(dims) >= max(min_rank, 1) else None
     if value is None:
         raise ShapeError(f"dimension {axis} of a shape of at least rank {min_rank} must be known, got {shape}")

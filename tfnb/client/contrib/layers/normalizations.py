@@ -25,7 +25,7 @@ from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import constant, convert_to_tensor, zeros_like
 from tfnb.ops.array.shape_ops import RESHAPE, shape_of
 from tfnb.ops.array.transpose_pad_tile import transpose
-from tfnb.ops.linalg.matmul import tensordot
+from tfnb.ops.linalg.tensordot import tensordot
 from tfnb.ops.math.binary import MAXIMUM
 from tfnb.ops.math.compare import GREATER_EQUAL, LESS, LOGICAL_OR, SELECT
 from tfnb.ops.math.reduce_functions import reduce_mean
@@ -60,7 +60,7 @@ def _parameters(
 
 
 def _channels(what: str, x: Tensor, axis: int) -> int:
-    dims = x.shape.dims
+    dims = x.shape.sizes
     if dims is None or not -len(dims) <= axis < len(dims) or dims[axis] is None:
         raise ShapeError(f"{what}: the channels, axis {axis}, must be known, got inputs of shape {x.shape}")
     return int(dims[axis] or 0)
@@ -200,7 +200,7 @@ class GDN(Layer):
         self._beta_min, self._gamma_init, self._offset = beta_min, gamma_init, reparam_offset
 
     def build(self, shape: Shape) -> None:
-        dims = shape.dims or ()
+        dims = shape.sizes or ()
         n = dims[self._axis(len(dims))] if 3 <= len(dims) <= 5 else None
         if n is None:
             raise ShapeError(f"GDN needs inputs of rank 3 to 5 with known channels, got shape {shape}")

@@ -17,7 +17,8 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat, split
 from tfnb.ops.array.shape_ops import RESHAPE, expand_dims
-from tfnb.ops.linalg.matmul import matmul, tensordot
+from tfnb.ops.linalg.matmul import matmul
+from tfnb.ops.linalg.tensordot import tensordot
 from tfnb.ops.math.reduce_functions import reduce_sum
 from tfnb.ops.math.unary import SIGMOID, TANH
 from tfnb.ops.nn.bias_dropout_moments import bias_add

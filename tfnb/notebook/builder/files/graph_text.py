@@ -90,5 +90,5 @@ def _placeholder(op: Operation) -> Any:
     from_graph = type(op.graph)()
     with from_graph.as_default():
         tensor = op.outputs[0]
-        library().placeholder(tensor.dtype.base_dtype, tensor.get_shape().dims, name=op.name)
+        library().placeholder(tensor.dtype.base_dtype, tensor.get_shape().sizes, name=op.name)
     return from_graph.get_operations()[0].node_def

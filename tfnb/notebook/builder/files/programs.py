@@ -314,7 +314,7 @@ def _value(value: Any) -> str | None:
     if isinstance(value, DType):
         return f"tf.{value.name}"
     if isinstance(value, Shape):
-        return "None" if value.dims is None else repr(value.as_list())
+        return "None" if value.sizes is None else repr(value.as_list())
     if isinstance(value, float):
         return _number(value)
     if isinstance(value, list | tuple):

@@ -60,7 +60,7 @@ class _UnknownRankError(Exception):
 
 
 def _dims(tensor: Tensor) -> list[int]:
-    dims = tensor.get_shape().dims
+    dims = tensor.get_shape().sizes
     if dims is None:
         raise _UnknownRankError
     return [1 if d is None else int(d) for d in dims]

@@ -101,7 +101,7 @@ def _check(goal: Goal, document: Document) -> Verdict:
     dtype = tensor.dtype.base_dtype.name
     if dtype != goal.dtype:
         return Verdict("dtype", f"{goal.name} is {dtype}, needed {goal.dtype}. {goal.wrong_dtype}".strip(), node)
-    dims = tensor.get_shape().dims
+    dims = tensor.get_shape().sizes
     if goal.shape is not None and not _fits(dims, goal.shape):
         came, needed = _text(dims), _text(goal.shape)
         return Verdict("shape", f"{goal.name} has the shape {came}, needed {needed}. {goal.wrong_shape}".strip(), node)

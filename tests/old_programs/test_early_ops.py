@@ -1,0 +1,69 @@
+"""Functions that refuse in the era 0.12 what they take later, or have another meaning there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.old_programs.hook import tensorflow_of
+
+pytestmark = pytest.mark.opencl
+
+ROWS = np.ones((4, 2), np.float32)
+REFUSED = {
+    "first segment": (lambda tf: tf.segment_sum(ROWS, [1, 1, 2, 2]), "do not start at 0"),
+    "negative segment": (lambda tf: tf.segment_max(ROWS, segment_ids=[-1, -1, 0, 0]), "do not start at 0"),
+    "gap": (lambda tf: tf.segment_mean(ROWS, [0, 0, 2, 2]), "not increasing by 1"),
+    "gap of rows": (lambda tf: tf.sparse_segment_sum(ROWS, [0, 1], [0, 2]), "not increasing by 1"),
+    "last segment": (lambda tf: tf.segment_sum(ROWS, [0, 0, 0, -1]), "must be >= 0"),
+    "unsorted": (
+        lambda tf: tf.unsorted_segment_sum([[17]], [[-1]], num_segments=2),
+        r"segment_ids\[0,0\] = -1 is out of range \[0, 2\)",
+    ),
+    "log beta": (lambda tf: tf.lbeta([]), "rank"),
+    "log beta of a fed value": (lambda tf: tf.lbeta(tf.placeholder_with_default(ROWS[0, :0], None)), "rank"),
+    "delimiter": (lambda tf: tf.string_split(["a|b"], "ab"), "single byte"),
+    "delimiters": (lambda tf: tf.string_split(["a|b"], ["|"]), "rank 0"),
+    "fed delimiter": (
+        lambda tf: tf.string_split(["a|b"], tf.placeholder_with_default("ab", None)).values,
+        "single byte",
+    ),
+    "images": (lambda tf: tf.image.pad_to_bounding_box(np.ones((1, 2, 2, 1)), 0, 0, 3, 3), "three-dimensional"),
+    "fed images": (
+        lambda tf: tf.image.crop_to_bounding_box(tf.placeholder_with_default(ROWS, None), 0, 0, 1, 1),
+        "three-dimensional",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_0_12_refuses(case):
+    build, words = REFUSED[case]
+    tf = tensorflow_of("0.12")
+    with tf.Graph().as_default(), tf.Session() as sess, pytest.raises(InvalidArgumentError, match=words):
+        sess.run(build(tf))
+
+
+def test_what_is_not_refused_has_the_same_value():
+    tf = tensorflow_of("0.12")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert sess.run(tf.segment_sum(ROWS, [0, 0, 1, 1])).tolist() == [[2, 2], [2, 2]]
+        assert sess.run(tf.sparse_segment_mean(ROWS, [0, 1, 2], [0, 0, 1], name="m")).shape == (2, 2)
+        assert sess.run(tf.segment_sum(ROWS[:0], np.zeros(0, np.int32))).shape == (0, 2)
+        assert sess.run(tf.unsorted_segment_sum([1, 2], [1, 0], 2)).tolist() == [2, 1]
+        assert sess.run(tf.lbeta([2.0, 1.0])) == pytest.approx(np.log(0.5))
+        assert sess.run(tf.string_split(["a|b"], "|")).values.tolist() == [b"a", b"b"]
+        image = tf.image.crop_to_bounding_box(tf.placeholder_with_default(np.ones((3, 3, 1)), None), 1, 1, 2, 2)
+        assert sess.run(image).shape == (2, 2, 1)
+
+
+def test_log_beta_of_nothing_loses_its_first_axis():
+    tf = tensorflow_of("0.12")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert tf.lbeta([[]]).shape == (0,)
+        fed = tf.lbeta(tf.placeholder_with_default(np.zeros((1, 1, 0), np.float32), None))
+        assert sess.run(fed).shape == (1, 0)
+    later = tensorflow_of(None)
+    with later.Graph().as_default(), later.Session() as sess:
+        assert sess.run(later.lbeta([[]])).tolist() == [-np.inf]

@@ -1,0 +1,222 @@
+"""Templates: the steps of a program class, prepared so that those for the shapes of a run are made fast.
+
+A template has the places of its numbers and arguments in tables that are filled for each run (`program_class.py`).
+Invariant: a step that equals the latest one of its template is the same object, so that equal steps are found fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfnb.codegen.class_steps import Call
+from tfnb.codegen.memory import Block
+from tfnb.codegen.program import Copy, Launch, Module, Slot
+from tfnb.errors import InternalError, OpError
+from tfnb.ir.kernelcall import I32, BiasIn, In, KernelCall, KernelSite, Out, Temp, TensorInfo
+
+__all__ = [
+    "CallTemplate",
+    "ChainTemplate",
+    "ChoiceTemplate",
+    "CopyTemplate",
+    "LaunchTemplate",
+    "Numbers",
+    "Picker",
+    "Site",
+    "Template",
+    "picker",
+]
+
+Numbers = tuple[int, ...]
+"""The values of all sizes of a class for the shapes of a run."""
+
+Picker = Callable[[Sequence[Any]], tuple[Any, ...]]
+"""A function from a table to some of its elements."""
+
+
+def picker(places: Iterable[int]) -> Picker:
+    """Returns a function that picks the elements at these places."""
+    chosen = tuple(places)
+    if len(chosen) > 1:
+        return itemgetter(*chosen)
+    return (lambda table: (table[chosen[0]],)) if chosen else (lambda table: ())
+
+
+class LaunchTemplate(NamedTuple):
+    """`latest` has the latest step; a step that equals it is the same object, so that equal steps are found fast."""
+
+    launch: Launch
+    args: Picker
+    groups: Picker
+    local: Picker
+    chain: Launch | None
+    latest: list[Launch]
+
+    def choose(self, numbers: Numbers, chosen: list[Template]) -> None:
+        """Adds those templates to `chosen` that make the step for these numbers."""
+        chosen.append(self)
+
+    def step(self, numbers: Numbers, arguments: Sequence[Any]) -> Launch:
+        """Returns the step."""
+        launch, pick_args, pick_groups, pick_local, _, latest = self
+        args, groups, local = pick_args(arguments), pick_groups(numbers), pick_local(numbers)
+        if latest and latest[0][2:5] == (args, groups, local):
+            return latest[0]
+        module, entry, _, _, _, nodes, label, nbytes = launch
+        latest[:] = [Launch(module, entry, args, groups, local, nodes, label, nbytes)]
+        return latest[0]
+
+
+class CopyTemplate(NamedTuple):
+    source: int
+    target: int
+    nbytes: int
+    nodes: tuple[int, ...]
+
+    def choose(self, numbers: Numbers, chosen: list[Template]) -> None:
+        chosen.append(self)
+
+    def step(self, numbers: Numbers, arguments: Sequence[Any]) -> Copy:
+        return Copy(arguments[self.source], arguments[self.target], numbers[self.nbytes], self.nodes)
+
+
+class CallTemplate(NamedTuple):
+    """`latest` has the latest launches after what they were made of."""
+
+    k: int
+    call: Call
+    site: Site
+    ins: list[int]
+    outs: list[int]
+    bias: int | None
+    latest: list[Any]
+
+    def choose(self, numbers: Numbers, chosen: list[Template]) -> None:
+        chosen.append(self)
+
+    def ask(
+        self, numbers: Numbers, infos: Sequence[TensorInfo], blocks: list[Block]
+    ) -> tuple[Sequence[KernelCall], dict[str, Block]]:
+        """Returns the answer of the recipe, and the blocks of its temporary memory, which it adds to `blocks`."""
+        try:
+            launches = self.site.launches(numbers, infos)
+        except OpError as e:
+            raise e.with_op(self.call.node) from None
+        sizes: dict[str, int] = {}
+        for launch in launches:
+            for a in launch.args:
+                if isinstance(a, Temp):
+                    sizes[a.key] = max(a.nbytes, sizes.get(a.key, 0))
+        temps = {}
+        for key, nbytes in sizes.items():
+            temps[key] = Block(len(blocks), nbytes, self.k, self.k)
+            blocks.append(temps[key])
+        return launches, temps
+
+    def launches(
+        self,
+        calls: Sequence[KernelCall],
+        arguments: Sequence[Any],
+        temps: Mapping[str, Slot],
+        modules: dict[Module, int],
+    ) -> list[Launch]:
+        """Returns the launches for the answer of the recipe; equal ones are the same objects as before."""
+        nodes, label = self.call.nodes, self.call.label
+        numbers = [modules.setdefault(Module(c.source, c.file, c.defines), len(modules)) for c in calls]
+        places = [*self.ins, *self.outs, *(() if self.bias is None else (self.bias,))]
+        made_of = [calls, numbers, [arguments[k] for k in places], temps]
+        if self.latest and self.latest[0] == made_of:
+            launches: list[Launch] = self.latest[1]
+            return launches
+        launches = []
+        for c, module in zip(calls, numbers, strict=True):
+            args: list[Any] = []
+            for a in c.args:
+                if isinstance(a, I32):
+                    args.append(a)
+                elif isinstance(a, In):
+                    args.append(arguments[self.ins[a.index]])
+                elif isinstance(a, Out):
+                    args.append(arguments[self.outs[a.index]])
+                elif isinstance(a, Temp):
+                    args.append(temps[a.key])
+                elif not isinstance(a, BiasIn):
+                    args.append(a)
+                elif self.bias is not None:
+                    args.append(arguments[self.bias])
+                else:
+                    raise InternalError(f"{label}: the recipe uses a bias, and the call has none")
+            launches.append(Launch(module, c.entry, tuple(args), c.groups, c.local, nodes, label, c.nbytes))
+        self.latest[:] = made_of, launches
+        return launches
+
+
+Template = LaunchTemplate | CopyTemplate | CallTemplate
+
+
+class ChoiceTemplate(NamedTuple):
+    when: int
+    launch: Any
+    otherwise: Any
+
+    def choose(self, numbers: Numbers, chosen: list[Template]) -> None:
+        (self.launch if numbers[self.when] else self.otherwise).choose(numbers, chosen)
+
+
+class ChainTemplate(NamedTuple):
+    """`groups` are the numbers of work-groups of the parts, `choices` the sizes on which parts depend."""
+
+    whole: Any
+    parts: list[Any]
+    groups: list[int]
+    choices: list[int]
+    has_launches_only: bool
+
+    def choose(self, numbers: Numbers, chosen: list[Template]) -> None:
+        is_single = self.has_launches_only and all(numbers[k] == 1 for k in self.groups)
+        if is_single and all(numbers[k] for k in self.choices):
+            self.whole.choose(numbers, chosen)
+        else:
+            for part in self.parts:
+                part.choose(numbers, chosen)
+
+
+class Site:
+    """A site whose tensors and values have sizes; it keeps the recipe's last answer, which depends on these alone."""
+
+    def __init__(
+        self,
+        recipe: Callable[[KernelSite], Sequence[KernelCall]],
+        site: KernelSite,
+        inputs: Picker,
+        outputs: Picker,
+        bias: int | None,
+        values: Mapping[int, Picker],
+        dims: Picker,
+    ) -> None:
+        self._recipe, self._site = recipe, site
+        self._inputs, self._outputs, self._bias, self._values, self._dims = inputs, outputs, bias, values, dims
+        self._last: tuple[Numbers, Sequence[KernelCall]] | None = None
+
+    def launches(self, numbers: Numbers, infos: Sequence[TensorInfo]) -> Sequence[KernelCall]:
+        """Returns the answer of the recipe. Raises its errors."""
+        dims = self._dims(numbers)
+        if self._last is None or self._last[0] != dims:
+            self._last = dims, self._recipe(self._with_numbers(numbers, infos))
+        return self._last[1]
+
+    def _with_numbers(self, numbers: Numbers, infos: Sequence[TensorInfo]) -> KernelSite:
+        s = self._site
+        values = s.values
+        for i, picker in self._values.items():
+            array = np.asarray(picker(numbers), s.inputs[i].dtype.np).reshape(s.values[i].shape)
+            values = {**values, i: array}
+        epilogue = s.epilogue if self._bias is None else replace(s.epilogue, bias=infos[self._bias])
+        return KernelSite(
+            s.op, self._inputs(infos), self._outputs(infos), s.attrs, values, s.units, s.kind, epilogue, s.updated
+        )

@@ -1,0 +1,140 @@
+"""Functions that refused in 0.12 what 1.x takes, or had another meaning: segments, log beta, splitting, images.
+
+Invariant: the graphs consist of standard ops, and where nothing is refused the values are those of tfnb's functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfnb.client.control_flow.cond import cond
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops import API as OPS
+
+__all__ = ["EARLY_OPS"]
+
+
+def _require(condition: Any, *text: Any) -> Any:
+    """Returns an operation that fails unless the scalar `condition` holds; the parts of the text are joined."""
+    parts = [part if isinstance(part, (str, Tensor)) else str(part) for part in text]
+    return OPS["Assert"](condition, [OPS["string_join"]([_text(part) for part in parts])])
+
+
+def _text(part: str | Tensor) -> Any:
+    return part if isinstance(part, str) or part.dtype.is_string else OPS["as_string"](part)
+
+
+def _after(checks: list[Any], value: Tensor) -> Any:
+    with value.graph.control_dependencies(checks):
+        return OPS["identity"](value)
+
+
+def _gapless(ids: Tensor) -> Any:
+    """The ids of sorted segments, which must begin with 0 and go up by 0 or 1; a negative last one the op refuses."""
+    is_negative = OPS["reduce_any"](ids[-1:] < 0)
+    steps = ids[1:] - ids[:-1]
+    conditions = {
+        "segment ids do not start at 0": OPS["reduce_all"](OPS["equal"](ids[:1], 0)),
+        "segment ids are not increasing by 1": OPS["reduce_all"](
+            OPS["logical_or"](OPS["equal"](steps, 0), OPS["equal"](steps, 1))
+        ),
+    }
+    checks: list[Any] = []
+    for words, holds in conditions.items():
+        with ids.graph.control_dependencies(checks):
+            checks.append(_require(OPS["logical_or"](is_negative, holds), words))
+    return _after(checks, ids)
+
+
+def _segments(function: Callable[..., Any], position: int) -> Callable[..., Any]:
+    """Returns `function`, a reduction over sorted segments, whose ids are the argument at `position`."""
+
+    def segments(data: TensorLike, *rest: Any, name: str | None = None, **kwargs: Any) -> Any:
+        given = list(rest)
+        ids = kwargs.pop("segment_ids") if "segment_ids" in kwargs else given.pop(position - 1)
+        graph = graph_of((data, ids, *given))
+        ids = _gapless(graph.to_tensor(ids))
+        return function(data, *given, segment_ids=ids, name=name, **kwargs)
+
+    segments.__name__, segments.__doc__ = function.__name__, function.__doc__
+    return segments
+
+
+def unsorted_segment_sum(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+) -> Any:
+    """Adds rows with the same number, which may not be negative. See `tfnb.unsorted_segment_sum`."""
+    ids = graph_of((data, segment_ids)).to_tensor(segment_ids)
+    negative = ids < 0
+    places = OPS["as_string"](OPS["where"](negative)[:1])
+    lowest = OPS["reduce_min"](OPS["boolean_mask"](ids, negative)[:1])
+    check = _require(
+        OPS["logical_not"](OPS["reduce_any"](negative)),
+        *("segment_ids[", OPS["reduce_join"](OPS["reshape"](places, [-1]), 0, separator=","), "] = ", lowest),
+        *(" is out of range [0, ", graph_of((ids,)).to_tensor(num_segments), ")"),
+    )
+    return OPS["unsorted_segment_sum"](data, _after([check], ids), num_segments, name=name)
+
+
+def lbeta(x: TensorLike, name: str | None = None) -> Any:
+    """Computes the logarithm of the beta function along the last axis; of no elements, `x` without its first axis,
+    whose size is 1. See `tfnb.lbeta`.
+    """
+    t = graph_of((x,)).to_tensor(x)
+    if t.shape.num_elements() not in (0, None):
+        return OPS["lbeta"](t, name)
+    if t.shape.num_elements() == 0:
+        return _squeezed(t)
+    return cond(OPS["equal"](OPS["size"](t), 0), lambda: _squeezed(t), lambda: OPS["lbeta"](t), name=name)
+
+
+def _squeezed(t: Tensor) -> Any:
+    if t.shape.ndims is not None:
+        t.shape.with_rank_at_least(2)
+        return OPS["squeeze"](t, [0])
+    rank = OPS["rank"](t)
+    return OPS["squeeze"](_after([_require(rank >= 2, "x of rank ", rank, " must have at least rank 2")], t), [0])
+
+
+def string_split(source: TensorLike, delimiter: TensorLike = " ", name: str | None = None) -> Any:
+    """Splits strings at a delimiter of at most one byte. See `tfnb.string_split`."""
+    if isinstance(delimiter, (str, bytes)):
+        if len(delimiter) > 1:
+            raise InvalidArgumentError(f"delimiter must be a single byte or empty, got {delimiter!r}")
+    elif isinstance(delimiter, Tensor):
+        fits = OPS["reduce_all"](OPS["string_length"](delimiter) <= 1)
+        delimiter = _after([_require(fits, "delimiter must be a single byte or empty")], delimiter)
+    else:
+        raise ShapeError(f"Shape must be rank 0: the delimiter is one string, got {delimiter!r}")
+    return OPS["string_split"](source, delimiter, name=name)
+
+
+def _of_one_image(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns `function`, which crops or pads, for single images only."""
+    words = "'image' must be three-dimensional."
+
+    def one_image(image: TensorLike, *args: Any, **kwargs: Any) -> Any:
+        t = graph_of((image,)).to_tensor(image)
+        if t.shape.ndims not in (3, None):
+            raise ShapeError(f"{words} Its shape is {t.shape}")
+        if t.shape.ndims is None:
+            t = _after([_require(OPS["equal"](OPS["rank"](t), 3), words)], t)
+            t.set_shape([None] * 3)
+        return function(t, *args, **kwargs)
+
+    one_image.__name__, one_image.__doc__ = function.__name__, function.__doc__
+    return one_image
+
+
+_IMAGES = ("crop_to_bounding_box", "pad_to_bounding_box", "resize_image_with_crop_or_pad")
+EARLY_OPS: list[tuple[object, object]] = [
+    *((OPS[f"segment_{n}"], _segments(OPS[f"segment_{n}"], 1)) for n in ("sum", "mean", "prod", "min", "max")),
+    *((OPS[f"sparse_segment_{n}"], _segments(OPS[f"sparse_segment_{n}"], 2)) for n in ("sum", "mean", "sqrt_n")),
+    *((OPS[f"image.{n}"], _of_one_image(OPS[f"image.{n}"])) for n in _IMAGES),
+    (OPS["unsorted_segment_sum"], unsorted_segment_sum),
+    (OPS["lbeta"], lbeta),
+    (OPS["string_split"], string_split),
+]
