@@ -38,7 +38,7 @@ def accuracy(hands):
 
 
 def wait_for_training(hands, loss):
-    hands.node(loss).get_by_text(re.compile("done")).wait_for(timeout=300_000)
+    hands.node(loss).get_by_text(re.compile("done")).wait_for(timeout=900_000)
 
 
 def check(hands, notebook, name):
