@@ -152,6 +152,7 @@ def test_lenet_by_mouse(notebook):
     hands.find("dense_2")
     hands.command("+ Add")
     hands.pick("tf.argmax")
+    hands.see("argmax")
     hands.form("axis", "1")
     hands.command("+ Add")
     hands.pick("tf.equal")
