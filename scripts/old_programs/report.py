@@ -6,6 +6,7 @@ Invariant: every program of the table has a line, and the counts at the top are 
 from __future__ import annotations
 
 import json
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ HEAD = """# A collection of public programs
 
 Programs of TensorFlow 0.x and 1.x, chosen by `scripts/old_programs/choose.py` from the texts of public repositories
 before any was run, and run as they are: `make programs` fetches, runs and compares them and writes this page. Numbers
-of epochs are made small, data is made up, and a program that is not at its end after 12 seconds of TensorFlow's
-processor time is ended after as many session runs in both.
+of epochs are made small, data is made up, and a program that is not at its end after 8 seconds of TensorFlow's
+processor time (12 for those of 2026-11-25) is ended after as many session runs in both.
 
 - **there**: the TensorFlow that runs it. A program that none runs (its data, its arguments or a library is missing)
   counts for nothing.
@@ -53,6 +54,7 @@ def line(
     found["there"] = there["version"]
     if here is None:
         return found | {"why": "not run here yet"}
+    found |= {"commit": here["commit"], "when": here["when"]}
     if here["code"] != 0:
         return found | {"here": "no", "why": reason(here)}
     found["here"] = "yes"
@@ -96,7 +98,17 @@ def summary(found: list[dict[str, Any]]) -> list[str]:
         f"{sum(e['here'] == 'yes' for e in contrib)} of {len(contrib)}",
         f"- {sum(e['agree'] for e in compared)} of {len(compared)} comparable ones agree within {100 * TOLERANCE} %",
         f"- {sum(e['ratio'] > SLOW for e in timed)} of {len(timed)} with steady steps {slow}",
+        *days(tried),
     ]
+
+
+def days(tried: list[dict[str, Any]]) -> list[str]:
+    """Returns how many programs were run here on each day, and the last commit of it that ran any."""
+    found = []
+    for day, of_day in groupby(sorted(tried, key=lambda e: str(e["when"])), lambda e: str(e["when"])[:10]):
+        runs = list(of_day)
+        found.append(f"- {len(runs)} of these were last run here on {day}, at commits up to {runs[-1]['commit']}")
+    return found
 
 
 def write_page(results: list[Result], page: Path) -> str:

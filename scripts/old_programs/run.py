@@ -18,13 +18,14 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from compare import compare_values, reason
 from data import make_data
 from report import write_page
-from sources import checkout, few_epochs, git_directory, python3, read_text
+from sources import checkout, few_epochs, git, git_directory, python3, read_text
 from table import Program, read_programs
 
 __all__ = ["Runner", "main"]
@@ -125,7 +126,8 @@ class Runner:
         """Runs a program under tfnb for as many session runs as there."""
         settings = {"implementation": "tfnb"} | as_long_as(there)
         era = ["--era", "0.12"] if there["version"].startswith("0.") else []
-        return self.run(program, "here", [self.here, "-m", "tfnb", "run", *era], settings)
+        result = self.run(program, "here", [self.here, "-m", "tfnb", "run", *era], settings)
+        return result | {"commit": commit_of(ROOT), "when": datetime.now(UTC).isoformat(timespec="seconds")}
 
     def run_again(self, program: Program, there: dict[str, Any]) -> list[dict[str, Any]]:
         """Runs a program twice more under its TensorFlow, from initial values that differ in the last bit.
@@ -156,6 +158,11 @@ class Runner:
                 self.result_file(program, "again").write_text(json.dumps(again), encoding="utf-8")
                 line += " | again"
         print(f"{program.key}: {line}", flush=True)
+
+
+def commit_of(folder: Path) -> str:
+    """Returns the short name of the commit that a folder's files are of."""
+    return git("-C", folder, "rev-parse", "--short=8", "HEAD").decode().strip()
 
 
 def code_of(process: subprocess.Popen[bytes], seconds: int) -> int | None:

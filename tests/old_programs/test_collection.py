@@ -37,7 +37,7 @@ def record(*steps, times=()):
 
 
 def result(code=0, of=None, output="", timed_out=False):
-    version = {"version": "1.15.5", "limit": 80}
+    version = {"version": "1.15.5", "limit": 80, "commit": "0123abcd", "when": "2026-11-26T01:02:03"}
     return {"code": code, "record": of, "output": output, "timed_out": timed_out, **version}
 
 
@@ -214,4 +214,5 @@ def test_the_page_counts_its_lines(scripts, tmp_path):
     counts = scripts.report.write_page(lines, tmp_path / "page.md")
     page = (tmp_path / "page.md").read_text()
     assert "- 1 of 2 run here, 50.0 %" in counts and "2 run there" in counts and counts in page
+    assert "2 of these were last run here on 2026-11-26, at commits up to 0123abcd" in counts
     assert "| a/b | x/y.py | yes | 1.15.5 | no |  |  | TypeError: no |" in page

@@ -24,9 +24,11 @@ from tfnb.train.saving import (
     best_checkpoints,
     checkpoint_reader,
     checkpoint_state,
+    export_versions,
     import_meta_graph,
     saved_model,
     saver,
+    session_bundle,
     signatures,
 )
 from tfnb.train.sessions import (
@@ -66,6 +68,8 @@ MODULES = (
     supervisor,
     signatures,
     saved_model,
+    export_versions,
+    session_bundle,
     scipy_optimizer,
     cluster_spec,
     sync_replicas,

@@ -144,6 +144,8 @@ def _add_collection(into: Any, key: str, items: list[Any], scope: str) -> None:
         collection.bytes_list.value.extend(m.SerializeToString() for m in context_messages(items, scope))
     elif names and len(names) == len(items):
         collection.node_list.value.extend(names)
+    elif all(_is_any(x) for x in items):
+        collection.any_list.value.extend(items)
     elif all(isinstance(x, (str, bytes)) for x in items):
         collection.bytes_list.value.extend(x.encode() if isinstance(x, str) else x for x in items)
     elif all(isinstance(x, int) for x in items):
@@ -155,6 +157,11 @@ def _add_collection(into: Any, key: str, items: list[Any], scope: str) -> None:
         collection.bytes_list.value.extend(m.SerializeToString() for m in messages if m is not None)
     if collection.WhichOneof("kind") is not None:
         into.collection_def[key].CopyFrom(collection)
+
+
+def _is_any(item: Any) -> bool:
+    """Says whether a member of a collection is a message `Any`, which holds a message of any type."""
+    return getattr(getattr(item, "DESCRIPTOR", None), "full_name", "") == "google.protobuf.Any"
 
 
 def read_meta_graph(meta_graph_or_file: Any) -> Any:
@@ -227,7 +234,7 @@ def _collections(graph: GraphBuilder, message: Any, scope: str, makers: Mapping[
     for key in sorted(message.collection_def):
         stored = message.collection_def[key]
         kind = stored.WhichOneof("kind")
-        if kind is None or kind == "any_list":
+        if kind is None:
             continue
         values = list(getattr(stored, kind).value)
         try:
