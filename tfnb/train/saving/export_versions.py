@@ -57,12 +57,12 @@ def mod_export_version(n: int) -> Filter:
 
 
 def union(lf: Filter, rf: Filter) -> Filter:
-    """Returns the filter that chooses what either of two filters chooses."""
+    """Returns the filter that chooses what one of the filters `lf` and `rf` chooses."""
     return lambda paths: sorted({*lf(paths), *rf(paths)})
 
 
 def negation(f: Filter) -> Filter:
-    """Returns the filter that chooses what another one does not choose."""
+    """Returns the filter that chooses what the filter `f` does not choose."""
     return lambda paths: sorted(set(paths) - set(f(paths)))
 
 
