@@ -30,6 +30,7 @@ __all__ = [
     "UNIMPLEMENTED",
     "UNKNOWN",
     "AbortedError",
+    "AddressInUseError",
     "AlreadyExistsError",
     "Blamed",
     "BlamedNode",
@@ -231,6 +232,10 @@ class UnknownError(OpError):
     """A kernel raised an exception that is not of tfnb; that exception is the `__cause__`."""
 
     code = 2
+
+
+class AddressInUseError(UnknownError, OSError):
+    """A server cannot listen at its address."""
 
 
 class InvalidArgumentError(OpError, ValueError):

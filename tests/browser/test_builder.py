@@ -103,6 +103,8 @@ def test_drawn_read_and_run(notebook):
 
     # axe finds nothing in either theme.
     page.add_script_tag(path=AXE) if AXE.exists() else pytest.fail(f"{AXE} is missing: npm ci in labextension/")
+    view.locator(".stage").focus()
+    page.keyboard.press("0")
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
         view.scroll_into_view_if_needed()

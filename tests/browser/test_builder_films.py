@@ -38,7 +38,7 @@ def accuracy(hands):
 
 
 def wait_for_training(hands, loss):
-    hands.node(loss).get_by_text(re.compile("done")).wait_for(timeout=300_000)
+    hands.node(loss).get_by_text(re.compile("done")).wait_for(timeout=900_000)
 
 
 def check(hands, notebook, name):
@@ -152,6 +152,7 @@ def test_lenet_by_mouse(notebook):
     hands.find("dense_2")
     hands.command("+ Add")
     hands.pick("tf.argmax")
+    hands.see("argmax")
     hands.form("axis", "1")
     hands.command("+ Add")
     hands.pick("tf.equal")

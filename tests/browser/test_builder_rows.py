@@ -124,6 +124,20 @@ def test_rows_15_and_21_swap_align_and_straighten(notebook):
     assert len(tops) == 1
 
 
+def test_a_selected_node_stays_in_sight_when_the_code_takes_room(notebook):
+    hands = built(notebook, "room.ipynb", "import tfnb as tf\nx = tf.ones([2])\ny = tf.tanh(x)\nz = tf.add(x, y)\n")
+    hands.view.locator(".stage").focus()
+    hands.press("End", *["Alt+ArrowRight"] * 12, ".")
+    hands.press(*["Alt+ArrowRight"] * 24)
+    hands.settle()
+    right = lambda place: (lambda box: box["x"] + box["width"])(place.bounding_box())  # noqa: E731
+    stage, before = hands.view.locator(".stage"), right(hands.node("z"))
+    hands.press("Control+e")
+    hands.settle()
+    assert right(stage) < before  # else the code has taken no room from the node
+    assert right(hands.node("z")) <= right(stage)
+
+
 def test_row_24_a_move_changes_one_line_of_the_file_and_nbconvert_shows_picture_and_code(notebook):
     hands = built(notebook, "row24.ipynb", "import tfnb as tf\nx = tf.ones([2])\ny = tf.tanh(x)\n")
     hands.view.locator(".stage").focus()

@@ -74,9 +74,8 @@ def test_row_1_an_operation_is_added_by_typing_in_at_most_eight_keys(notebook):
         go(hands, "x")
         hands.press("/")
         hands.word(word)
-        view.get_by_role("option").filter(has=page.locator(f"b:text-is('{call}')")).first.wait_for(timeout=20_000)
-        labels = view.locator(".choice b").all_text_contents()
-        assert call in labels[:3], labels[:5]
+        # The list without a word, which was there before, may have the call farther down.
+        view.locator(f".choice:nth-child(-n+3) b:text-is('{call}')").wait_for(timeout=20_000)
         hands.press("Escape")
     hands.click_canvas(60, 300, double=True)
     hands.word("tanh")

@@ -43,3 +43,12 @@ def test_objects_that_are_no_elements_are_refused(dtype):
     for value in (np.array([None]), np.array([object()]), np.array([[1], [1, 2]], object)):
         with pytest.raises(DTypeError):
             to_numpy(value, None if dtype is None else as_dtype(dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_what_makes_an_array_of_itself_keeps_its_dtype(dtype):
+    class Data:
+        def __array__(self, *_, **__):
+            return np.arange(3).astype(dtype)
+
+    assert to_numpy(Data()).dtype == dtype

@@ -34,6 +34,15 @@ REFUSED = {
         lambda tf: tf.image.crop_to_bounding_box(tf.placeholder_with_default(ROWS, None), 0, 0, 1, 1),
         "three-dimensional",
     ),
+    "determinant": (lambda tf: tf.matrix_determinant(np.eye(2) * 1e200), "The determinant is not finite"),
+    "class": (lambda tf: tf.nn.in_top_k(ROWS[:2], [1, 8], 1), r"targets are out of range \[0, 2\)"),
+    "lengths": (lambda tf: tf.sequence_mask([[1, 2]], 3), "lengths must be 1D"),
+    "channels": (
+        lambda tf: tf.nn.separable_conv2d(
+            np.ones((1, 4, 4, 2), "f"), np.ones((2, 2, 2, 3), "f"), np.ones((1, 1, 6, 5), "f"), [1] * 4, "SAME"
+        ),
+        "Refusing to perform an overparameterized separable convolution",
+    ),
 }
 
 
@@ -56,6 +65,31 @@ def test_what_is_not_refused_has_the_same_value():
         assert sess.run(tf.string_split(["a|b"], "|")).values.tolist() == [b"a", b"b"]
         image = tf.image.crop_to_bounding_box(tf.placeholder_with_default(np.ones((3, 3, 1)), None), 1, 1, 2, 2)
         assert sess.run(image).shape == (2, 2, 1)
+
+
+def test_determinants_classes_lengths_and_channels():
+    tf, later = tensorflow_of("0.12"), tensorflow_of(None)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert sess.run(tf.matrix_determinant(np.eye(2) * 3)) == pytest.approx(9)
+        assert sess.run(later.matrix_determinant(np.eye(2) * 1e200)) == np.inf
+        assert sess.run(tf.nn.in_top_k([[0.1, 0.3, 0.2]] * 2, [1, 0], 1)).tolist() == [True, False]
+        assert sess.run(later.nn.in_top_k([[0.1, 0.3, 0.2]] * 2, [1, 8], 1)).tolist() == [True, False]
+        assert sess.run(tf.sequence_mask([1, 2], dtype=tf.int32)).tolist() == [[1, 0], [1, 1]]
+        filters = np.ones((2, 2, 1, 2), "f"), np.ones((1, 1, 2, 2), "f")
+        mixed = tf.nn.separable_conv2d(np.ones((1, 2, 2, 1), "f"), *filters, [1] * 4, "VALID", name="mixed")
+        assert sess.run(mixed).tolist() == [[[[8, 8]]]] and mixed.op.name.startswith("mixed")
+
+
+def test_initializers_make_tensors_or_serve_variables():
+    tf = tensorflow_of("0.12")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        filled = [tf.zeros_initializer([2], dtype=tf.int64), tf.ones_initializer([2])]
+        variables = [
+            tf.get_variable("a", [2], initializer=tf.zeros_initializer),
+            tf.get_variable("b", [2], initializer=tf.ones_initializer()),
+        ]
+        sess.run(tf.global_variables_initializer())
+        assert [x.tolist() for x in sess.run(filled + variables)] == [[0, 0], [1, 1], [0, 0], [1, 1]]
 
 
 def test_log_beta_of_nothing_loses_its_first_axis():

@@ -63,6 +63,8 @@ def test_orders_of_arguments():
         for name, rest in (("weighted_cross_entropy_with_logits", [2.0]), ("log_poisson_loss", [True])):
             then, now = getattr(early.nn, name), getattr(late.nn, name)
             assert np.array_equal(session.run(then(x, x + 1, *rest)), session.run(now(x + 1, x, *rest)))
+        with pytest.raises(tfnb.errors.InvalidArgumentError, match=r"use tf\.pack instead"):  # 0.12 has no tf.stack
+            early.concat(0, [tfnb.constant(1), tfnb.constant(2)])
     assert early.python.ops.array_ops.concat is early.concat is not tfnb.concat is late.concat
 
 

@@ -34,6 +34,7 @@ SAID = {
     "top k": (lambda: tf.nn.top_k([1.0], 4), "must have last dimension >= k = 4"),
     "rank of x": (lambda: tf.assert_rank(tf.ones([2], name="my"), 0), "my.*must have rank 0"),
     "ellipses": (lambda: tf.ones([2, 2])[..., ...], "Multiple ellipses"),
+    "crop": (lambda: tf.image.crop_to_bounding_box(tf.ones([2, 2, 1]), 0, 0, 0, 1), "assertion failed: target_height"),
     "labels": (
         lambda: tf.nn.sparse_softmax_cross_entropy_with_logits(
             labels=tf.placeholder_with_default(0, None), logits=tf.ones([1, 1])
@@ -209,3 +210,32 @@ def test_a_bitmap_whose_second_letter_is_wrong():
     head = b"B@" + np.int32([0, 0, 54, 40, 1, 1]).tobytes() + np.int16([1, 24]).tobytes() + bytes(24)
     with tf.Session() as sess:
         assert sess.run(tf.image.decode_bmp(head + bytes([3, 2, 1, 0]))).tolist() == [[[1, 2, 3]]]
+
+
+def test_a_gradient_that_is_prevented_is_a_lookup_error():
+    with tf.Graph().as_default():
+        x = tf.ones([1])
+        with pytest.raises(LookupError, match="explicitly disabled"):
+            tf.gradients(tf.prevent_gradient(x), x)
+
+
+def test_branches_of_different_structure_are_a_type_error():
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="the different"):
+        tf.cond(tf.constant(True), lambda: [tf.constant(1)], lambda: (tf.constant(1),), strict=True)
+
+
+def test_a_whole_image_keeps_its_unknown_rank():
+    with tf.Graph().as_default():
+        assert tf.image.central_crop(tf.placeholder(tf.float32), 1.0).shape.ndims is None
+
+
+def test_keywords_that_einsum_lacks_are_named():
+    with tf.Graph().as_default(), pytest.raises(TypeError, match=r"invalid keyword arguments .*: one, two"):
+        tf.einsum("ij->ji", [[1]], two=2, one=1)
+
+
+def test_a_number_fills_a_shape_without_elements():
+    with tf.Graph().as_default():
+        assert tf.constant(-1.0, shape=[0, 3]).shape == (0, 3)
+        with pytest.raises(ValueError, match="Needed at most 0, but received 2"):
+            tf.constant([1, 2], shape=[0])

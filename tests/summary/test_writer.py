@@ -294,3 +294,11 @@ def test_a_disk_that_refuses_the_first_event_leaves_no_open_file(tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert open_files_under(tmp_path) == [], refused
+
+
+def test_both_forms_of_a_graph_are_refused(tmp_path):
+    graph = tf.Graph()
+    with pytest.raises(ValueError, match="not both"):
+        tf.summary.FileWriter(str(tmp_path), graph=graph, graph_def=graph.as_graph_def())
+    with pytest.raises(TypeError, match="needs a graph, got str"):
+        tf.summary.FileWriter(str(tmp_path), "a text")

@@ -80,6 +80,9 @@ class Hands:
         """Turns the wheel over a list until a place in it is seen."""
         for _ in range(30):
             a, b = place.bounding_box(), within.bounding_box()
+            if a is None or b is None:  # drawn anew at this moment
+                self.page.wait_for_timeout(80)
+                continue
             middle = a["y"] + a["height"] / 2
             if b["y"] < middle < b["y"] + b["height"]:
                 return

@@ -10,6 +10,7 @@ import pytest
 
 import tfnb as tf
 from tfnb import errors
+from tfnb.train import testing
 
 
 def cases():
@@ -87,7 +88,10 @@ def test_tolerances_of_elements_devices_and_errors():
     case.assertAllClose([1.0, 2.0], [1.1, 2.0], atol=np.array([0.2, 0.0]))
     with pytest.raises(AssertionError, match="differ"):
         case.assertAllClose([1.0, 2.0], [1.1, 2.1], atol=np.array([0.2, 0.0]))
-    case.assertAllClose(np.float16([1.0]), np.ones(1, tf.bfloat16.as_numpy_dtype))
+    brains = np.ones(1, tf.bfloat16.as_numpy_dtype)  # NumPy 1.26 has no common dtype for it and a Python float
+    case.assertAllClose(np.float16([1.0]), brains)
+    case.assertAllClose(brains, brains)
+    assert testing._wide(brains).dtype == np.float32
     with tf.Graph().as_default(), case.session() as sess, tf.device("/device:GPU:7"):
         assert sess.run(tf.constant(1.0)) == 1.0
         x = tf.constant(1.0)

@@ -38,11 +38,11 @@ class Bound:
 def to_numpy(value: object, dtype: DType | None = None) -> np.ndarray:
     """Returns a Python or NumPy value as an array of `dtype`, by TensorFlow's rules.
 
-    Without `dtype`, Python floats become float32, ints become int32 (int64 if they need it), and NumPy arrays keep
-    their dtype. Raises `DTypeError` when a Python value does not fit `dtype` (a float for an integer tensor), and
-    `InvalidArgumentError` for nested lists of different lengths.
+    Without `dtype`, Python floats become float32, ints become int32 (int64 if they need it), and NumPy arrays and what
+    converts itself into one keep their dtype. Raises `DTypeError` when a Python value does not fit `dtype` (a float for
+    an integer tensor), and `InvalidArgumentError` for nested lists of different lengths.
     """
-    if isinstance(value, (np.ndarray, np.generic)):
+    if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
         array = np.asarray(value)
         if array.dtype.kind == "O":
             array = _objects(array, dtype)

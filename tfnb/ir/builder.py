@@ -213,7 +213,8 @@ class GraphBuilder(GraphElements, Collections):
                 device = device.merged(DeviceSpec.from_string(str(text)))
                 op.device = device.to_string()
         if self.scopes.colocate:
-            op.colocation = tuple(f"loc:@{c.name}" for c in self.scopes.colocate)
+            groups = {name for c in self.scopes.colocate for name in c.colocation or (f"loc:@{c.name}",)}
+            op.colocation = tuple(sorted(groups))
             op.device = self.scopes.colocate[-1].device or op.device
 
     def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:

@@ -63,9 +63,12 @@ class FunctionBuilder(GraphBuilder):
 
     captures = True
 
-    def __init__(self, outside: GraphBuilder | None = None) -> None:
+    def __init__(self, outside: GraphBuilder | None = None, by_value: bool = False) -> None:
+        """Makes the graph of a body. `by_value`: operations of outside are copied into it, so nothing is captured."""
         super().__init__()
         self.outside = outside
+        self.by_value = by_value
+        self._copies: dict[Operation, Operation] = {}
         self.args: list[Tensor] = []
         self.captured: dict[Tensor, Tensor] = {}
         self.own_seeds: set[int] = set()  # the second seeds of random ops for which the program gives none
@@ -102,10 +105,27 @@ class FunctionBuilder(GraphBuilder):
             t = self.outside.inside(t)
         if t.graph is not self.outside:
             raise GraphError(f"the tensor {t.name} is neither of the function nor of the graph around it", t.op)
+        if self.by_value:
+            return self._copied(t.op).outputs[t.index]
         if t not in self.captured:
             with self.control_dependencies(None):
                 self.captured[t] = self.add_arg(t.dtype, t.shape, t.op.name.rpartition("/")[2])
         return self.captured[t]
+
+    def _copied(self, op: Operation) -> Operation:
+        """Returns a copy, in the body, of an operation outside and of what it depends on.
+
+        Raises `GraphError` for state and placeholders, whose values a copy would not have.
+        """
+        for needed in reversed(_needed(op)):
+            if needed not in self._copies:
+                if needed.opdef.stateful or needed.opdef.kind in (Kind.PLACEHOLDER, Kind.VARIABLE):
+                    raise GraphError(f"Cannot capture {needed.name!r}, a {needed.type}, by value", needed)
+                with self.control_dependencies(None):
+                    inputs = [self._copies[t.op].outputs[t.index] for t in needed.inputs]
+                    name = needed.name.rpartition("/")[2]
+                    self._copies[needed] = super().create_op(needed.opdef, inputs, needed.attrs, needed.types, name)
+        return self._copies[op]
 
     def create_op(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
@@ -114,6 +134,17 @@ class FunctionBuilder(GraphBuilder):
         if opdef.kind is Kind.VARIABLE:
             raise GraphError("a function's body cannot hold a variable; make it outside and pass its value")
         return super().create_op(opdef, [self.inside(t) for t in inputs], attrs, types, name)
+
+
+def _needed(op: Operation) -> list[Operation]:
+    """Returns `op` and the operations that it depends on, each before its inputs."""
+    found = {op}
+    stack = [op]
+    while stack:
+        new = {t.op for t in stack.pop().inputs} - found
+        found |= new
+        stack.extend(new)
+    return sorted(found, key=lambda one: -one.id)
 
 
 def owner(graph: GraphBuilder) -> GraphBuilder:

@@ -5,9 +5,21 @@ Invariant: each key has one meaning, and its value is set when the operation is 
 
 from __future__ import annotations
 
-__all__ = ["CONTEXT", "LOOP", "PIVOT", "READ"]
+from typing import Any
+
+__all__ = ["CONTEXT", "LOOP", "PIVOT", "READ", "loops_around"]
 
 CONTEXT = "control_flow"  # the innermost branch or loop that the operation was made in
 PIVOT = "pivot"  # the operation that is alive exactly when that branch, or that part of a loop's iteration, runs
 LOOP = "loop"  # for Enters and Exits: the loop that they enter or leave
 READ = "read"  # the `ImplicitRead` of the variable whose value the operation reads
+
+
+def loops_around(context: Any) -> tuple[Any, ...]:
+    """Returns the loops around a context (the value under `CONTEXT`, or None), itself included, outermost first."""
+    loops = []
+    while context is not None:
+        if context.is_loop:
+            loops.append(context)
+        context = context.outer
+    return tuple(reversed(loops))

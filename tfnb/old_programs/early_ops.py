@@ -1,18 +1,21 @@
-"""Functions that refused in 0.12 what 1.x takes, or had another meaning: segments, log beta, splitting, images.
+"""Functions that refused in 0.12 what 1.x takes, or had another meaning: segments, log beta, splitting, images, and
+others.
 
 Invariant: the graphs consist of standard ops, and where nothing is refused the values are those of tfnb's functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfnb.client.control_flow.cond import cond
+from tfnb.client.variables.initializers import Ones, Zeros
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops import API as OPS
+from tfnb.types import DTypeLike, as_dtype, bool_, float32
 
 __all__ = ["EARLY_OPS"]
 
@@ -129,12 +132,78 @@ def _of_one_image(function: Callable[..., Any]) -> Callable[..., Any]:
     return one_image
 
 
+def matrix_determinant(input: TensorLike, name: str | None = None) -> Any:
+    """Computes determinants, which must be finite. See `tfnb.matrix_determinant`."""
+    found = OPS["matrix_determinant"](input, name)
+    finite = OPS["reduce_all"](OPS["is_finite"](OPS["abs"](found)))
+    return _after([_require(finite, "The determinant is not finite.")], found)
+
+
+def in_top_k(predictions: TensorLike, targets: TensorLike, k: int, name: str | None = None) -> Any:
+    """Returns whether the targets, which must be classes, are among the k largest. See `tfnb.nn.in_top_k`."""
+    graph = graph_of((predictions, targets))
+    scores, classes = graph.to_tensor(predictions), graph.to_tensor(targets)
+    count = OPS["cast"](OPS["shape"](scores)[1], classes.dtype)
+    valid = OPS["reduce_all"](OPS["logical_and"](classes >= 0, classes < count))
+    checks = [_require(valid, "targets are out of range [0, ", count, ")")]
+    return OPS["nn.in_top_k"](scores, _after(checks, classes), k, name)
+
+
+def sequence_mask(
+    lengths: TensorLike, maxlen: TensorLike | None = None, dtype: DTypeLike = bool_, name: str | None = None
+) -> Any:
+    """Returns a row for each of the lengths, which are a vector. See `tfnb.sequence_mask`."""
+    t = graph_of((lengths, maxlen)).to_tensor(lengths)
+    if t.shape.ndims not in (1, None):
+        raise ShapeError(f"lengths must be 1D for sequence_mask, got shape {t.shape}")
+    return OPS["sequence_mask"](t, maxlen, dtype, name)
+
+
+def separable_conv2d(
+    input: TensorLike,
+    depthwise_filter: TensorLike,
+    pointwise_filter: TensorLike,
+    strides: Sequence[int],
+    padding: str,
+    name: str | None = None,
+) -> Any:
+    """Convolves with as many channels between the two filters as come out, or fewer. See
+    `tfnb.nn.separable_conv2d`.
+    """
+    graph = graph_of((input, depthwise_filter, pointwise_filter))
+    depth, point = graph.to_tensor(depthwise_filter), graph.to_tensor(pointwise_filter)
+    between, out = depth.shape.with_rank(4)[2:].num_elements(), point.shape.with_rank(4)[-1:].num_elements()
+    if between is not None and out is not None and between > out:
+        raise ShapeError(
+            "Refusing to perform an overparameterized separable convolution: channel_multiplier * in_channels = "
+            f"{between} > {out} = out_channels"
+        )
+    return OPS["nn.separable_conv2d"](input, depth, point, strides, padding, name=name)
+
+
+def _filling(later: type, fill: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the initialiser of 0.12 that `later` is in 1.x: a function that makes the tensor itself."""
+
+    def initializer(shape: Any = None, dtype: DTypeLike = float32, partition_info: Any = None) -> Any:
+        """Returns a tensor of the shape, or without one the initialiser of 1.x; `partition_info` changes nothing."""
+        return later(dtype) if shape is None else fill(shape, as_dtype(dtype))
+
+    initializer.__name__ = f"{later.__name__.lower()}_initializer"
+    return initializer
+
+
 _IMAGES = ("crop_to_bounding_box", "pad_to_bounding_box", "resize_image_with_crop_or_pad")
 EARLY_OPS: list[tuple[object, object]] = [
     *((OPS[f"segment_{n}"], _segments(OPS[f"segment_{n}"], 1)) for n in ("sum", "mean", "prod", "min", "max")),
     *((OPS[f"sparse_segment_{n}"], _segments(OPS[f"sparse_segment_{n}"], 2)) for n in ("sum", "mean", "sqrt_n")),
     *((OPS[f"image.{n}"], _of_one_image(OPS[f"image.{n}"])) for n in _IMAGES),
     (OPS["unsorted_segment_sum"], unsorted_segment_sum),
+    (Zeros, _filling(Zeros, OPS["zeros"])),
+    (Ones, _filling(Ones, OPS["ones"])),
     (OPS["lbeta"], lbeta),
+    (OPS["matrix_determinant"], matrix_determinant),
+    (OPS["nn.in_top_k"], in_top_k),
+    (OPS["sequence_mask"], sequence_mask),
+    (OPS["nn.separable_conv2d"], separable_conv2d),
     (OPS["string_split"], string_split),
 ]

@@ -15,17 +15,11 @@ from tfnb.client.rnn import cells as rnn_cells
 from tfnb.client.rnn import dynamic_rnn, static_rnn
 from tfnb.client.variables.scope import ScopeLike, get_variable_scope, variable_scope
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
-from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.old_programs.early_ops import EARLY_OPS
 from tfnb.ops.array import concat as joining
-from tfnb.ops.array import top_k
-from tfnb.ops.array.shape_ops import IDENTITY, SHAPE
-from tfnb.ops.linalg import decompositions
 from tfnb.ops.logging import assertions
 from tfnb.ops.logging.print_assert import assert_that
-from tfnb.ops.math.reduce_functions import reduce_all
-from tfnb.ops.math.unary import IS_FINITE, absolute
 from tfnb.ops.nn import losses
 from tfnb.types import ShapeLike, as_shape
 
@@ -54,7 +48,10 @@ def replacements(era: str | None) -> Mapping[int, object]:
 
 def concat(concat_dim: TensorLike, values: Any, name: str = "concat") -> Any:
     """Joins tensors along the axis `concat_dim`; a single tensor is returned as it is. See `tfnb.concat`."""
-    return joining.concat(values if isinstance(values, (list, tuple)) else [values], concat_dim, name)
+    parts = values if isinstance(values, (list, tuple)) else [values]
+    if len(parts) > 1 and all(isinstance(part, Tensor) and part.shape.ndims == 0 for part in parts):
+        raise ShapeError("Can't concatenate scalars (use tf.pack instead)")
+    return joining.concat(parts, concat_dim, name)
 
 
 def split(split_dim: int, num_split: int, value: TensorLike, name: str = "split") -> list[Any]:
@@ -74,28 +71,6 @@ def log_poisson_loss(
 ) -> Any:
     """Computes what 1.x computes with `targets` before `log_input`. See `tfnb.nn.log_poisson_loss`."""
     return losses.log_poisson_loss(targets, log_input, compute_full_loss, name)
-
-
-def _if(holds: Any, message: str, result: Any) -> Any:
-    """Returns `result`, which a step refuses with `InvalidArgumentError` where a part of `holds` is false."""
-    with graph_of((result,)).control_dependencies([assert_that(reduce_all(holds), [message])]):
-        return IDENTITY(result)
-
-
-def matrix_determinant(input: TensorLike, name: str | None = None) -> Any:
-    """Computes determinants and refuses those that are too large, which 1.x gives as infinite. See
-    `tfnb.matrix_determinant`.
-    """
-    found = decompositions.matrix_determinant(input, name)
-    return _if(IS_FINITE(absolute(found)), "The determinant is not finite.", found)
-
-
-def in_top_k(predictions: TensorLike, targets: TensorLike, k: int, name: str | None = None) -> Any:
-    """Computes what 1.x computes, and refuses targets that are no classes. See `tfnb.nn.in_top_k`."""
-    found = top_k.in_top_k(predictions, targets, k, name)
-    scores, classes = found.op.inputs[:2]
-    valid = (classes >= 0) & (classes < SHAPE(scores, out_type=classes.dtype)[1])
-    return _if(valid, "a target is out of range", found)
 
 
 def _at_run(check: Callable[..., Any]) -> Callable[..., Any]:
@@ -283,8 +258,6 @@ _FUNCTIONS: list[tuple[object, object]] = [
     *((assertions.API[name], _at_run(assertions.API[name])) for name in _CHECKS.split()),
     (joining.concat, concat),
     (joining.split, split),
-    (decompositions.matrix_determinant, matrix_determinant),
-    (top_k.in_top_k, in_top_k),
     (losses.weighted_cross_entropy_with_logits, weighted_cross_entropy_with_logits),
     (losses.log_poisson_loss, log_poisson_loss),
     (dynamic_rnn.dynamic_rnn, _scoped(dynamic_rnn.dynamic_rnn, "RNN", 8)),

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Kind, OpDef
 from tfnb.ir.operation import Operation
+from tfnb.ir.operation_keys import CONTEXT, loops_around
 from tfnb.ir.step_graph.graph import Edge, Graph, Node, node_of
 from tfnb.ir.tensor import Tensor
+from tfnb.ops.control_flow.switch_merge import ENTER
 from tfnb.types import ALL, OLD_NAMES, TensorSpec, bracketed
 
 __all__ = ["FEED", "Request", "prune"]
@@ -65,6 +67,8 @@ def prune(request: Request) -> Graph:
         seen.add(op.id)
         node = node_of(op)
         inputs = tuple(Edge(feeds[e], 0) if e in feeds else e for e in node.inputs)
+        if any(t.op.opdef.kind is Kind.CONST and e in feeds for t, e in zip(op.inputs, node.inputs, strict=True)):
+            inputs = _inside(op, inputs, nodes, first_new)
         if op.opdef.kind is Kind.PLACEHOLDER and not op.inputs:
             _refuse(op, feeds)
         nodes[op.id] = Node(
@@ -84,6 +88,25 @@ def prune(request: Request) -> Graph:
         stack.extend(op.control_inputs)
     fetches = tuple(Edge(feeds[e], 0) if e in feeds else e for e in (Edge(t.op.id, t.index) for t in request.fetches))
     return Graph(nodes, fetches, tuple(op.id for op in request.targets), tuple(Edge(i, 0) for i in feeds.values()))
+
+
+def _inside(op: Operation, inputs: tuple[Edge, ...], nodes: dict[int, Node], first_new: int) -> tuple[Edge, ...]:
+    """Returns the inputs of an operation in the frames of its loops, where some are constants that are fed.
+
+    A constant is in no frame and so needs no Enter in the user's graph, but a feed is outside of all loops.
+    """
+    entered = list(inputs)
+    for k, t in enumerate(op.inputs):
+        if t.op.opdef.kind is not Kind.CONST or inputs[k].id < first_new:
+            continue
+        for loop in loops_around(op.extra.get(CONTEXT)):
+            i = first_new + len(nodes)
+            attrs = ENTER.attrs(frame_name=loop.name, is_constant=True, parallel_iterations=loop.parallel_iterations)
+            spec = TensorSpec(t.dtype, t.shape)
+            name = f"_feed/{t.op.name}/Enter_{i}"
+            nodes[i] = Node(i, name, ENTER, (entered[k],), (), attrs, {"T": t.dtype}, (spec,), "", t.op.origin)
+            entered[k] = Edge(i, 0)
+    return tuple(entered)
 
 
 def _first_free_id(request: Request) -> int:

@@ -119,7 +119,7 @@ class ClusterKernel:
         self._compile = compile_program
         self._random = resources.random
         self._nodes = cluster.by_id()
-        self._cells = [resources.variable(self._nodes[i]) for i in cluster.variables]
+        self._cells = [resources.variable(self._nodes[i], device) for i in cluster.variables]
         places = {e: i for i, e in enumerate(cluster.inputs)}
         self._shape_values = [(e, places[e]) for e in cluster.shape_values]
         self._programs: Cache[_Key, _Specialised] = Cache("programs of clusters", _MAX_PROGRAMS)

@@ -142,7 +142,7 @@ class HostKernel:
         self.expensive = expensive
         self._kernel = kernel
         self._device = device
-        self._cells = {i: resources.variable(v) for i, v in (variables or {}).items()}
+        self._cells = {i: resources.variable(v, device) for i, v in (variables or {}).items()}
         self._owners = dict(variables or {})
         self._constants = dict(constants or {})
         self.call = HostCall(

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.devices.buffers import Cell
+from tfnb.devices.interface import Device
 from tfnb.errors import FailedPreconditionError
 from tfnb.ir.step_graph.graph import Node
 
@@ -82,11 +83,19 @@ class ResourceManager:
         self._others: dict[Key, Any] = {}
         self.compile_function: Callable[..., Any] | None = None  # set by the session; `function` calls it
 
-    def variable(self, node: Node) -> Cell:
-        """The cell of a Variable node, by its container and its shared or own name."""
+    def variable(self, node: Node, device: Device | None = None) -> Cell:
+        """The cell of a Variable node, by its container and its shared or own name.
+
+        A variable without elements needs no initializer: it has its only value, on `device`, from the start.
+        """
         attrs = node.attrs
         key = getattr(attrs, "container", ""), getattr(attrs, "shared_name", "") or node.name
-        return self.cell(*key)
+        cell = self.cell(*key)
+        if cell.tensor is None and device is not None:
+            spec = node.specs[0]
+            if spec.shape.num_elements() == 0 and spec.dtype.cl:
+                cell.tensor = device.from_numpy(np.empty(spec.shape.known(), spec.dtype.np))
+        return cell
 
     def cell(self, container: str, name: str) -> Cell:
         """The cell of the variable with this container and name. Creates an empty one if there is none."""

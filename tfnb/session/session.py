@@ -80,6 +80,15 @@ def _blame_operation(graph: GraphBuilder, error: OpError) -> None:
             error.op = graph.get_operation_by_name(error.op.name)
 
 
+def _reset_tasks(target: str, containers: Sequence[str] | None, config: ConfigProto | None) -> None:
+    """Drops the state of the tasks of a cluster in these containers (None: in all)."""
+    master = dask.connect(target, config or ConfigProto())
+    try:
+        master.reset(containers)
+    finally:
+        master.close()
+
+
 class Session:
     """Runs operations of `graph` (default: the default graph) on the OpenCL devices of this machine or of a cluster.
 
@@ -249,15 +258,15 @@ class Session:
     ) -> None:
         """Drops the state in the named `containers` (None: in all) of this process and closes its sessions.
 
-        With a `target`, drops the state of all tasks of that cluster and closes no sessions.
+        With a `target`, drops the state of all tasks of that cluster; a step that a session ran there before ends with
+        `AbortedError` when it is run again. What is in no named container is in that of its task's job. Raises
+        `DeadlineExceededError` after the `operation_timeout_in_ms` of `config`.
         """
         names = [containers] if isinstance(containers, str) else containers or None
         if target not in ("", "local"):
-            master = dask.connect(target, config or ConfigProto())
-            try:
-                master.reset(names)
-            finally:
-                master.close()
+            limit = config.operation_timeout_in_ms if config is not None else 0
+            with bounded(Deadline(limit / 1000) if limit else None):
+                within(lambda: _reset_tasks(target, names, config), f"the tasks of {target!r}", may_last=True)
             return
         for session in list(_open):
             session.close()

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, SupportsInt, TypeAlias
 
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.protos import proto
 from tfnb.summary.event_file import EventFile
 from tfnb.summary.run_metadata import SupportsRunMetadata, serialized_run_metadata
@@ -137,15 +137,17 @@ class FileWriter:
         global_step: Step = None,
         graph_def: Message | None = None,
     ) -> None:
-        """Adds a `tf.Graph` or a GraphDef; `graph_def` is used if `graph` is None.
+        """Adds a `tf.Graph` or a GraphDef, which may be given as `graph_def`.
 
-        Raises `InvalidArgumentError` for anything else.
+        Raises `DTypeError` for anything else, and `InvalidArgumentError` for both.
         """
+        if graph is not None and graph_def is not None:
+            raise InvalidArgumentError("add_graph: give graph or graph_def, not both")
         graph_message: Any = graph if graph is not None else graph_def
         if hasattr(graph_message, "as_graph_def"):
             graph_message = graph_message.as_graph_def(add_shapes=True)
         if not hasattr(graph_message, "SerializeToString"):
-            raise InvalidArgumentError(f"add_graph needs a graph, got {type(graph_message).__name__}")
+            raise DTypeError(f"add_graph needs a graph, got {type(graph_message).__name__}")
         self._add(global_step, graph_def=graph_message.SerializeToString())
 
     def add_meta_graph(self, meta_graph_def: Message, global_step: Step = None) -> None:

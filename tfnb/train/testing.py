@@ -108,7 +108,7 @@ test_src_dir_path.__test__ = False  # type: ignore[attr-defined]
 
 def _wide(x: np.ndarray) -> np.ndarray:
     """`x`; numbers of a type that NumPy does not compare with its own, such as bfloat16, become float32."""
-    return x if x.dtype.isbuiltin or x.dtype.kind in "OSU" else x.astype(np.float32)
+    return x if x.dtype.isbuiltin == 1 or x.dtype.kind in "OSU" else x.astype(np.float32)
 
 
 class TestCase(unittest.TestCase):

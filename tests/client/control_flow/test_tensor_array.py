@@ -127,3 +127,10 @@ def test_the_gradient_of_a_split_into_an_array_that_grows_later():
     slopes = tf.gradients(array.concat(), [x, more], grad_ys=tf.constant([1.0, 2.0, 3.0, 4.0]))
     with tf.Session() as session:
         assert [s.tolist() for s in session.run(slopes)] == [[1.0, 2.0, 3.0], [4.0]]
+
+
+def test_pieces_of_different_lengths_have_no_known_shape():
+    with tf.Graph().as_default():
+        array = tf.TensorArray(tf.float32, size=2)
+        assert array.split(tf.ones([3, 2]), [1, 2]).read(0).shape.ndims is None
+        assert tf.TensorArray(tf.float32, size=3).split(tf.ones([3, 2]), [1, 1, 1]).read(0).shape == (1, 2)

@@ -414,3 +414,15 @@ def test_what_is_made_inside_a_loop_or_branch_cannot_be_fetched():
         for tensor in made:
             with pytest.raises(ValueError, match="not fetchable"):
                 sess.run(tensor)
+
+
+def test_a_constant_that_loops_read_can_be_fed(graph):
+    begin, step, limit = tf.constant(0), tf.constant(3), tf.constant(9)
+    inner = lambda i: tf.while_loop(lambda j: j < i + limit, lambda j: j + step, [i])  # noqa: E731
+    nested = tf.while_loop(lambda i: i < 100, inner, [begin])
+    branch = lambda i: tf.cond(i > step, lambda: i * step, lambda: i + step)  # noqa: E731
+    chosen = tf.while_loop(lambda i: i < 100, branch, [begin])
+    with tf.Session(graph=graph) as session:
+        assert session.run([nested, chosen]) == [108, 162]
+        assert session.run([nested, chosen], {begin: 1, step: 5, limit: 25}) == [101, 150]
+        assert session.run(nested, {limit: 60}) == 120

@@ -144,7 +144,7 @@ def test_padded_batch(graph):
     assert got[1][0] == [[4] * 4]
     fixed = Dataset.range(1, 4).map(lambda n: tf.fill([n], n)).padded_batch(2, [5])
     assert fixed.output_shapes.as_list() == [None, 5] and all_of(fixed)[0][0] == [1, 0, 0, 0, 0]
-    with pytest.raises(InvalidArgumentError, match="smaller size"):
+    with pytest.raises(DataLossError, match="smaller size"):
         all_of(Dataset.range(1, 4).map(lambda n: tf.fill([n], n)).padded_batch(2, [1]))
     with pytest.raises(InvalidArgumentError, match="different shapes in component 0"):
         all_of(Dataset.range(1, 4).map(lambda n: tf.fill([n], n)).batch(2))

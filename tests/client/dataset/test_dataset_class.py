@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import pydoc
 
+import numpy as np
 import pytest
 
 import tfnb as tf
@@ -73,3 +74,38 @@ def test_functions_of_windows_get_data_sets():
     item = data.flat_map(lambda w: tf.data.Dataset.zip((w["a"], w["b"]))).make_one_shot_iterator().get_next()
     with tf.Session() as sess:
         assert [sess.run(item) for _ in range(5)] == [(n, 10 * n) for n in range(5)]
+
+
+def test_elements_come_after_one_that_is_an_error():
+    def values():
+        yield from ([1, 2], "none", [1, 2, 3], [3, 4])
+
+    numbers = tf.constant([1.0, np.nan, 3.0])
+    for data, count in (
+        (tf.data.Dataset.from_generator(values, tf.int64, [2]), 4),
+        (tf.data.Dataset.from_tensor_slices(numbers).map(lambda x: tf.check_numerics(x, "nan")).prefetch(1), 3),
+    ):
+        following = data.make_one_shot_iterator().get_next()
+        with tf.Session() as session:
+            first = session.run(following)
+            for _ in range(count - 2):
+                with pytest.raises(tf.errors.InvalidArgumentError):
+                    session.run(following)
+            assert not np.array_equal(session.run(following), first)
+            with pytest.raises(tf.errors.OutOfRangeError):
+                session.run(following)
+
+
+def test_iterator_of_a_string_handle_must_have_the_shapes():
+    numbers = tf.data.Dataset.from_tensors(1).make_one_shot_iterator()
+    nodes = len(tf.get_default_graph().get_operations())
+    handle = numbers.string_handle()
+    assert handle is numbers.string_handle() and len(tf.get_default_graph().get_operations()) == nodes
+    vector = tf.data.Iterator.from_string_handle(handle, tf.int32, [None]).get_next()
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="of the shapes"):
+        session.run(vector)
+
+
+def test_types_and_shapes_of_other_structures_are_a_type_error():
+    with pytest.raises(TypeError, match="as many shapes"):
+        tf.data.Iterator.from_structure((tf.int64, tf.float64), [None])

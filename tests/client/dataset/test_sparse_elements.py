@@ -119,7 +119,7 @@ def test_what_is_refused():
     with pytest.raises(errors.DTypeError):
         tf.data.Dataset.from_sparse_tensor_slices(tf.zeros([2, 2]))
     unordered = tf.SparseTensor([[1, 0], [0, 0]], [1.0, 2.0], [2, 2])
-    with pytest.raises(errors.InvalidArgumentError, match="out of order"):
+    with pytest.raises(errors.UnimplementedError, match="out of order"):
         elements(tf.data.Dataset.from_sparse_tensor_slices(unordered))
     mixed = tf.data.Dataset.range(1, 3).map(lambda i: tf.SparseTensor([[0]], [1.0], tf.stack([i])))
     other = tf.data.Dataset.from_tensors(diagonal(2)).concatenate(mixed)

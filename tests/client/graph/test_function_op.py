@@ -247,6 +247,24 @@ def test_functions_travel_in_the_library(graph):
     assert [v.tolist() for v in found] == [[7, 9], [0, 0, 2, 2], [0, 0, 28, 36]]
 
 
+def test_gradients_of_functions_travel_twice(graph):
+    @tf.Defun(tf.float32, tf.float32)
+    def backward(x, dy):
+        return 100.0 * x * dy
+
+    @tf.Defun(tf.float32, grad_func=backward)
+    def forward(x):
+        return x + 1.0
+
+    forward(tf.placeholder(tf.float32, [], name="x"), name="y")
+    written = graph.as_graph_def()
+    for _ in range(2):
+        with tf.Graph().as_default() as again:
+            x, y = tf.import_graph_def(written, return_elements=["x:0", "y:0"], name="")
+            assert run(tf.gradients(y, x)[0], {x: 3.0}) == 300.0
+            written = again.as_graph_def()
+
+
 def test_the_definition_of_a_function():
     @tf.Defun(tf.float32, noinline=True)
     def successor(x):
@@ -353,3 +371,24 @@ def test_message_of_the_function_for_certain_dtypes():
         return x * 2
 
     assert f.instantiate([tf.float32]).definition.attr["_noinline"].b
+
+
+def test_what_is_captured_by_value_is_a_part_of_the_body():
+    w, b = tf.constant([[1.0]]) * 3.0, tf.constant([2.0])
+
+    @tf.Defun(tf.float32, capture_by_value=True)
+    def outer(x):
+        @tf.Defun(tf.float32, capture_by_value=True)
+        def inner(y):
+            return y + b
+
+        assert inner.captured_inputs == []
+        return inner(tf.matmul(w, x))
+
+    y = outer(tf.constant([[10.0]]))
+    with tf.Graph().as_default():  # the function was built for the graph that calls it
+        assert outer.captured_inputs == [] and len(y.op.inputs) == 1
+    assert run(y).tolist() == [[32.0]]
+    p = tf.placeholder(tf.float32)
+    with pytest.raises(GraphError, match="Cannot capture 'Placeholder'"):
+        tf.Defun(tf.float32, capture_by_value=True)(lambda x: x + p)(1.0)

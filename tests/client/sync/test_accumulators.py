@@ -95,3 +95,23 @@ def test_a_failed_step_gives_the_lock_back(sess):
     same = tf.CriticalSection(shared_name="one")
     good = same.execute(lambda: tf.constant(1) + 1)
     assert sess.run(good, options=tf.RunOptions(timeout_in_ms=5000)) == 2
+
+
+@pytest.mark.parametrize(
+    ("indices", "values", "shape", "words"),
+    [
+        ([0], [[1, 2]], [2, 2], "expected shape rank at least 3, got 2"),
+        ([0], [[[1, 2], [3, 4], [5, 6]]], [2, 3, 2], "expected shape dim 1 to be 2, got 3"),
+        ([3], [[[1, 2], [3, 4]]], None, "index of slice 0 exceeded limits of shape; index is 3 exceeded 2"),
+        ([0, 1], [[1, 2], [3, 4]], None, "expected values rank at least 3, got 2"),
+        ([0], [[[1, 2], [3, 4], [5, 6]]], None, "expected values dim 1 to be 2, got 3"),
+        ([0], [[[1, 2, 3], [4, 5, 6]]], None, "expected values dim 2 to be 2, got 3"),
+        ([0], [[[[1], [2]], [[3], [4]]]], None, "expected values rank 3, got 4"),
+    ],
+)
+def test_sparse_gradients_of_another_shape_are_refused(indices, values, shape, words):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        acc = tf.SparseConditionalAccumulator(tf.float32, shape=[2, 2, None])
+        sess.run(acc.apply_grad([0], np.ones((1, 2, 2), np.float32)))
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"Shape mismatch: {words}"):
+            sess.run(acc.apply_grad(indices, np.array(values, np.float32), shape))

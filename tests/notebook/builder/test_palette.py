@@ -43,6 +43,11 @@ def test_functions_are_found_by_name_alias_and_meaning(query, call):
     assert call in [e.call for e in search(query)[:5]]
 
 
+def test_an_old_name_finds_the_usual_one_first():
+    assert [search(name)[0].call for name in ("mul", "sub")] == ["tf.multiply", "tf.subtract"]
+    assert "tf.mul" not in {e.call for e in search("mul")}
+
+
 def test_an_answer_takes_less_than_50_ms():
     e = Editor("import tfnb as tf\n")
     entries()

@@ -48,3 +48,17 @@ def test_a_stack_of_numbers_is_a_constant():
 def test_a_tensor_of_another_dtype_in_a_list_is_an_error_of_type():
     with tf.Graph().as_default(), pytest.raises(TypeError, match="needed float32"):
         tf.convert_to_tensor([tf.constant([0.0], tf.float64)], dtype=tf.float32)
+
+
+def test_a_slice_whose_start_and_size_one_operation_computes_may_take_all_of_an_axis():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [None, None, 3])
+        begin, size, _ = tf.image.sample_distorted_bounding_box(
+            tf.shape(x), tf.zeros([1, 0, 4]), use_image_if_no_bounding_boxes=True
+        )
+        height, width, depth = sess.run(tf.slice(x, begin, size), {x: np.ones((9, 8, 3))}).shape
+        assert 0 < height <= 9
+        assert 0 < width <= 8
+        assert depth == 3
+        start, counts = tf.unstack(tf.placeholder_with_default([[1, 1], [-1, 1]], [2, 2]))
+        assert sess.run(tf.slice([[1, 2, 3], [4, 5, 6]], start, counts)).tolist() == [[5]]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import tfnb as tf
 from tfnb.errors import InvalidArgumentError
 from tfnb.ops.image.file_formats import LIMIT, decode, with_channels
 
@@ -122,3 +123,14 @@ def test_a_gif_that_claims_more_than_its_bytes_can_hold():
     out = io.BytesIO()
     Image.new("P", (2000, 2000)).save(out, "GIF")
     assert decode(out.getvalue()).shape == (2000, 2000, 3)
+
+
+def test_deep_ramps_are_small_files_by_the_filters_of_rows():
+    ramp = (np.arange(64)[:, None] * 300 + np.arange(50) * 7).astype(np.uint16)[..., None]
+    with tf.Graph().as_default(), tf.Session() as sess:
+        file = sess.run(tf.image.encode_png(tf.constant(ramp)))
+        assert len(file) < ramp.nbytes / 10
+        assert (sess.run(tf.image.decode_png(file, dtype=tf.uint16)) == ramp).all()
+        noise = np.random.default_rng(0).integers(0, 65536, (5, 4, 4)).astype(np.uint16)
+        for image in (noise, noise[:1], noise[:, :1], noise[..., :3]):
+            assert (sess.run(tf.image.decode_png(tf.image.encode_png(image), dtype=tf.uint16)) == image).all()

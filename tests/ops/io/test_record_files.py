@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from open_files import open_files_under
 
+import tfnb as tf
 from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError
 from tfnb.ops.io import record_files
 from tfnb.ops.io.record_files import FixedLengthFile, TextFile, TFRecordFile, masked_crc
@@ -205,3 +206,33 @@ def test_many_large_records_are_given_a_few_at_a_time(tmp_path, monkeypatch):
     file = FixedLengthFile(str(path), 5000, hop=1)
     assert len(file.take(5000)) == 1 and len(file.take(1)) == 1
     assert len(FixedLengthFile(str(path), 10).take(5000)) == 100
+
+
+@pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
+def test_records_of_a_fixed_length_in_a_compressed_file(tmp_path, compression):
+    path, data = tmp_path / "data", b"HHaabbccddF"
+    path.write_bytes(gzip.compress(data) if compression == "GZIP" else zlib.compress(data))
+    name = str(path)
+    assert all_of(FixedLengthFile(name, 2, 2, 1, compression=compression)) == [
+        (0, b"aa"),
+        (1, b"bb"),
+        (2, b"cc"),
+        (3, b"dd"),
+    ]
+    overlapping = FixedLengthFile(name, 3, 2, 1, 1, compression=compression)
+    assert [overlapping.take(4), overlapping.take(4)] == [[b"aab", b"abb", b"bbc", b"bcc"], [b"ccd", b"cdd"]]
+    skipped = FixedLengthFile(name, 2, 2, 1, 3, compression=compression)
+    skipped.skip_to(1)
+    assert skipped.take(5) == [b"bc", b"dd"]
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(DataLossError, match="broken"):
+        FixedLengthFile(name, 2, compression=compression)
+
+
+def test_a_reader_of_compressed_records(tmp_path):
+    (tmp_path / "data").write_bytes(zlib.compress(b"HHaabbF"))
+    with tf.Graph().as_default(), tf.Session() as sess:
+        queue = tf.FIFOQueue(9, [tf.string], [()])
+        reader = tf.FixedLengthRecordReader(2, header_bytes=2, footer_bytes=1, encoding="ZLIB")
+        sess.run(queue.enqueue_many([[str(tmp_path / "data")]]))
+        assert sess.run(reader.read_up_to(queue, 5))[1].tolist() == [b"aa", b"bb"]

@@ -94,6 +94,8 @@ def test_the_static_shape_of_a_quantised_convolution_and_pool_is_known():
         images = tf.placeholder(tf.quint8, [1, 4, 5, 3])
         filters = tf.placeholder(tf.quint8, [2, 2, 3, 6])
         conv = tf.nn.quantized_conv2d(images, filters, 0.0, 1.0, 0.0, 1.0, strides=[1, 2, 2, 1], padding="SAME")
-        pool = tf.nn.quantized_max_pool(images, 0.0, 1.0, ksize=[1, 2, 2, 1], strides=[1, 1, 1, 1], padding="VALID")
+        pool = tf.raw_ops.QuantizedMaxPool(
+            input=images, min_input=0.0, max_input=1.0, ksize=[1, 2, 2, 1], strides=[1, 1, 1, 1], padding="VALID"
+        )
         assert conv[0].shape == (1, 2, 3, 6)
         assert pool[0].shape == (1, 3, 4, 3)

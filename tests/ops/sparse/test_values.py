@@ -1,5 +1,8 @@
 """Values of sparse tensors: quotients, and sparse scalars as dense ones."""
 
+import numpy as np
+import pytest
+
 import tfnb as tf
 
 
@@ -17,3 +20,25 @@ def test_a_sparse_scalar_becomes_dense():
         total = tf.sparse_reduce_sum_sparse(tf.SparseTensor([[0, 0], [1, 1]], [1, 2], [2, 3]), [1, 0])
         assert sess.run(tf.sparse_tensor_to_dense(total)) == 3
         assert sess.run(tf.sparse_to_dense(tf.zeros([0, 0], tf.int64), tf.zeros([0], tf.int64), [0][:0], 7)) == 7
+
+
+@pytest.mark.parametrize(("adjoint_a", "adjoint_b"), [(False, False), (True, False), (False, True), (True, True)])
+def test_complex_products_and_sums_with_dense_tensors(adjoint_a, adjoint_b):
+    rng = np.random.default_rng(0)
+    a = (rng.random((3, 3)) + 1j * rng.random((3, 3))).astype(np.complex64)
+    a[0, 1] = 0
+    b = (rng.random((3, 3)) - 1j * rng.random((3, 3))).astype(np.complex64)
+    where = np.argwhere(a)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        values, dense = tf.placeholder(tf.complex64, [len(where)]), tf.placeholder(tf.complex64, [3, 3])
+        sparse = tf.SparseTensor(where, values, [3, 3])
+        product = tf.sparse_tensor_dense_matmul(sparse, dense, adjoint_a, adjoint_b)
+        full = tf.matmul(tf.sparse_tensor_to_dense(sparse), dense, adjoint_a=adjoint_a, adjoint_b=adjoint_b)
+        slopes = [tf.gradients(tf.real(x) * 2.0 + tf.imag(x), [values, dense]) for x in (product, full)]
+        total = tf.sparse_add(sparse, dense)
+        feeds = {values: a[tuple(where.T)], dense: b}
+        x, y, (got, expected), s = sess.run([product, full, slopes, total], feeds)
+    np.testing.assert_allclose(x, y, rtol=1e-5)
+    for one, other in zip(got, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+    np.testing.assert_allclose(s, a + b, rtol=1e-6)

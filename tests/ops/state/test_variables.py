@@ -303,3 +303,13 @@ def test_a_variable_of_a_known_shape_takes_another_unchecked(session):
         np.testing.assert_array_equal(session.run(v.assign_add(v)), value * 2)
     with pytest.raises(tf.errors.InvalidArgumentError):
         v.assign([1, 2, 3])
+
+
+def test_a_variable_without_elements_has_its_value_from_the_start(session):
+    v = tf.get_variable("v", [0, 2], initializer=tf.uniform_unit_scaling_initializer())
+    assert session.run(tf.is_variable_initialized(v)) == np.True_
+    assert session.run(tf.report_uninitialized_variables()).tolist() == []
+    assert session.run(v).shape == (0, 2)
+    assert session.run(tf.reduce_sum(v) + 1.0) == 1
+    session.run(v.initializer)
+    assert session.run(tf.concat([v, [[1.0, 2.0]]], 0)).tolist() == [[1, 2]]

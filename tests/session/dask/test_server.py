@@ -12,11 +12,15 @@ import pytest
 
 import tfnb as tf
 from tfnb.errors import (
+    AbortedError,
     ClosedSessionError,
+    DeadlineExceededError,
+    FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
     PermissionDeniedError,
     UnavailableError,
+    UnknownError,
 )
 from tfnb.session.dask.membership import membership
 from tfnb.session.dask.server import withdraw
@@ -168,3 +172,34 @@ def test_a_host_that_is_not_known_is_named():
             worker = sess._worker
             with pytest.raises(UnavailableError, match=r"the host 'nowhere\.invalid' is not known"):
                 worker.membership.wait_for(["/job:ps/replica:0/task:0"], worker.number, 0.1)
+
+
+def test_steps_from_before_a_reset_are_aborted():
+    spec = {"job": ["localhost:0"]}
+    with tf.train.Server(spec) as server:
+        v = tf.Variable(1.0)
+        with tf.container("other"):
+            w = tf.Variable(2.0)
+        with tf.Session(server.target) as old:
+            old.run(tf.global_variables_initializer())
+            assert old.run([v, w]) == [1.0, 2.0]
+            tf.Session.reset(server.target, ["job"])
+            with pytest.raises(AbortedError):
+                old.run([v, w])
+        with tf.Session(server.target) as new:
+            assert new.run(w) == 2.0
+            with pytest.raises(FailedPreconditionError):
+                new.run(v)
+
+
+def test_reset_ends_at_its_time_limit():
+    with pytest.raises(DeadlineExceededError, match="the tasks of"):
+        tf.Session.reset("grpc://localhost:0", config=tf.ConfigProto(operation_timeout_in_ms=5))
+
+
+def test_two_servers_at_one_address():
+    with tf.train.Server.create_local_server() as server:
+        address = server.target.removeprefix("grpc://")
+        for error in (UnknownError, OSError):
+            with pytest.raises(error, match="cannot listen at"):
+                tf.train.Server({"second": [address]})

@@ -68,9 +68,7 @@ def cond(
         true_result, flat_true = _branch(branches[0], true_fn, "true_fn", strict)
         false_result, flat_false = _branch(branches[1], false_fn, "false_fn", strict)
         if not same_structure(true_result, false_result):
-            raise InvalidArgumentError(
-                f"cond: true_fn returned {true_result!r}, false_fn the different {false_result!r}"
-            )
+            raise DTypeError(f"cond: true_fn returned {true_result!r}, false_fn the different {false_result!r}")
         for k, is_indices in enumerate(slice_indices(true_result)):
             if is_indices and flat_true[k].dtype is not flat_false[k].dtype:
                 for branch, flat in zip(branches, (flat_true, flat_false), strict=True):

@@ -17,7 +17,7 @@ from tfnb.errors import GraphError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.opdef import Kind, ref_inputs
 from tfnb.ir.operation import Operation
-from tfnb.ir.operation_keys import CONTEXT, LOOP, PIVOT, READ
+from tfnb.ir.operation_keys import CONTEXT, LOOP, PIVOT, READ, loops_around
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.control_flow.switch_merge import REF_ENTER, SWITCH
@@ -50,16 +50,6 @@ def root_variable(t: Tensor) -> Operation:
     while op.inputs:
         op = op.inputs[op.opdef.writes[0] if op.opdef.writes else 0].op
     return op
-
-
-def loops_around(context: Context | None) -> tuple[Any, ...]:
-    """Returns the loops around a context, itself included, outermost first."""
-    loops = []
-    while context is not None:
-        if context.is_loop:
-            loops.append(context)
-        context = context.outer
-    return tuple(reversed(loops))
 
 
 class Context(ABC):

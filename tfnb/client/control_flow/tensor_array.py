@@ -253,8 +253,9 @@ class TensorArray:
         static_lengths = constant_value(sizes)
         dims = value.shape.sizes
         if self._element.infer and static_lengths is not None and dims is not None and static_lengths.size:
-            common_length = int(static_lengths[0]) if bool((static_lengths == static_lengths[0]).all()) else None
-            self._element.learn(Shape((common_length, *dims[1:])))
+            is_common = bool((static_lengths == static_lengths[0]).all())
+            if is_common:  # otherwise nothing is known, as in TensorFlow
+                self._element.learn(Shape((int(static_lengths[0]), *dims[1:])))
         return self.with_flow(TENSOR_ARRAY_SPLIT(self._handle, value, sizes, self._flow, name=name))
 
     def size(self, name: str | None = None) -> Tensor:

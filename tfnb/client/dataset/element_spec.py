@@ -22,7 +22,7 @@ from tfnb.client.dataset.elements import (
     wire_shape,
 )
 from tfnb.client.graph.nest import flatten, pack, same_structure
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import DTypeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor, is_tensor_like
@@ -52,7 +52,7 @@ class ElementSpec:
 
         output_types: a structure of dtypes. output_shapes: a like structure of shapes; None if all are unknown.
         classes: a like structure of `tf.Tensor` and `tf.SparseTensor`; None if all are dense. Raises
-        `InvalidArgumentError` when the structures differ.
+        `DTypeError` when the structures differ.
         """
         types = pack(output_types, [as_dtype(d) for d in flatten(output_types)])
         count = len(flatten(types))
@@ -103,13 +103,13 @@ class ElementSpec:
 def shape_leaves(like: object, shapes: Any) -> list[Any]:
     """Returns the leaves of a structure like `like`: shapes, as lists, `TensorShape` or integer vectors.
 
-    Raises `InvalidArgumentError` when the structures differ.
+    Raises `DTypeError` when the structures differ.
     """
     if isinstance(like, dict):
         return [s for key in sorted(like) for s in shape_leaves(like[key], shapes[key])]
     if isinstance(like, tuple):
         if not isinstance(shapes, (tuple, list)) or len(shapes) != len(like):
-            raise InvalidArgumentError(f"{len(like)} components need as many shapes, got {shapes!r}")
+            raise DTypeError(f"{len(like)} components need as many shapes, got {shapes!r}")
         return [s for a, b in zip(like, shapes, strict=True) for s in shape_leaves(a, b)]
     return [shapes]
 

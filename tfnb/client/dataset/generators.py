@@ -29,7 +29,7 @@ def converted(value: object, spec: ElementSpec) -> tuple[np.ndarray, ...]:
             array = np.asarray(part)
             if dtype.is_string:
                 array = to_bytes(array)
-            elif array.dtype.kind in ("SUO" if dtype.is_floating or dtype.is_complex else "SUOfc"):
+            elif array.dtype.kind in ("O" if dtype.is_floating or dtype.is_complex else "Ofc"):
                 raise TypeError(f"it is {array.dtype}")
             else:
                 array = array.astype(dtype.np)

@@ -34,7 +34,7 @@ class Iterator:
 
     def __init__(self, iterator_resource: Tensor, initializer: Operation | None, element_spec: ElementSpec) -> None:
         self._handle = iterator_resource
-        self._string_handle: Tensor | None = None
+        self._string_handle: Tensor = ops.TO_STRING(iterator_resource)
         self._initializer = initializer
         self.element_spec = element_spec
 
@@ -50,7 +50,7 @@ class Iterator:
 
         output_types: a structure of dtypes. output_shapes, output_classes: like structures of static shapes and of
         `tf.Tensor` or `tf.SparseTensor`; None means unknown shapes and dense tensors. Iterators of one session with
-        the same `shared_name` share their position. Raises `InvalidArgumentError` when the structures differ.
+        the same `shared_name` share their position. Raises `DTypeError` when the structures differ.
         """
         spec = ElementSpec.declared(output_types, output_shapes, output_classes)
         handle = ops.ITERATOR(
@@ -67,7 +67,7 @@ class Iterator:
 
         Feeding the string chooses an iterator for each step. output_types, output_shapes, output_classes: as in
         `from_structure`. A step raises `NotFoundError` when the session has no such iterator, and
-        `InvalidArgumentError` when its elements have other types.
+        `InvalidArgumentError` when its elements have other types or shapes.
         """
         spec = ElementSpec.declared(output_types, output_shapes, output_classes)
         text = get_default_graph().to_tensor(string_handle, string)
@@ -113,11 +113,7 @@ class Iterator:
 
     def string_handle(self, name: str | None = None) -> Any:
         """Returns a string scalar that identifies the iterator for `from_string_handle`; without a name always one."""
-        if self._string_handle is None or name is not None:
-            handle = ops.TO_STRING(self._handle, name=name)
-            self._string_handle = handle if name is None else self._string_handle
-            return handle
-        return self._string_handle
+        return self._string_handle if name is None else ops.TO_STRING(self._handle, name=name)
 
     @property
     def output_types(self) -> Any:

@@ -292,8 +292,25 @@ class _Backward:
         if not parts:
             return None
         if len(parts) > 1:
-            self.partial[t] = parts = [_sum(parts)]
+            self.partial[t] = parts = [self._total(t, parts)]
         return parts[0]
+
+    def _total(self, t: Tensor, parts: Sequence[Grad]) -> Grad:
+        """The sum of partial gradients; with `colocate`, those of one device are added there, and the sums at `t`."""
+        if not self.colocate or any(isinstance(p, IndexedSlices) for p in parts):
+            return _sum(parts)
+        on_device: dict[str, list[Any]] = {}
+        for p in parts:
+            on_device.setdefault(p.device, []).append(p)
+        sums: list[Grad] = []
+        for device in sorted(on_device):
+            group = on_device[device]
+            with self.graph.colocate_with(group[-1].op, ignore_existing=True):  # of the first reader, met last
+                sums.append(group[0] if len(group) == 1 else _sum(group))
+        if len(sums) == 1:
+            return sums[0]
+        with self.graph.colocate_with(t.op, ignore_existing=True):
+            return _sum(sums)
 
     def run(self) -> None:
         """Processes the units from ys to xs, each after all of its readers."""

@@ -78,6 +78,7 @@ class DefinedFunction:
         shape_func: Callable[[Any], Any] | None = None,
         out_names: Sequence[str] | None = None,
         noinline: bool = False,
+        capture_by_value: bool = False,
     ) -> None:
         if grad_func is not None and python_grad_func is not None:
             raise InvalidArgumentError("Gradient defined twice: Defun takes grad_func or python_grad_func, not both")
@@ -89,6 +90,7 @@ class DefinedFunction:
         self.shape_func = shape_func
         self.out_names = out_names
         self.noinline = noinline
+        self._by_value = capture_by_value
         self._built: dict[tuple[Any, Signature], BuiltFunction] = {}
         self._listed: dict[Function, Any] = {}
         self.__name__ = func_name or getattr(function, "__name__", "function").strip("<>")
@@ -112,10 +114,17 @@ class DefinedFunction:
         return self.__name__
 
     def _only(self) -> BuiltFunction:
-        """The function for its declared dtypes. Raises `InvalidArgumentError` if it takes the dtypes of each call."""
+        """The function for its declared dtypes: that of the default graph, or else one of a graph that has called it.
+
+        Raises `InvalidArgumentError` if it takes the dtypes of each call.
+        """
         if self.types is None:
             raise InvalidArgumentError(f"{self.__name__} has no dtypes of its own: call instantiate(dtypes)")
-        return self.instantiate(self.types)
+        signature = tuple((t, unknown_shape) for t in self.types)
+        known = {graph: function for (graph, types), function in self._built.items() if types == signature}
+        if known and get_default_graph() not in known:
+            return next(iter(known.values()))
+        return self.built(signature, get_default_graph())
 
     @property
     def definition(self) -> Any:
@@ -176,7 +185,7 @@ class DefinedFunction:
         return self._built[key]
 
     def _build(self, signature: Signature, graph: GraphBuilder) -> BuiltFunction:
-        body, outermost = FunctionBuilder(graph), owner(graph)
+        body, outermost = FunctionBuilder(graph, self._by_value), owner(graph)
         names = self._parameters or [f"arg{i}" for i in range(len(signature))]
         if len(names) != len(signature):
             raise InvalidArgumentError(f"{self.__name__} takes {len(names)} arguments, got {len(signature)}")
@@ -316,8 +325,9 @@ class Defun:
 
     input_types: the arguments' dtypes; without any, those of each call. func_name: the name of the op. grad_func,
     python_grad_func: the gradient, which is derived by default. shape_func: gets a view of the call with `inputs` and
-    `shapes`, and returns one shape per output. `noinline` is a part of the definition; all calls are inlined. Errors
-    are raised at the first call, except for a number of dtypes that does not fit the function.
+    `shapes`, and returns one shape per output. `noinline` is a part of the definition; all calls are inlined. With
+    `capture_by_value`, what the function reads of the graph outside is copied into it, so it must depend on no state.
+    Errors are raised at the first call, except for a number of dtypes that does not fit the function.
     """
 
     def __init__(
@@ -329,6 +339,7 @@ class Defun:
         shape_func: Callable[[Any], Any] | None = None,
         out_names: Sequence[str] | None = None,
         noinline: bool = False,
+        capture_by_value: bool = False,
     ) -> None:
         self._types = input_types or None
         self._options: dict[str, Any] = {
@@ -338,6 +349,7 @@ class Defun:
             "shape_func": shape_func,
             "out_names": out_names,
             "noinline": noinline,
+            "capture_by_value": capture_by_value,
         }
 
     def __call__(self, function: Callable[..., Any]) -> DefinedFunction:

@@ -7,6 +7,7 @@ initialises it, and an Identity that reads it. Invariant: the value of a variabl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -370,8 +371,22 @@ def group(*inputs: object, name: str | None = None) -> Operation:
     """Returns an operation that is done when all `inputs` (tensors, operations, variables, nested lists) are."""
     flat = [x.op if isinstance(x, IndexedSlices) else x for x in flatten(inputs)]
     graph = graph_of(flat)
-    with graph.as_default(), graph.control_dependencies(flat):
-        return NO_OP(name=name or "group_deps")
+    on_device: dict[str, list[Any]] = {}
+    for x in flat:
+        on_device.setdefault(getattr(x, "device", None) or "", []).append(x)
+    with graph.as_default():
+        if len(on_device) < 2:
+            return _all_done(next(iter(on_device), ""), flat, name or "group_deps")
+        with graph.name_scope(name or "group_deps") as scope:
+            each = [_all_done(device, on_device[device], None) for device in sorted(on_device)]
+            return _all_done("", each, scope)
+
+
+def _all_done(device: str, operations: Sequence[Any], name: str | None) -> Operation:
+    """Returns an operation on `device`, or on that of the place in the program, which runs after `operations`."""
+    graph = get_default_graph()
+    with graph.control_dependencies(operations), graph.device(device) if device else nullcontext():
+        return NO_OP(name=name)
 
 
 def tuple_(tensors: Sequence[Any], name: str | None = None, control_inputs: Iterable[Any] | None = None) -> list[Any]:

@@ -113,6 +113,8 @@ def add_nodes(
 
 
 def _read_map(graph: GraphBuilder, input_map: Mapping[str, Any]) -> dict[Link, Any]:
+    if not isinstance(input_map, Mapping):
+        raise DTypeError(f"input_map must be a dictionary mapping strings to Tensor objects, got {input_map!r}")
     tensors_by_link: dict[Link, Any] = {}
     for name, value in input_map.items():
         text = name.decode() if isinstance(name, bytes) else name

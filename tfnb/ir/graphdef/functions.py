@@ -288,6 +288,9 @@ class Library:
         name = signature.name if signature.name not in self.names else Function.unique_name(signature.name, body)
         self.names.add(name)
         function = Function(name, body, results, self._gradient_of, names, None, signature.description)
+        gradient = self.gradients.get(signature.name)
+        if gradient in self.defs:
+            function.gradient_function = lambda: self._function(gradient)
         function.passed = {
             k: [a.name for a in signature.input_arg].index(n) for k, n in handle_names.items() if n in kinds
         }

@@ -113,16 +113,20 @@ class Entry:
 @cache
 def entries() -> tuple[Entry, ...]:
     """Returns all functions of the palette, the usual ones first."""
-    names: dict[int, list[str]] = {}
-    functions: dict[int, Callable[..., Any]] = {}
+    names: dict[object, list[str]] = {}
+    functions: dict[object, Callable[..., Any]] = {}
     for name, value in {**all_ops.API, **client.API, **train.API}.items():
         function = value.load() if isinstance(value, Lazy) and name.startswith("raw_ops.") else value
         if isinstance(function, Lazy):
             function = _looked_up(name)
         if not _is_builder(function) or name.rpartition(".")[2] in _SCOPES:
             continue
-        names.setdefault(id(function), []).append(name)
-        functions[id(function)] = function
+        # The public names of an op each have a function; in the palette they are one entry.
+        opdef = None if name.startswith("raw_ops.") else opdef_of(function)
+        key = id(function) if opdef is None else opdef.name
+        names.setdefault(key, []).append(name)
+        if key not in functions or name in _USUAL:
+            functions[key] = function
     found_entries = [_entry(functions[k], sorted(names[k], key=_order)) for k in names]
     return tuple(sorted((e for e in found_entries if e is not None), key=lambda e: (e.rank, len(e.call), e.call)))
 
@@ -263,7 +267,7 @@ def _score(e: Entry, key: str, short: str, stems: Sequence[str], alike: Sequence
             return 98
         return 96 if e.group.startswith("contrib") or (e.group == "layers" and e.title[0].isupper()) else 100
     if key in e.aliases:
-        return 95
+        return 99 if e.rank < 200 else 95
     if e.key.startswith(key):
         return 80 - min(len(e.key) - len(key), 20) * 0.5 - (e.group == "raw_ops") * 15
     if e.aliases and any(a.startswith(key) for a in e.aliases):

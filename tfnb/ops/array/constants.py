@@ -244,8 +244,9 @@ def _laid_out(array: np.ndarray, dims: tuple[int, ...], verify: bool) -> np.ndar
     if array.shape == dims:
         return array
     count = int(np.prod(dims, dtype=np.int64))
-    if verify or array.size > count or (array.size == 0 and count):
-        if array.size > count:
+    too_many = array.size > max(count, 1)  # one number may fill a shape without elements
+    if verify or too_many or (array.size == 0 and count):
+        if too_many:
             raise ShapeError(f"Too many elements provided. Needed at most {count}, but received {array.size}")
         raise ShapeError(f"constant: a value of shape {array.shape} was given for the shape {dims}")
     elements = np.empty(count, array.dtype)

@@ -330,7 +330,7 @@ class PreventGradientAttrs:
 
 
 def _no_gradient_allowed(op: Operation, dy: Tensor) -> Any:
-    raise NotFoundError(f"no gradient may be taken through {op.name}: {op.attrs.message}", op)
+    raise NotFoundError(f"Gradient explicitly disabled: none is taken through {op.name}: {op.attrs.message}", op)
 
 
 PREVENT_GRADIENT = OpDef(

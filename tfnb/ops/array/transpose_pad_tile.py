@@ -13,7 +13,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.bounds import Bound
-from tfnb.ir.const import constant_value
+from tfnb.ir.const import constant_shape, constant_value
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
@@ -216,6 +216,11 @@ def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | 
         count = left * mask + counts * (1 - mask)
         result = SLICE(x, start, count, name=name)
         result.set_shape([None if n == -1 else n for n in counts.tolist()])
+        return result
+    if counts is None and start.op is count.op:  # the box of sample_distorted_bounding_box, whose depth is -1
+        is_rest = (abs(count) - count) // 2  # 1 where the size is -1, otherwise 0
+        result = SLICE(x, start, count + (SHAPE(x, out_type=start.dtype) - start + 1) * is_rest, name=name)
+        result.set_shape(constant_shape(count))
         return result
     return SLICE(x, start, count, name=name)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import DataLossError, InvalidArgumentError
 from tfnb.ops.dataset.sources import Element, Rows, Source
 from tfnb.ops.dataset.transforms import Over, Steps, each, exactly
 from tfnb.ops.sync.queue_store import pad_and_stack
@@ -113,7 +113,7 @@ class Padded(Batched):
         dims = padded_shape.sizes or ()
         for r in rows:
             if r.ndim != len(dims) or any(d is not None and n > d for d, n in zip(dims, r.shape, strict=True)):
-                raise InvalidArgumentError(
+                raise DataLossError(
                     f"Attempted to pad to a smaller size than the input element: component {i} has the shape "
                     f"{list(r.shape)}, the padded shape is {padded_shape}"
                 )

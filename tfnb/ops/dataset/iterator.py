@@ -50,7 +50,7 @@ class _Waiter:
 
 
 class _PrefetchRows(Rows):
-    """A pass through a queue that a thread fills with (element, None), or (None, the error that ends the pass)."""
+    """A pass through a queue that a thread fills with (element, None), or (None, the error in place of an element)."""
 
     def __init__(self, rows: Rows, size: int) -> None:
         self._rows = rows
@@ -61,17 +61,21 @@ class _PrefetchRows(Rows):
 
     def _fill(self) -> None:
         try:
-            while elements := self._rows.take(1):
-                self._put([(e, None) for e in elements])
+            while items := self._next():
+                self._put(items)
         except CancelledError:
             return  # the iterator was closed
-        except Exception as e:
-            try:
-                self._put([(None, e)])
-            except CancelledError:
-                return
         waiter = _Waiter()
         self.queue.close(waiter.call, cancel_pending_enqueues=False)
+
+    def _next(self) -> list[Any]:
+        """Returns the next element, or the error that took its place; nothing after the last one."""
+        try:
+            return [(element, None) for element in self._rows.take(1)]
+        except CancelledError:
+            raise
+        except Exception as e:
+            return [(None, e)]
 
     def _put(self, items: list[Any]) -> None:
         waiter = _Waiter()

@@ -18,7 +18,7 @@ from tfnb.ir.record import record
 from tfnb.ops.dataset.definition import DatasetAttrs, GraphFunction, source_of
 from tfnb.ops.dataset.iterator import DatasetIterator
 from tfnb.ops.state.handles import make_handle, named_resource, resource_of
-from tfnb.types import ANY, DType, Shape, scalar
+from tfnb.types import ANY, DType, Shape, as_shape, scalar
 
 __all__ = ["API", "OPS"]
 
@@ -84,6 +84,13 @@ def _from_string(call: HostCall, text: np.ndarray) -> np.ndarray:
     if call.attrs.output_types and iterator.dtypes != call.attrs.output_types:
         actual, requested = ([d.name for d in x] for x in (iterator.dtypes, call.attrs.output_types))
         raise InvalidArgumentError(f"the iterator '{iterator.name}' gives {actual}, needed {requested}", call.op)
+    pairs = zip(iterator.shapes, call.attrs.output_shapes, strict=False)
+    if not all(as_shape(own).is_compatible_with(as_shape(other)) for own, other in pairs):
+        raise InvalidArgumentError(
+            f"the iterator '{iterator.name}' gives elements of the shapes {iterator.shapes}, needed "
+            f"{call.attrs.output_shapes}",
+            call.op,
+        )
     return make_handle(iterator)
 
 

@@ -8,12 +8,12 @@ its elements once and in order, and after the last one only empty lists.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, OpError, UnknownError
+from tfnb.errors import InvalidArgumentError, OpError, UnimplementedError, UnknownError
 from tfnb.ops.io.record_files import RecordFile
 
 __all__ = [
@@ -155,8 +155,10 @@ class SparseSlices(Source):
                 f"shape {shape.tolist()}"
             )
         rows = indices[:, 0]
-        if (np.diff(rows) < 0).any() or (rows.size and not 0 <= rows[0] <= rows[-1] < shape[0]):
-            raise InvalidArgumentError("the rows of the sparse tensor are out of order, or outside its shape")
+        if (np.diff(rows) < 0).any():
+            raise UnimplementedError("the rows of the sparse tensor are out of order; they must be sorted")
+        if rows.size and not 0 <= rows[0] <= rows[-1] < shape[0]:
+            raise InvalidArgumentError("the rows of the sparse tensor are outside its shape")
         self._indices, self._values, self._shape = indices[:, 1:], values, shape[1:]
         self._limits = np.searchsorted(rows, np.arange(shape[0] + 1))
 
@@ -255,13 +257,22 @@ class Generator(Source):
         self._convert = convert
 
     def rows(self) -> Rows:
-        return IteratorRows(self._elements())
+        return IteratorRows(_Converted(self._function(*self._args), self._convert))
 
-    def _elements(self) -> Iterator[Element]:
+
+class _Converted:
+    """The values of an iterable, each converted into an element; after one that cannot be converted come the others."""
+
+    def __init__(self, values: Iterable[Any], convert: Callable[[Any], Element]) -> None:
+        self._values, self._convert = iter(values), convert
+
+    def __iter__(self) -> _Converted:
+        return self
+
+    def __next__(self) -> Element:
         try:
-            for value in self._function(*self._args):
-                yield self._convert(value)
-        except OpError:
+            return self._convert(next(self._values))
+        except (StopIteration, OpError):
             raise
         except Exception as e:
             raise UnknownError(f"the generator raised {type(e).__name__}: {e}") from e

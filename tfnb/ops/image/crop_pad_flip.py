@@ -140,7 +140,7 @@ def _demanded(x: Any, function: str, rules: Sequence[tuple[Any, str]]) -> Any:
         if not isinstance(number, int):
             checks.append(assert_that(GREATER_EQUAL(number, np.zeros((), number.dtype.np)), [words]))
         elif number < 0:
-            raise InvalidArgumentError(f"{function}: {words}", x.op)
+            raise InvalidArgumentError(f"{function}: assertion failed: {words}", x.op)
     if not checks:
         return x
     with x.graph.control_dependencies(checks):
@@ -251,9 +251,10 @@ def central_crop(image: TensorLike, central_fraction: float) -> Any:
     fraction = float(central_fraction)
     if not 0 < fraction <= 1:
         raise InvalidArgumentError(f"central_fraction must be in (0, 1], got {central_fraction}")
-    x = _ranked(image_tensor(image, "central_crop"), "central_crop")
+    x = image_tensor(image, "central_crop")
     if fraction == 1:
         return x
+    x = _ranked(x, "central_crop")
     start: list[Any] = []
     for side in (_side(x, -3), _side(x, -2)):
         if isinstance(side, int):

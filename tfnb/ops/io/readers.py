@@ -44,7 +44,10 @@ class TextAttrs:
 
 @record
 class FixedAttrs:
-    """The numbers of bytes in header, record and footer, and between records (`hop_bytes`, 0: record_bytes)."""
+    """The numbers of bytes in header, record and footer, and between records (`hop_bytes`, 0: record_bytes).
+
+    `encoding`: "", "GZIP" or "ZLIB".
+    """
 
     record_bytes: int
     header_bytes: int = 0
@@ -70,7 +73,7 @@ def _text(a: TextAttrs, name: bytes) -> RecordFile:
 
 
 def _fixed(a: FixedAttrs, name: bytes) -> RecordFile:
-    return FixedLengthFile(name, a.record_bytes, a.header_bytes, a.footer_bytes, a.hop_bytes)
+    return FixedLengthFile(name, a.record_bytes, a.header_bytes, a.footer_bytes, a.hop_bytes, compression=a.encoding)
 
 
 def _tf_records(a: TFRecordAttrs, name: bytes) -> RecordFile:

@@ -237,10 +237,19 @@ class FixedLengthFile(RecordFile):
     """
 
     def __init__(
-        self, name: bytes | str, length: int, header: int = 0, footer: int = 0, hop: int = 0, exact: bool = False
+        self,
+        name: bytes | str,
+        length: int,
+        header: int = 0,
+        footer: int = 0,
+        hop: int = 0,
+        exact: bool = False,
+        compression: str = "",
     ) -> None:
-        super().__init__(name)
-        size = os.fstat(self._file.fileno()).st_size
+        super().__init__(name, compression)
+        self._at, self._last = 0, b""  # in a compressed file: the offset, and the bytes before it that records share
+        with self._closed_on_error():
+            size = self._inflated_size(compression) if self._inflated else os.fstat(self._file.fileno()).st_size
         self._length, self._hop, self._header = length, hop or length, header
         body = size - header - footer
         if exact and body % length:
@@ -250,7 +259,41 @@ class FixedLengthFile(RecordFile):
                 f"length {body} bytes, which is not an exact multiple of the record length ({length} bytes)."
             )
         self._count = (body - length) // self._hop + 1 if body >= length else 0
-        self._file.seek(header)
+
+    def _inflated_size(self, compression: str) -> int:
+        """The number of bytes in the compressed file, which is read to its end and opened again."""
+        size = 0
+        while chunk := self._inflated_bytes(_CHUNK):
+            size += len(chunk)
+        self._disk.seek(0)
+        self._file = _decompressed(self._disk, compression)
+        return size
+
+    def _inflated_bytes(self, count: int) -> bytes:
+        """The next bytes of the compressed file: at most `count`, none at its end."""
+        try:
+            chunk: bytes = self._file.read(count)
+            return chunk
+        except BROKEN as e:
+            raise self._lost(e) from None
+
+    def _bytes(self, start: int, count: int) -> bytes:
+        """The bytes at an offset of the file, which does not lie before those of the last call's last record."""
+        if not self._inflated:
+            self._file.seek(start)
+            data: bytes = self._file.read(count)
+            return data
+        parts = [self._last[len(self._last) - (self._at - start) :] if start < self._at else b""]
+        while self._at < start:
+            self._at += len(self._inflated_bytes(min(start - self._at, _CHUNK)))
+        missing = count - len(parts[0])
+        while missing:
+            parts.append(self._inflated_bytes(min(missing, _CHUNK)))
+            missing -= len(parts[-1])
+            self._at += len(parts[-1])
+        data = b"".join(parts)
+        self._last = data[len(data) - max(self._length - self._hop, 0) :]
+        return data
 
     def take(self, n: int) -> list[bytes]:
         n = max(0, min(n, self._count - self.position, max(_AT_ONCE // max(self._length, self._hop), 1)))
@@ -258,8 +301,7 @@ class FixedLengthFile(RecordFile):
             self.places = []
             return []
         length, hop = self._length, self._hop
-        self._file.seek(self._header + self.position * hop)
-        data = self._file.read((n - 1) * hop + length)
+        data = self._bytes(self._header + self.position * hop, (n - 1) * hop + length)
         self.places = list(range(self.position, self.position + n))
         self.position += n
         return [data[i : i + length] for i in range(0, (n - 1) * hop + 1, hop)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -25,13 +25,15 @@ __all__ = ["API", "OPS", "einsum"]
 _FORM = re.compile(r"^([a-zA-Z]*(?:,[a-zA-Z]*)*)(?:->([a-zA-Z]*))?$")
 
 
-def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Any:
+def einsum(equation: str, *inputs: TensorLike, name: str | None = None, **others: object) -> Any:
     """Returns the sum of products that `equation` describes, such as "ij,jk->ik".
 
     inputs: tensors of the same dtype and of known rank, one per term; each letter denotes an axis, and has the same
     size wherever it occurs. Without "->" the result has the letters that occur once, in alphabetical order. Errors: the
     equation is malformed, repeats a letter in a term, or does not match the ranks or sizes of the inputs.
     """
+    if others:
+        raise DTypeError(f"einsum: invalid keyword arguments for this function: {', '.join(sorted(others))}")
     graph = graph_of(inputs)
     tensors: list[Any] = []
     for x in inputs:

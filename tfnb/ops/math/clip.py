@@ -71,9 +71,11 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None =
     with graph.name_scope(name or "clip_by_norm"):
         values = t.values if isinstance(t, IndexedSlices) else graph.to_tensor(t)
         reduced_axes = all_axes(values) if axes is None else axes
-        inverse = RSQRT(SUM(SQUARE(values), reduced_axes, keep_dims=True))
+        squares = SUM(SQUARE(values), reduced_axes, keep_dims=True)
+        is_positive = GREATER(squares, ZEROS_LIKE(squares))  # the gradient of the root of 0 is infinite
+        norm = SELECT(is_positive, SQRT(SELECT(is_positive, squares, ONES_LIKE(squares))), squares)
         bound = graph.to_tensor(clip_norm, None if hasattr(clip_norm, "dtype") else values.dtype)
-        clipped = values * (bound * MINIMUM(inverse, ONES_LIKE(bound) / bound))
+        clipped = values * bound / MAXIMUM(norm, bound)
         _alike(clipped, values, "clip_by_norm")
         return IndexedSlices(clipped, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else IDENTITY(clipped)
 

@@ -27,10 +27,12 @@ from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
 from tfnb.ops.linalg.matmul import MAT_MUL
 from tfnb.ops.math.binary import DIV, FLOOR_DIV
 from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.complex_numbers import conj
 from tfnb.ops.math.reduce_sum import SUM, all_axes
 from tfnb.ops.math.unary import SQUARE
 from tfnb.types import (
     INDEX,
+    NUMBERS,
     REALS,
     Shape,
     bfloat16,
@@ -96,7 +98,8 @@ def _host_product(
 ) -> np.ndarray:
     check_places(call, indices, shape)
     flip = call.attrs.adjoint_a
-    right = b.T if call.attrs.adjoint_b else b
+    right = b.conj().T if call.attrs.adjoint_b else b
+    values = values.conj() if flip else values
     if shape[0 if flip else 1] != right.shape[0]:
         raise InvalidArgumentError(f"shapes {shape.tolist()} and {right.shape} do not fit", call.op)
     wide_dtype = np.float32 if b.dtype.itemsize == 2 else b.dtype
@@ -110,25 +113,25 @@ def _terms(op: Operation, indices: Tensor, b: Tensor) -> tuple[Any, Any, Any]:
     """Returns (for each value the row of the product, the row of the dense matrix that it multiplies, that matrix)."""
     at = [GATHER_V2(indices, np.int32(k), np.int32(1)) for k in (0, 1)]
     target_rows, row = at[::-1] if op.attrs.adjoint_a else at
-    return target_rows, row, TRANSPOSE(b, np.asarray([1, 0], np.int32)) if op.attrs.adjoint_b else b
+    return target_rows, row, conj(TRANSPOSE(b, np.asarray([1, 0], np.int32))) if op.attrs.adjoint_b else b
 
 
 def _expand_product(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, b: Tensor) -> Any:
     target_rows, row, right = _terms(op, indices, b)
-    terms = GATHER(right, row) * EXPAND_DIMS(values, np.int32(1))
+    terms = GATHER(right, row) * EXPAND_DIMS(conj(values) if op.attrs.adjoint_a else values, np.int32(1))
     return UNSORTED_SEGMENT_SUM(terms, target_rows, shape[1 if op.attrs.adjoint_a else 0])
 
 
 def _grad_product(op: Operation, dy: Tensor) -> Any:
     indices, values, shape, b = op.inputs
     target_rows, row, right = _terms(op, indices, b)
-    d_values = SUM(GATHER(dy, target_rows) * GATHER(right, row), np.asarray([1], np.int32))
+    d_values = SUM(GATHER(dy, target_rows) * conj(GATHER(right, row)), np.asarray([1], np.int32))
     db = SPARSE_TENSOR_DENSE_MATMUL(indices, values, shape, dy, adjoint_a=not op.attrs.adjoint_a)
     return (
         None,
-        d_values,
+        conj(d_values) if op.attrs.adjoint_a else d_values,
         None,
-        TRANSPOSE(db, np.asarray([1, 0], np.int32)) if op.attrs.adjoint_b else db,
+        conj(TRANSPOSE(db, np.asarray([1, 0], np.int32))) if op.attrs.adjoint_b else db,
     )
 
 
@@ -136,13 +139,13 @@ SPARSE_TENSOR_DENSE_MATMUL: OpDef = OpDef(
     "SparseTensorDenseMatMul",
     inputs="a_indices: Tindices, a_values: T, a_shape: int64, b: T",
     outputs="product: T",
-    types={"T": REALS, "Tindices": INDEX},
+    types={"T": NUMBERS, "Tindices": INDEX},
     attrs=AdjointAttrs,
     doc="""The product of a sparse and a dense matrix.
 
     a_indices (n, 2), a_values (n,), a_shape (2,): the sparse matrix, m x k. b: k x n, of the values' dtype.
-    product: m x n. Each matrix is transposed first if its attribute is set. Errors: the shapes do not match, or, on the
-    host, an index is outside the matrix (a device drops it).""",
+    product: m x n. Each matrix is replaced by its adjoint first if its attribute is set. Errors: the shapes do not
+    match, or, on the host, an index is outside the matrix (a device drops it).""",
     infer=_product_shape,
     host=_host_product,
     expand=_expand_product,
@@ -229,7 +232,7 @@ SPARSE_TENSOR_DENSE_ADD = OpDef(
     "SparseTensorDenseAdd",
     inputs="a_indices: Tindices, a_values: T, a_shape: Tindices, b: T",
     outputs="output: T",
-    types={"T": REALS, "Tindices": INDEX},
+    types={"T": NUMBERS, "Tindices": INDEX},
     doc="""The dense sum of a sparse and a dense tensor of the same shape.
 
     a_indices (n, rank), a_values (n,), a_shape (rank,): the sparse tensor. b, output: dense, of that shape and

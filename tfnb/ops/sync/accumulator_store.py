@@ -7,7 +7,7 @@ begins its next step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -112,6 +112,15 @@ def _mean(total: np.ndarray, count: int | np.ndarray) -> np.ndarray:
     return (total / np.asarray(count, total.dtype)).astype(total.dtype)
 
 
+def _compare(what: str, wanted: Sequence[int | None], got: Sequence[int | None]) -> None:
+    """Raises `InvalidArgumentError` unless a gradient has the dimensions that are known, and possibly more."""
+    if len(got) < len(wanted):
+        raise InvalidArgumentError(f"Shape mismatch: expected {what} rank at least {len(wanted)}, got {len(got)}")
+    for i, (a, b) in enumerate(zip(wanted, got, strict=False)):
+        if None not in (a, b) and a != b:
+            raise InvalidArgumentError(f"Shape mismatch: expected {what} dim {i} to be {a}, got {b}")
+
+
 class SparseAccumulator(Accumulator):
     """Accumulates rows by their indices; as in TensorFlow, each row is averaged over the gradients that contain it."""
 
@@ -144,24 +153,26 @@ class SparseAccumulator(Accumulator):
             raise InvalidArgumentError("Values cannot be 0-dimensional.")
         if len(indices) != len(values):
             raise InvalidArgumentError(f"Expected {len(indices)} non-empty input values, got {len(values)}.")
-        rows = values.shape[1:] if self._values is None else self._values.shape[1:]
-        dims = self.shape.sizes
-        static_shape = None if shape is None or not len(shape) else tuple(int(d) for d in shape)
-        mismatch = values.shape[1:] != rows
-        shared = 1 + min(len(dims or ()) - 1, values.ndim - 1) if dims else 0  # an accumulator may declare fewer
-        mismatch |= bool(dims) and not Shape((dims or ())[1:shared]).is_compatible_with(values.shape[1:shared])
-        mismatch |= static_shape is not None and (
-            len(static_shape) != values.ndim
-            or any(d not in (-1, n) for d, n in zip(static_shape[1:], values.shape[1:], strict=False))
-        )
-        if mismatch:
-            raise InvalidArgumentError(
-                f"Shape mismatch: the accumulator's is {self.shape}, the gradient's rows are {values.shape[1:]}, its "
-                f"shape {static_shape}"
-            )
-        rows_known = dims[0] if dims and dims[0] is not None else static_shape[0] if static_shape else None
-        if len(indices) and (indices.min() < 0 or (rows_known not in (None, -1) and indices.max() >= rows_known)):
-            raise InvalidArgumentError(f"indices of a sparse gradient lie outside [0, {rows_known})")
+        dims = self.shape.sizes or ()
+        given = () if shape is None else tuple(None if d < 0 else int(d) for d in shape)
+        if given:
+            _compare("shape", dims, given)
+            if len(given) != values.ndim:
+                raise InvalidArgumentError(f"Shape mismatch: expected values rank {len(given)}, got {values.ndim}")
+            _compare("values", (None, *given[1:]), values.shape)
+        _compare("values", (None, *dims[1:]) if dims else (), values.shape)
+        if self._values is not None:
+            if values.ndim != self._values.ndim:
+                raise InvalidArgumentError(
+                    f"Shape mismatch: expected values rank {self._values.ndim}, got {values.ndim}"
+                )
+            _compare("values", (None, *self._values.shape[1:]), values.shape)
+        limit = next((d for d in (*dims[:1], *given[:1]) if d is not None), None)
+        for k, index in enumerate(indices.tolist()):
+            if index < 0 or (limit is not None and index >= limit):
+                raise InvalidArgumentError(
+                    f"Shape mismatch: index of slice {k} exceeded limits of shape; index is {index} exceeded {limit}"
+                )
 
     def _average(self) -> list[np.ndarray]:
         assert self._values is not None

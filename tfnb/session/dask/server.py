@@ -16,7 +16,13 @@ from distributed import Security
 from distributed.core import Server as CommServer
 from distributed.utils import LoopRunner, get_ip, get_ipv6, sync
 
-from tfnb.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError, UnavailableError
+from tfnb.errors import (
+    AddressInUseError,
+    InvalidArgumentError,
+    NotFoundError,
+    PermissionDeniedError,
+    UnavailableError,
+)
 from tfnb.ir.server_def import server_def_class
 from tfnb.session.config import ConfigProto, config_message
 from tfnb.session.dask.master.master import Master
@@ -109,6 +115,13 @@ def _split(address: str) -> tuple[str, int]:
     if not host or not port.isdigit() or (":" in host and not (host.startswith("[") and host.endswith("]"))):
         raise InvalidArgumentError(f"{address!r} is no address with a port, like 'localhost:2222' or '[::1]:2222'")
     return host, int(port)
+
+
+def _try_to_bind(host: str, port: int) -> None:
+    """Raises `OSError` if no socket can listen at this IP address and port."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((host, port))
 
 
 class Server:
@@ -205,7 +218,12 @@ class Server:
     async def _listen(self, service: RpcService, numeric: str) -> tuple[CommServer, int]:
         server = CommServer({HANDLER: service.handle}, needs_workdir=False)
         scheme = "tls" if self._security.require_encryption else "tcp"
-        await server.listen(_url(scheme, numeric, self._port), **self._security.get_listen_args("worker"))
+        address = _url(scheme, numeric, self._port)
+        try:
+            _try_to_bind(numeric, self._port)  # because Tornado does not close its socket after a failure
+            await server.listen(address, **self._security.get_listen_args("worker"))
+        except OSError as e:
+            raise AddressInUseError(f"the server of {self.name} cannot listen at {address}: {e}") from e
         return server, int(server.port)
 
     def join(self) -> None:

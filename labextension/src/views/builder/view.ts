@@ -197,7 +197,7 @@ export class BuilderView {
       const { clientWidth, clientHeight } = this.stage;
       if (!clientWidth || !clientHeight) return;
       const wasHidden = !this.workspace.width;
-      Object.assign(this.workspace, { width: clientWidth, height: clientHeight });
+      this.workspace.resize(clientWidth, clientHeight);
       if (wasHidden && !this.isFirst) this.workspace.fit();
       this.changed("camera");
     });

@@ -432,6 +432,16 @@ export class Workspace {
     if (dx || dy) camera.fly(camera.x + dx, camera.y + dy, scale);
   }
 
+  /** The window gets another size. A selected node that would be cut off by that stays in sight. */
+  resize(width: number, height: number): void {
+    const { camera, only } = this;
+    const rect = only && this.rect(only.id);
+    const right = rect ? camera.x + (rect.x + rect.width) * camera.scale : 0;
+    const isCut = right > width && right <= this.width;
+    Object.assign(this, { width, height });
+    if (only && isCut && camera.scale >= NEAR_SCALE) this.reveal(only.id);
+  }
+
   /** The point of the drawing in the middle of the window. */
   middle(): Point {
     return this.camera.toWorld(this.width / 2, this.height / 2);

@@ -15,6 +15,7 @@ import numpy as np
 from tfnb.devices import opencl
 from tfnb.devices.interface import Device
 from tfnb.errors import CancelledError, OpError
+from tfnb.ir.device_spec import DeviceSpec
 from tfnb.runtime.executor import Executor, PlanPart
 from tfnb.runtime.host_threads import HostThreads
 from tfnb.runtime.resources import ResourceManager, reset_shared
@@ -215,7 +216,14 @@ class Task:
     # ---- the end ---------------------------------------------------------------------------
 
     def reset(self, containers: Sequence[str] | None) -> None:
-        """Drops the variables, queues and the like in these containers (None: in all)."""
+        """Drops the variables, queues and the like in these containers (None: in all).
+
+        What is in no named container is in that of the task's job. The steps of all sessions are forgotten, so their
+        next runs end with `AbortedError`.
+        """
+        if containers is not None and DeviceSpec.from_string(self.name).job in containers:
+            containers = [*containers, ""]
+        self._registered.remove("")
         self.resources.reset(containers)
         reset_shared(containers)
 

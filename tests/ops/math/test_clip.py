@@ -1,0 +1,17 @@
+"""tf.clip_by_norm of nothing but zeros."""
+
+import numpy as np
+
+import tfnb as tf
+
+
+def test_zeros_stay_zeros_and_no_value_on_the_way_is_infinite():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [3])
+        clipped = tf.clip_by_norm(x, 4.0)
+        checks = tf.add_check_numerics_ops()
+        (gradient,) = tf.gradients(clipped, x)
+        value, slope, _ = sess.run([clipped, gradient, checks], {x: np.zeros(3)})
+        assert value.tolist() == [0, 0, 0]
+        assert slope.tolist() == [1, 1, 1]
+        assert sess.run(clipped, {x: [8.0, 0.0, 0.0]}).tolist() == [4, 0, 0]
