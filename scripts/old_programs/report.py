@@ -6,6 +6,7 @@ Invariant: every program of the table has a line, and the counts at the top are 
 from __future__ import annotations
 
 import json
+import re
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,8 @@ Result = tuple[Program, Record | None, Record | None, list[Record] | None]
 
 
 def cell(text: str) -> str:
-    """Returns a text that a cell of a table holds."""
+    """Returns a text that a cell of a table holds, without this machine's folders."""
+    text = re.sub(r"(?:/[\w.+@-]+)+/(?=site-packages/|copies/)", "", text)
     return text.replace("|", "/").replace("<", "&lt;").replace("\\n", " ")
 
 

@@ -208,11 +208,11 @@ def test_a_program_that_only_waits_is_ended(scripts, monkeypatch):
 def test_the_page_counts_its_lines(scripts, tmp_path):
     program = scripts.table.Program("a/b", "c", "x|y.py", True)
     ran = result(of=record(step([[1.0]])))
-    failed = result(1, output="TypeError: no")
+    failed = result(1, output="TypeError: no (/home/me/lib/python3.7/site-packages/x.py)")
     lines = [(program, ran, ran), (program, ran, failed), (program, failed, None), (program, None, None)]
     lines = [(*line, None) for line in lines]
     counts = scripts.report.write_page(lines, tmp_path / "page.md")
     page = (tmp_path / "page.md").read_text()
     assert "- 1 of 2 run here, 50.0 %" in counts and "2 run there" in counts and counts in page
     assert "2 of these were last run here on 2026-11-26, at commits up to 0123abcd" in counts
-    assert "| a/b | x/y.py | yes | 1.15.5 | no |  |  | TypeError: no |" in page
+    assert "| a/b | x/y.py | yes | 1.15.5 | no |  |  | TypeError: no (site-packages/x.py) |" in page
