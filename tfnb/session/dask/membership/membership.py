@@ -23,6 +23,7 @@ from distributed.core import ConnectionPool
 from distributed.utils import LoopRunner, sync
 
 from tfnb.errors import InvalidArgumentError, OpError, UnavailableError
+from tfnb.runtime.deadline import current as current_deadline
 from tfnb.session.dask.membership.rpc_service import HANDLER
 from tfnb.session.dask.observability.clocks import Clock
 from tfnb.session.dask.transport.channel import Peer
@@ -219,8 +220,21 @@ class Membership:
             raise
 
     def call_address(self, address: str, what: str, **arguments: object) -> Any:
-        """Sends a request to the task at an address, which need not be a member. Raises as `call`."""
-        return self._sync(self._request, address, what, arguments)
+        """Sends a request to the task at an address, which need not be a member.
+
+        Raises as `call`, and `DeadlineExceededError` at the deadline of the step.
+        """
+        deadline = current_deadline()
+        if deadline is None:
+            return self._sync(self._request, address, what, arguments)
+
+        async def in_time() -> Any:
+            return await asyncio.wait_for(self._request(address, what, arguments), deadline.left())
+
+        try:
+            return self._sync(in_time)
+        except asyncio.TimeoutError:
+            raise deadline.exceeded(f"it waited for the task at {address}") from None
 
     async def _request(self, address: str, what: str, arguments: Mapping[str, object]) -> Any:
         try:
