@@ -145,7 +145,7 @@ def test_bad_calls() -> None:
     wide = tf.nn.ctc_beam_search_decoder(SCORES, [5, 0], 10, 2)
     with pytest.raises(InvalidArgumentError, match="only 1 path"):
         run(wide[1])
-    with pytest.raises(NotFoundError, match="no gradient may be taken"):
+    with pytest.raises(NotFoundError, match="Gradient explicitly disabled"):
         x = tf.placeholder(tf.float64, SCORES.shape)
         (slope,) = tf.gradients(tf.nn.ctc_loss(sparse(LABELS), x, LENGTHS), [x])
         tf.gradients(slope, [x])

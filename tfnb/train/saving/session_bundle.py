@@ -66,9 +66,8 @@ _MESSAGES: dict[str, tuple[tuple[str, str, bool], ...]] = {
 _PACKAGE = "tensorflow.serving"
 
 
-@cache
 def manifest(name: str) -> Any:
-    """Returns the class of a message of TensorFlow Serving's manifest."""
+    """Returns the class of a message of TensorFlow Serving's manifest, the same one each time."""
     return import_module("google.protobuf.message_factory").GetMessageClass(
         _pool().FindMessageTypeByName(f"{_PACKAGE}.{name}")
     )
