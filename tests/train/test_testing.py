@@ -89,6 +89,10 @@ def test_tolerances_of_elements_devices_and_errors():
     with pytest.raises(AssertionError, match="differ"):
         case.assertAllClose([1.0, 2.0], [1.1, 2.1], atol=np.array([0.2, 0.0]))
     brains = np.ones(1, tf.bfloat16.as_numpy_dtype)  # NumPy 1.26 has no common dtype for it and a Python float
+    with pytest.raises(AssertionError, match="mismatched keys"):
+        case.assertAllClose({"a": 1, "b": 2}, {"a": 1})
+    with pytest.raises(ValueError, match="Can't compare dict to non-dict"):
+        case.assertAllClose(1, {"a": 1})
     case.assertAllClose(np.float16([1.0]), brains)
     case.assertAllClose(brains, brains)
     assert testing._wide(brains).dtype == np.float32

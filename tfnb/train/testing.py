@@ -204,8 +204,11 @@ class TestCase(unittest.TestCase):
         rtol, atol: a number, or one for each element. msg: the message of the failure.
         """
         expected: Any = b
+        if isinstance(a, dict) is not isinstance(expected, dict):
+            raise InvalidArgumentError(f"Can't compare dict to non-dict, {a!r} and {expected!r}. {msg or ''}")
         if isinstance(a, dict):
-            self.assertEqual(set(a), set(expected), msg)
+            keys = sorted(a, key=repr), sorted(expected, key=repr)
+            self.assertEqual(*keys, f"mismatched keys: {keys[0]} and {keys[1]}. {msg or ''}")
             for key in a:
                 self.assertAllClose(a[key], expected[key], rtol, atol, msg)
             return

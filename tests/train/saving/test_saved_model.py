@@ -15,6 +15,7 @@ from tfnb.errors import (
     InvalidArgumentError,
     NotFoundError,
 )
+from tfnb.train.saving import saved_model
 
 pytestmark = pytest.mark.opencl
 sm = tf.saved_model
@@ -92,6 +93,26 @@ def test_assets_of_one_file_name_are_kept_apart(sess, tmp_path):
         sm.loader.load(other, ["serve"], tmp_path / "m")
         found = [Path(other.run(f"{v.op.name}:0").decode()).read_text() for v in told]
     assert found == [str(sources[0]), str(sources[1]), str(sources[0])]
+
+
+def test_assets_of_models_before_1_13_are_in_a_collection(sess, tmp_path):
+    (tmp_path / "names.txt").write_text("a")
+    asset = tf.constant(str(tmp_path / "names.txt"))
+    told = tf.Variable("", name="told", collections=[tf.GraphKeys.LOCAL_VARIABLES])
+    model()
+    sess.run(tf.global_variables_initializer())
+    builder = sm.builder.SavedModelBuilder(str(tmp_path / "m"))
+    builder.add_meta_graph_and_variables(sess, ["serve"], assets_collection=[asset], main_op=told.assign(asset).op)
+    path = Path(builder.save())
+    message = saved_model._saved_model_message().FromString(path.read_bytes())
+    (meta,) = message.meta_graphs
+    (packed,) = meta.collection_def[sm.constants.ASSETS_KEY].any_list.value
+    assert packed.type_url.endswith("AssetFileDef") and len(meta.asset_file_def) == 1
+    del meta.asset_file_def[:]
+    path.write_bytes(message.SerializeToString())
+    with tf.Graph().as_default(), tf.Session() as other:
+        sm.loader.load(other, ["serve"], tmp_path / "m")
+        assert Path(other.run("told:0").decode()) == tmp_path / "m" / "assets" / "names.txt"
 
 
 def test_simple_save_and_text(sess, tmp_path):

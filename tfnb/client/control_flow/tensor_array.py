@@ -266,6 +266,9 @@ class TensorArray:
         result: Tensor = TENSOR_ARRAY_SIZE(self._handle, self._flow, name=name)
         return result
 
+    def mark_used(self) -> None:
+        """Does nothing: TensorFlow complains of arrays that were made and not used, unless this is called."""
+
     def close(self, name: str | None = None) -> Any:
         """Returns the operation that frees the elements."""
         return TENSOR_ARRAY_CLOSE(self._handle, name=name)

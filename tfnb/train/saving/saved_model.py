@@ -55,7 +55,7 @@ __all__ = ["API", "SavedModelBuilder", "load"]
 
 _FILE, _TEXT_FILE = "saved_model.pb", "saved_model.pbtxt"
 _VARIABLES = os.path.join("variables", "variables")
-_ASSETS = "assets"
+_ASSETS, _ASSETS_KEY = "assets", "saved_model_assets"
 _MAIN_OP, _LEGACY_INIT_OP = "saved_model_main_op", "legacy_init_op"
 
 
@@ -210,6 +210,8 @@ class SavedModelBuilder:
         )
         for name, signature in (signatures or {}).items():
             meta.signature_def[name].CopyFrom(signature)
+        if _ASSETS_KEY in meta.collection_def:  # a graph that was loaded has the assets of its own file
+            del meta.collection_def[_ASSETS_KEY]
         for tensor in assets or ():
             self._add_asset(meta, tensor)
         self._message.meta_graphs.add().CopyFrom(meta)
@@ -225,7 +227,8 @@ class SavedModelBuilder:
             os.makedirs(folder, exist_ok=True)
             shutil.copyfile(source, os.path.join(folder, name))
         self._assets[name] = source
-        meta.asset_file_def.add(tensor_info=build_tensor_info(tensor), filename=name)
+        asset = meta.asset_file_def.add(tensor_info=build_tensor_info(tensor), filename=name)
+        meta.collection_def[_ASSETS_KEY].any_list.value.add().Pack(asset)  # where loaders before 1.13 look
 
     def _asset_name(self, source: str) -> str:
         """Returns the name of an asset: the name of the file, with a number if another file has the same name."""
@@ -322,11 +325,22 @@ def load(
     return message
 
 
+def _assets_of(message: Any) -> list[Any]:
+    """Returns the descriptions of a model's files; before 1.13 they were only in a collection."""
+    if message.asset_file_def or _ASSETS_KEY not in message.collection_def:
+        return list(message.asset_file_def)
+    assets = []
+    for packed in message.collection_def[_ASSETS_KEY].any_list.value:
+        assets.append(proto("meta_graph").AssetFileDef())
+        packed.Unpack(assets[-1])
+    return assets
+
+
 def _run_main_op(sess: Session, message: Any, scope: str, folder: str) -> None:
     prefix = f"{scope}/" if scope else ""
     feeds = {
         prefix + a.tensor_info.name: os.path.join(folder, _ASSETS, os.path.basename(a.filename)).encode()
-        for a in message.asset_file_def
+        for a in _assets_of(message)
     }
     for key in (_MAIN_OP, _LEGACY_INIT_OP):
         names = message.collection_def[key].node_list.value if key in message.collection_def else ()
@@ -378,7 +392,7 @@ API: dict[str, Any] = {
     "saved_model.maybe_saved_model_directory": maybe_saved_model_directory,
     "saved_model.contains_saved_model": maybe_saved_model_directory,
     "saved_model.simple_save": simple_save,
-    "saved_model.constants.ASSETS_KEY": "saved_model_assets",
+    "saved_model.constants.ASSETS_KEY": _ASSETS_KEY,
     "saved_model.constants.LEGACY_INIT_OP_KEY": _LEGACY_INIT_OP,
     "saved_model.constants.MAIN_OP_KEY": _MAIN_OP,
     "saved_model.constants.SAVED_MODEL_SCHEMA_VERSION": 1,
