@@ -13,7 +13,6 @@ import time
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster, Security
-from distributed.comm import CommClosedError
 from distributed.utils import get_ip
 
 import tfnb as tf
@@ -71,6 +70,14 @@ def all_back(dask, count=4):
         missing = count - len(dask.scheduler_info(n_workers=-1)["workers"])
         dask.cluster.scale(len(dask.cluster.workers) + missing)
         dask.wait_for_workers(count, timeout=60)
+    until(lambda: len(answering(dask)) == count, 60)
+
+
+def answering(dask):
+    """The numbers of the processes of the workers that answer. The scheduler also knows one that died just now, and
+    may have an old connection to one that has been restarted."""
+    answers = dask.run(os.getpid, on_error="return")
+    return {worker: pid for worker, pid in answers.items() if isinstance(pid, int)}
 
 
 def over_two_tasks():
@@ -223,20 +230,10 @@ def failed_attempts(monkeypatch):
     return no_worker, no_task
 
 
-def pids_of(dask):
-    """The numbers of the workers' processes. Just after a restart the scheduler may have an old connection to one."""
-    for _ in range(20):
-        try:
-            return dask.run(os.getpid)
-        except CommClosedError:
-            time.sleep(0.1)
-    return dask.run(os.getpid)
-
-
 def test_a_process_that_is_slow_to_answer_is_waited_for(dask, failed_attempts):
     """As on a busy machine: for less than the cluster's patience no process is given up, let alone ended."""
     all_back(dask)
-    pids = pids_of(dask)
+    pids = answering(dask)
     no_worker, no_task = failed_attempts
 
     def slow(function, workers, attempt_failed):
