@@ -51,3 +51,29 @@ def test_names_of_the_source(tmp_path):
     assert not file_io.file_exists(folder)
     with pytest.raises(tf.errors.FailedPreconditionError):
         file_io.delete_file(str(tmp_path / "x"))
+
+
+def test_a_file_for_both_is_written_anew_and_read_from_its_beginning(tmp_path):
+    path = tmp_path / "both"
+    with tf.gfile.GFile(path, "r+") as f:
+        f.write("one\ntwo\n")
+        assert f.readline() == "one\n" and f.tell() == 4
+        f.write("three\n")
+        assert list(f) == ["two\n", "three\n"]
+        f.seek(0)
+        assert f.read() == "one\ntwo\nthree\n" and f.size() == 14
+    with tf.gfile.GFile(path, "a+") as f:
+        f.write("four")
+        assert f.read().endswith("three\nfour")
+    with tf.gfile.GFile(path, "wb") as f:
+        f.write("text in a binary file")
+    assert tf.gfile.GFile(path, "rb").read() == b"text in a binary file"
+
+
+def test_the_mode_is_checked_before_the_file_is_opened(tmp_path):
+    path = tmp_path / "missing"
+    with pytest.raises(tf.errors.PermissionDeniedError, match="isn't open for writing"):
+        tf.gfile.GFile(path, "r").write("x")
+    with pytest.raises(tf.errors.PermissionDeniedError, match="isn't open for reading"):
+        tf.gfile.GFile(path, "w").read()
+    assert not path.exists()

@@ -57,12 +57,14 @@ def _path(name: FilePath) -> Path:
 
 
 class GFile:
-    """A file with mode "r", "w" or "a" (text, UTF-8); "b" reads and writes bytes, "+" allows both. A context manager.
+    """A file with mode "r", "w" or "a" (text, UTF-8); "b" reads bytes, "+" allows both. A context manager.
 
-    It is opened on first use. Raises `NotFoundError`, `PermissionDeniedError` and the like.
+    It is opened on first use: for reading from its beginning, and for writing as a new file or, with "a", at its end.
+    Reading and writing have a position each. Raises `NotFoundError`, `PermissionDeniedError` and the like.
     """
 
-    _file: Any = None
+    _reader: Any = None
+    _writer: Any = None
 
     def __init__(self, name: FilePath, mode: str = "r") -> None:
         if mode.replace("b", "").replace("+", "") not in ("r", "w", "a"):
@@ -80,41 +82,61 @@ class GFile:
         """The mode in which the file is opened."""
         return self._mode
 
-    def _open(self) -> Any:
-        if self._file is None:
-            with _translated(self._name):
-                text = None if "b" in self._mode else "utf-8"
-                self._file = open(_path(self._name), self._mode, encoding=text)  # noqa: SIM115
-        return self._file
+    def _opened(self, mode: str) -> Any:
+        text = None if "b" in self._mode else "utf-8"
+        with _translated(self._name):
+            return open(_path(self._name), mode + "b" * (text is None), encoding=text)
+
+    def _reading(self) -> Any:
+        if "r" not in self._mode and "+" not in self._mode:
+            raise PermissionDeniedError(f"{self._name}: File isn't open for reading")
+        if self._writer is not None:
+            self._writer.flush()
+        if self._reader is None:
+            self._reader = self._opened("r")
+        return self._reader
+
+    def _writing(self) -> Any:
+        if self._mode in ("r", "rb"):
+            raise PermissionDeniedError(f"{self._name}: File isn't open for writing")
+        if self._writer is None:
+            self._writer = self._opened("a" if "a" in self._mode else "w")
+        return self._writer
 
     def read(self, n: int = -1) -> Any:
         """Reads `n` characters or bytes; by default all that are left."""
         with _translated(self._name):
-            return self._open().read(n)
+            return self._reading().read(n)
 
     def readline(self) -> Any:
         """Reads a line, with its end; an empty text at the end of the file."""
         with _translated(self._name):
-            return self._open().readline()
+            return self._reading().readline()
 
     def readlines(self) -> list[Any]:
         """Returns the list of the lines that are left, with their ends."""
         with _translated(self._name):
-            return list(self._open().readlines())
+            return list(self._reading().readlines())
 
     def write(self, file_content: str | bytes) -> None:
-        """Writes text, or bytes in a mode with "b"."""
+        """Writes text as UTF-8, or bytes."""
+        if "b" in self._mode and isinstance(file_content, str):
+            file_content = file_content.encode()
+        elif "b" not in self._mode and isinstance(file_content, bytes):
+            file_content = file_content.decode()
         with _translated(self._name):
-            self._open().write(file_content)
+            self._writing().write(file_content)
 
     def seek(self, offset: int, whence: int = 0) -> None:
-        """Moves to an offset in bytes from the start (`whence` 0), from the position (1) or from the end (2)."""
+        """Moves the reading position to an offset in bytes from the start (`whence` 0), from itself (1) or from the end
+        (2)."""
         with _translated(self._name):
-            self._open().seek(offset, whence)
+            file = self._reading()
+            (file.buffer if "b" not in self._mode and whence else file).seek(offset, whence)
 
     def tell(self) -> int:
-        """Returns the position in the file, in bytes."""
-        return int(self._open().tell())
+        """Returns the reading position in the file, or that of a file that is only written; in bytes."""
+        return int((self._writing() if self._mode in ("w", "a", "wb", "ab") else self._reading()).tell())
 
     def size(self) -> int:
         """Returns the size of the file in bytes."""
@@ -124,28 +146,30 @@ class GFile:
 
     def flush(self) -> None:
         """Passes the written data to the operating system."""
-        if self._file is not None:
-            self._file.flush()
+        if self._writer is not None:
+            self._writer.flush()
 
     def close(self) -> None:
         """Closes the file; a later call of another method opens it again."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        for file in (self._reader, self._writer):
+            if file is not None:
+                file.close()
+        self._reader = self._writer = None
 
     def __enter__(self) -> GFile:
-        self._open()
+        if "+" not in self._mode:
+            (self._reading if "r" in self._mode else self._writing)()
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._open())
+        return iter(self._reading())
 
     def next(self) -> Any:
         """Returns the next line. Raises `StopIteration` at the end of the file."""
-        return next(iter(self._open()))
+        return next(iter(self._reading()))
 
     def __del__(self) -> None:
         self.close()
