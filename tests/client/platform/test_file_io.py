@@ -60,7 +60,14 @@ def test_a_file_for_both_is_written_anew_and_read_from_its_beginning(tmp_path):
         assert f.readline() == "one\n" and f.tell() == 4
         f.write("three\n")
         assert list(f) == ["two\n", "three\n"]
-        f.seek(0)
+        f.seek(-4, 1)
+        assert f.tell() == 10
+        for wrong in ((-1,), (0, 3)):
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                f.seek(*wrong)
+        with pytest.raises(TypeError, match="an offset or a position"):
+            f.seek(0, position=0)
+        f.seek(position=0)
         assert f.read() == "one\ntwo\nthree\n" and f.size() == 14
     with tf.gfile.GFile(path, "a+") as f:
         f.write("four")

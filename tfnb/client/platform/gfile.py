@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from tfnb.client.argument_types import FilePath
 from tfnb.errors import (
     AlreadyExistsError,
+    DTypeError,
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
@@ -83,9 +84,11 @@ class GFile:
         return self._mode
 
     def _opened(self, mode: str) -> Any:
-        text = None if "b" in self._mode else "utf-8"
         with _translated(self._name):
-            return open(_path(self._name), mode + "b" * (text is None), encoding=text)
+            return open(_path(self._name), mode)
+
+    def _value(self, data: bytes) -> Any:
+        return data if "b" in self._mode else data.decode()
 
     def _reading(self) -> Any:
         if "r" not in self._mode and "+" not in self._mode:
@@ -93,46 +96,49 @@ class GFile:
         if self._writer is not None:
             self._writer.flush()
         if self._reader is None:
-            self._reader = self._opened("r")
+            self._reader = self._opened("rb")
         return self._reader
 
     def _writing(self) -> Any:
         if self._mode in ("r", "rb"):
             raise PermissionDeniedError(f"{self._name}: File isn't open for writing")
         if self._writer is None:
-            self._writer = self._opened("a" if "a" in self._mode else "w")
+            self._writer = self._opened("ab" if "a" in self._mode else "wb")
         return self._writer
 
     def read(self, n: int = -1) -> Any:
-        """Reads `n` characters or bytes; by default all that are left."""
+        """Reads `n` bytes, which are returned as text or as they are; by default all that are left."""
         with _translated(self._name):
-            return self._reading().read(n)
+            return self._value(self._reading().read(n))
 
     def readline(self) -> Any:
         """Reads a line, with its end; an empty text at the end of the file."""
         with _translated(self._name):
-            return self._reading().readline()
+            return self._value(self._reading().readline())
 
     def readlines(self) -> list[Any]:
         """Returns the list of the lines that are left, with their ends."""
         with _translated(self._name):
-            return list(self._reading().readlines())
+            return list(map(self._value, self._reading().readlines()))
 
     def write(self, file_content: str | bytes) -> None:
         """Writes text as UTF-8, or bytes."""
-        if "b" in self._mode and isinstance(file_content, str):
-            file_content = file_content.encode()
-        elif "b" not in self._mode and isinstance(file_content, bytes):
-            file_content = file_content.decode()
         with _translated(self._name):
-            self._writing().write(file_content)
+            self._writing().write(file_content.encode() if isinstance(file_content, str) else file_content)
 
-    def seek(self, offset: int, whence: int = 0) -> None:
+    def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
         """Moves the reading position to an offset in bytes from the start (`whence` 0), from itself (1) or from the end
-        (2)."""
+        (2). `position` is the old name of `offset`."""
+        if (offset is None) is (position is None):
+            raise DTypeError(f"seek needs an offset or a position, and not both; got {offset} and {position}")
+        if whence not in (0, 1, 2):
+            raise InvalidArgumentError(f"{self._name}: whence is {whence}, needed 0, 1 or 2")
         with _translated(self._name):
-            file = self._reading()
-            (file.buffer if "b" not in self._mode and whence else file).seek(offset, whence)
+            reader = self._reading()
+            place = ((position if offset is None else offset) or 0) + (0, reader.tell(), self.size())[whence]
+            if place < 0:
+                raise InvalidArgumentError(f"{self._name}: the position {place} is before the beginning of the file")
+            reader.seek(place)
 
     def tell(self) -> int:
         """Returns the reading position in the file, or that of a file that is only written; in bytes."""
@@ -165,11 +171,11 @@ class GFile:
         self.close()
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._reading())
+        return map(self._value, self._reading())
 
     def next(self) -> Any:
         """Returns the next line. Raises `StopIteration` at the end of the file."""
-        return next(iter(self._reading()))
+        return self._value(next(iter(self._reading())))
 
     def __del__(self) -> None:
         self.close()
