@@ -79,7 +79,7 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
     ("ops/logging/summary_messages.py", "_wav"): ("wave.open", "writes into memory"),
     ("client/graph/graph_def.py", "write_message.write"): ("open", "a new file in a scratch folder"),
     ("client/io/records.py", "TFRecordWriter.__init__"): ("open", f"TFRecordWriter: {CALLER}"),
-    ("client/platform/gfile.py", "GFile._open"): ("open", f"tf.gfile: {CALLER}"),
+    ("client/platform/gfile.py", "GFile._opened"): ("open", f"tf.gfile: {CALLER}"),
     ("client/platform/gfile.py", "Remove"): ("unlink", f"tf.gfile: {CALLER}"),
     ("client/platform/gfile.py", "DeleteRecursively"): ("path.unlink, shutil.rmtree", f"tf.gfile: {CALLER}"),
     ("client/platform/gfile.py", "Copy"): ("shutil.copyfile", f"tf.gfile: {CALLER}"),
