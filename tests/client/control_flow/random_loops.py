@@ -179,7 +179,7 @@ class Symbolic(Eager):
 
 
 def _sum(x: Any) -> Any:
-    return x if x.shape.sizes == () else tf.reduce_sum(x)
+    return x if x.shape.ndims == 0 else tf.reduce_sum(x)
 
 
 def kinds_of(seed: int) -> str:
