@@ -129,9 +129,10 @@ class CallTemplate(NamedTuple):
         nodes, label = self.call.nodes, self.call.label
         numbers = [modules.setdefault(Module(c.source, c.file, c.defines), len(modules)) for c in calls]
         places = [*self.ins, *self.outs, *(() if self.bias is None else (self.bias,))]
-        made_of = [calls, numbers, [arguments[k] for k in places], temps]
-        if self.latest and self.latest[0] == made_of:
-            launches: list[Launch] = self.latest[1]
+        made_of = [numbers, [arguments[k] for k in places], temps]
+        # Not equal but the same calls: 0.0 equals -0.0, and a comparison would take longer.
+        if self.latest and self.latest[0] is calls and self.latest[1] == made_of:
+            launches: list[Launch] = self.latest[2]
             return launches
         launches = []
         for c, module in zip(calls, numbers, strict=True):
@@ -152,7 +153,7 @@ class CallTemplate(NamedTuple):
                 else:
                     raise InternalError(f"{label}: the recipe uses a bias, and the call has none")
             launches.append(Launch(module, c.entry, tuple(args), c.groups, c.local, nodes, label, c.nbytes))
-        self.latest[:] = made_of, launches
+        self.latest[:] = calls, made_of, launches
         return launches
 
 
