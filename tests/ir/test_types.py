@@ -85,8 +85,8 @@ def test_shapes_speak_like_tensorshapes():
 
 
 def test_a_dtype_differs_from_the_classes_of_plain_python_integers_and_text():
-    assert tf.int32 != int and tf.string != str
-    assert tf.float32 == float and tf.bool == bool and tf.int32 == "int32"
+    equal = [(tf.int32, int), (tf.string, str), (tf.float32, float), (tf.bool, bool), (tf.int32, "int32")]
+    assert [dtype == other for dtype, other in equal] == [False, False, True, True, True]
 
 
 def test_limits_of_image_dtypes():
