@@ -17,6 +17,7 @@ from tfnb.client.rnn import dynamic_rnn, static_rnn
 from tfnb.client.variables.scope import ScopeLike, get_variable_scope, variable_scope
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.old_programs.early_files import EARLY_FILES
 from tfnb.old_programs.early_ops import EARLY_OPS
 from tfnb.old_programs.ops_until_1_5 import OPS_UNTIL_1_5
 from tfnb.ops.array import concat as joining
@@ -47,6 +48,8 @@ def replacements(era: str | None) -> Mapping[int, object]:
         pairs = [*OPS_UNTIL_1_5]
     if era in ("0.6", "0.12"):
         pairs += [*_FUNCTIONS, *EARLY_OPS, *(_FIRST_CELLS if era == "0.6" else _EARLY_CELLS)]
+    if era == "0.12":
+        pairs += EARLY_FILES
     return {id(now): then for now, then in pairs}
 
 
