@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+from tfnb.client.argument_types import FilePath
 from tfnb.client.graph.graph_def import import_graph_def
 from tfnb.client.graph.graph_util import convert_variables_to_constants, extract_sub_graph, remove_training_nodes
 from tfnb.client.platform.gfile import GFile
@@ -20,7 +21,6 @@ from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.protos import proto
 from tfnb.session.session import Session
 from tfnb.train.saving.checkpoint_reader import CheckpointReader
-from tfnb.train.saving.checkpoint_state import FilePath
 from tfnb.train.saving.saver import Saver
 from tfnb.types import as_dtype
 
