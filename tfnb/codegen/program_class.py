@@ -10,17 +10,18 @@ depends on which shapes came before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
-from tfnb.caches import remembered
+from tfnb.caches import Cache, remembered
 from tfnb.codegen.class_steps import Call, Choice, ClassStep
 from tfnb.codegen.memory import NO_BLOCK, Block, place_bytes, plan_arena
 from tfnb.codegen.program import Copy, Launch, Module, Program, Slot, Step
 from tfnb.codegen.schedules.chain import joined
 from tfnb.codegen.step_templates import (
+    Answer,
     CallTemplate,
     ChainTemplate,
     ChoiceTemplate,
@@ -41,6 +42,8 @@ from tfnb.types import DType
 __all__ = ["ProgramClass"]
 
 
+_MAX_PLANS = 32  # memory plans of one class: small blocks often need the same places for several shapes
+
 # Programs for many shapes have the same small numbers, and fewer objects mean shorter pauses of Python's collector.
 _i32 = remembered("integers in kernel arguments", 1 << 14)(I32)
 
@@ -57,16 +60,17 @@ class ProgramClass:
         tables = _Tables()
         self._program, self._tables = program, tables
         self._templates = [tables.template(k, s) for k, s in enumerate(steps)]
+        self._choices = picker(sorted({n for t in self._templates for n in t.decides()}))
         places = {b.key: k for k, b in enumerate(blocks)}
-        self._blocks = [
-            (k, tables.number(b.nbytes), b.first, b.last, tuple([places[key] for key in b.reuse]))
-            for k, b in enumerate(blocks)
-        ]
+        self._blocks = [(k, b.first, b.last, tuple([places[key] for key in b.reuse])) for k, b in enumerate(blocks)]
+        self._bytes = picker([tables.number(b.nbytes) for b in blocks])
         self._inputs = picker(map(tables.info, program.inputs))
         self._outputs = picker(map(tables.info, program.outputs))
         self._variables = [(v, tables.info(v.info) if _is_sized(v.info) else None) for v in program.variables]
         self._checks = [_check_of(c, tables) for c in program.checks]
-        self._plan: tuple[list[tuple[int, int, int]], Mapping[Any, int], int] | None = None  # the latest memory plan
+        self._modules = {m: k for k, m in enumerate(program.modules)}
+        self._chosen: tuple[Numbers, list[Template]] | None = None  # the templates of the latest program
+        self._plans: Cache[tuple[object, ...], tuple[Mapping[Any, int], int]] = Cache("plans of memory", _MAX_PLANS)
         self._evaluate = trace.function(tables.sizes)
         trace.forget_results()
 
@@ -79,16 +83,10 @@ class ProgramClass:
         if numbers is None:
             return None
         infos = self._tables.infos_of(numbers)
-        chosen: list[Template] = []
-        for template in self._templates:
-            template.choose(numbers, chosen)
-        blocks = [Block(key, numbers[n], first, last, reuse) for key, n, first, last, reuse in self._blocks]
-        calls: list[tuple[Sequence[KernelCall], dict[str, Block]]] = []
-        for template in chosen:
-            if isinstance(template, CallTemplate):
-                calls.append(template.ask(numbers, infos, blocks))
-        offsets, total = self._planned(blocks)
-        steps, modules = self._placed(chosen, calls, numbers, {NO_BLOCK: 0, **offsets})
+        chosen = self._chosen_for(numbers)
+        answers = [t.ask(numbers, infos) for t in chosen if type(t) is CallTemplate]
+        offsets, total = self._planned(numbers, chosen, answers)
+        steps, modules = self._placed(chosen, answers, numbers, offsets)
         p = self._program
         return Program(
             p.name,
@@ -105,45 +103,71 @@ class ProgramClass:
             tuple([check(numbers) for check in self._checks]),
         )
 
-    def _planned(self, blocks: Sequence[Block]) -> tuple[Mapping[Any, int], int]:
-        """Returns the memory plan of blocks; small ones often need the same place for several shapes."""
-        places = [(place_bytes(b.nbytes), b.first, b.last) for b in blocks]
-        if self._plan is None or self._plan[0] != places:
-            self._plan = (places, *plan_arena(blocks))
-        return self._plan[1:]
+    def _chosen_for(self, numbers: Numbers) -> list[Template]:
+        """Returns the templates that make the steps for these numbers."""
+        decided = self._choices(numbers)
+        if self._chosen is None or self._chosen[0] != decided:
+            chosen: list[Template] = []
+            for template in self._templates:
+                template.choose(numbers, chosen)
+            self._chosen = decided, chosen
+        return self._chosen[1]
+
+    def _planned(
+        self, numbers: Numbers, chosen: Sequence[Template], answers: Sequence[Answer]
+    ) -> tuple[Mapping[Any, int], int]:
+        """Returns the memory plan: the offset of each block by its number, and the bytes of all.
+
+        The temporary memory of calls follows the blocks of the class, in the order of `answers`.
+        """
+        sizes = self._bytes(numbers)
+        key: Any = tuple([place_bytes(n) for n in sizes])
+        if any(a.temps for a in answers):
+            steps = [t.k for t in chosen if type(t) is CallTemplate]
+            temps = [(k, n) for k, a in zip(steps, answers, strict=True) for n in a.temps.values()]
+            key = key, tuple([(k, place_bytes(n)) for k, n in temps])
+        else:
+            temps = []
+        plan = self._plans.find(key)
+        if plan is None:
+            blocks = [Block(k, n, *more) for (k, *more), n in zip(self._blocks, sizes, strict=True)]
+            blocks += [Block(len(sizes) + i, n, k, k) for i, (k, n) in enumerate(temps)]
+            offsets, total = plan_arena(blocks)
+            plan = self._plans.put(key, ({NO_BLOCK: 0, **offsets}, total))
+        return plan
 
     def _placed(
-        self,
-        chosen: Sequence[Template],
-        calls: Iterable[tuple[Sequence[KernelCall], dict[str, Block]]],
-        numbers: Numbers,
-        offsets: Mapping[Any, int],
+        self, chosen: Sequence[Template], answers: Sequence[Answer], numbers: Numbers, offsets: Mapping[Any, int]
     ) -> tuple[tuple[Step, ...], tuple[Module, ...]]:
         """Returns the steps and the modules of a program, when the places of all blocks are known.
 
-        `calls` has for each call among the templates the answer of the recipe and the blocks of its temporary memory.
+        `answers` has the answer of the recipe for each call among the templates.
         """
         arguments = self._tables.arguments_of(numbers, offsets)
-        modules = {m: k for k, m in enumerate(self._program.modules)}
+        modules = self._modules.copy()
         steps: list[Step] = []
         chain: Launch | None = None  # the chain of which the step before is a part
-        answers = iter(calls)
+        rest = iter(answers)
+        number = len(self._blocks)  # of the next block of temporary memory
         for template in chosen:
-            if isinstance(template, CallTemplate):
-                launches, temps = next(answers)
-                slots = {key: Slot("arena", 0, offsets[t.key], t.nbytes) for key, t in temps.items()}
-                steps += template.launches(launches, arguments, slots, modules)
+            if type(template) is CallTemplate:
+                answer = next(rest)
+                slots = {}
+                for key, nbytes in answer.temps.items():
+                    slots[key] = Slot("arena", 0, offsets[number], nbytes)
+                    number += 1
+                steps += template.launches(answer, arguments, slots, modules)
                 chain = None
                 continue
             step = template.step(numbers, arguments)
-            its_chain = template.chain if isinstance(template, LaunchTemplate) else None
+            its_chain = template.chain if type(template) is LaunchTemplate else None
             both = joined(chain, steps[-1], step) if chain is not None and chain is its_chain else None
             if both is None:
                 steps.append(step)
             else:
                 steps[-1] = both
             chain = its_chain
-        return tuple(steps), tuple(modules)
+        return tuple(steps), tuple(modules) if len(modules) > len(self._modules) else self._program.modules
 
 
 def _check_of(check: Check, tables: _Tables) -> Callable[[Numbers], Check]:
@@ -177,6 +201,7 @@ class _Tables:
         self._arena: list[tuple[int, int, int]] = []  # place, block, and place of its bytes
         self._sites: dict[tuple[Any, ...], Site] = {}
         self._latest: tuple[Numbers, list[Any]] | None = None  # the numbers and arguments of the latest program
+        self._latest_infos: list[TensorInfo] = []
 
     def number(self, n: AnySize | Size) -> int:
         """Returns the place of a number."""
@@ -264,7 +289,7 @@ class _Tables:
             places = list(map(self.argument, slots))
             n, m = len(step.ins), len(step.ins) + len(step.outs)
             site = self.site(step.recipe, step.site)
-            return CallTemplate(k, step, site, places[:n], places[n:m], places[m] if places[m:] else None, [])
+            return CallTemplate(k, step, site, places, places[:n], places[n:m], places[m] if places[m:] else None, [])
         if isinstance(step, Choice):
             launch, otherwise = self.template(k, step.launch, chain), self.template(k, step.otherwise, chain)
             return ChoiceTemplate(self.number(step.when), launch, otherwise)
@@ -281,10 +306,19 @@ class _Tables:
     # the shapes of a run
 
     def infos_of(self, numbers: Numbers) -> list[TensorInfo]:
-        """Returns all tensors with numbers for sizes."""
-        infos = self._infos.copy()
+        """Returns all tensors with numbers for sizes, in a list that the next call changes.
+
+        A tensor that equals the one of the latest program is the same object.
+        """
+        if not self._latest_infos:
+            self._latest_infos = self._infos.copy()
+            for place, dtype, _ in self._sized_infos:
+                self._latest_infos[place] = TensorInfo(dtype, ())
+        infos = self._latest_infos
         for place, dtype, dims in self._sized_infos:
-            infos[place] = TensorInfo(dtype, dims(numbers))
+            shape = dims(numbers)
+            if infos[place].shape != shape:
+                infos[place] = TensorInfo(dtype, shape)
         return infos
 
     def arguments_of(self, numbers: Numbers, offsets: Mapping[Any, int]) -> list[Any]:
