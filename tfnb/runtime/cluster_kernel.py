@@ -202,13 +202,16 @@ class ClusterKernel:
         ids, state = self.cluster.variables, key[1]
         with ExitStack() as wait:  # it shows the compilation of a new class until its kernels are built
             program, its_class = self._program(state, inputs, wait)
-            spare = None
-            if self._seen.find(key) is None:
+            newest = its_class.newest
+            former = None if newest is None else self._programs.get(newest)
+            is_first = self._seen.find(key) is None
+            if is_first:
                 self._seen.put(key, True)
-                spare = None if its_class.newest is None else self._programs.pop(its_class.newest, None)
+                if newest is not None:
+                    self._programs.pop(newest, None)
                 its_class.newest = key
             try:
-                loaded = self.device.load(program, None if spare is None else spare.loaded)
+                loaded = self.device.load(program, None if former is None else former.loaded, is_first)
             except KernelBuildError as e:
                 failed_nodes = [self._nodes[n] for n in e.nodes if n in self._nodes]
                 raise (e.with_op(failed_nodes[-1]) if failed_nodes else e) from None

@@ -7,12 +7,12 @@ those variables whose memory has changed, and then launches all kernels (`launch
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyopencl as cl
 
-from tfnb.codegen.program import Copy, Program, Slot
+from tfnb.codegen.program import Copy, Module, Program, Slot, Step
 from tfnb.devices.buffers import Cell, DeviceTensor
 from tfnb.devices.host import capacity_of
 from tfnb.devices.interface import ProgramTakenError, Recorder
@@ -46,20 +46,23 @@ def error_of(error: cl.Error, device: str) -> OpError:
 class OpenCLProgram:
     """A loaded program, see `LoadedProgram`. `inline` says whether it runs in the caller's thread.
 
-    It takes over the kernels of `spare` if the steps of the two differ in nothing but sizes; `is_taken` then says that
-    the spare program has none.
+    `former` is another program that may differ in nothing but sizes. If so, this one takes over its kernels if it is
+    `spare`; `is_taken` then says that the former program has none.
     """
 
-    def __init__(self, device: ProgramDevice, program: Program, spare: OpenCLProgram | None = None) -> None:
+    def __init__(
+        self, device: ProgramDevice, program: Program, former: OpenCLProgram | None = None, is_spare: bool = True
+    ) -> None:
         self.program = program
         self._device = device
         self.is_taken = False
-        prefers_inline = device.inline_queue is not None and _is_small(program, device.facts.units)
+        self._works = _works_of(program, former)
+        prefers_inline = device.inline_queue is not None and _is_small(program, self._works, device.facts.units)
         # While the kernels are being built for the better one of the two devices, the other one runs them.
         self._moves = device.inline_queue is not None and self._has_only(not prefers_inline)
         if self._moves:
             device.library.build_soon(program.modules, prefers_inline)
-        self._bind(prefers_inline is not self._moves, spare)
+        self._bind(prefers_inline is not self._moves, former, is_spare)
 
     def _has_only(self, inline: bool) -> bool:
         """Returns whether the kernels are built for this device only, and the work there is shorter than a build."""
@@ -67,34 +70,36 @@ class OpenCLProgram:
         return (
             not library.has(modules, not inline)
             and library.has(modules, inline)
-            and _is_small(self.program, self._device.facts.units, _WORK_OF_A_BUILD)
+            and _is_small(self.program, self._works, self._device.facts.units, _WORK_OF_A_BUILD)
         )
 
-    def _bind(self, inline: bool, spare: OpenCLProgram | None = None) -> None:
+    def _bind(self, inline: bool, former: OpenCLProgram | None = None, is_spare: bool = True) -> None:
         device, program = self._device, self.program
         self.inline = inline
         inline_queue = device.inline_queue if inline else None
         self._queue = inline_queue or device.queue
-        self._reads = SmallReads.of(program) if inline else None
-        if spare is not None and (
-            spare._device is not device or spare.is_taken or spare.inline is not inline or not spare._gives(program)
-        ):
-            spare = None
+        self._reads = SmallReads.of(program) if inline and program.reads else None
+        if former is not None and (former._device is not device or former.inline is not inline):
+            former = None
+        spare = former if former is not None and is_spare and former._gives(program) else None
         if spare is not None:
             self._consts: list[DeviceTensor] = spare._consts
             self._binding: Binding = spare._binding
         else:
+            like = None if former is None else former._binding
             try:
                 self._consts = [device.constant(array) for array in program.consts]
-                self._binding = Binding(device, program, self._consts, self._queue, inline)
+                self._binding = Binding(device, program, self._consts, self._queue, inline, like)
             except cl.Error as e:
                 raise error_of(e, device.name) from None
-        self._launcher = Launcher(device, self._binding, program.variables, inline)
+        launcher = None if spare is None else spare._launcher
+        self._launcher = Launcher(device, self._binding, program.variables, inline, launcher)
+        self._kernels = self._binding.kernels
         self._inputs = self._binding.inputs
         self._outputs = self._binding.outputs
-        self._rows = self._binding.rows
-        self._arena_uses = self._binding.arena_uses
-        self._cell_uses = self._binding.cell_uses
+        self._rows = self._binding.layout.rows
+        self._cell_uses = self._binding.layout.cells
+        self._has_arena = bool(self._binding.layout.arena)
         self._arena = 0  # the number of the arena that is bound; a reference would keep the memory of an older one
         self._own: list[DeviceTensor | None] = [None] * len(program.inputs)  # memory for small input arrays
         self._holds_own = [False] * len(program.inputs)  # whether that memory is bound now
@@ -102,8 +107,10 @@ class OpenCLProgram:
 
     def _gives(self, program: Program) -> bool:
         """Gives the kernels to another program if they fit."""
-        self.is_taken = self._binding.rebind(program)
-        return self.is_taken
+        if self.is_taken or not self._binding.rebind(program):
+            return False
+        self.is_taken = True
+        return True
 
     # ---- running ---------------------------------------------------------------------------
 
@@ -145,8 +152,9 @@ class OpenCLProgram:
         if queue is not device.active or device.in_flight is not None:
             device.settle()  # first wait for work on another queue or of an interrupted run
             device.active = queue
-        if self._arena_uses and self._arena != device.arenas:
+        if self._has_arena and self._arena != device.arenas:
             self._bind_arena()
+        kernels = self._kernels
         keep: list[Any] = []
         for k, (value, (info, capacity, uses_at_start, uses_at_offset)) in enumerate(
             zip(inputs, self._inputs, strict=True)
@@ -161,8 +169,8 @@ class OpenCLProgram:
             self._holds_own[k] = False
             keep.append(value.array)
             keep.append(arg := value.arg)
-            for set_arg, place in uses_at_start:
-                set_arg(place, arg)
+            for kernel, place in uses_at_start:
+                kernels[kernel].set_arg(place, arg)
             if uses_at_offset:
                 self._bind_further(value, uses_at_offset)
             self._holds_own[k] = uses_own
@@ -170,8 +178,8 @@ class OpenCLProgram:
         for info, capacity, uses_at_start, uses_at_offset in self._outputs:
             value = memory.allocate(info, capacity)
             arg = value.arg
-            for set_arg, place in uses_at_start:
-                set_arg(place, arg)
+            for kernel, place in uses_at_start:
+                kernels[kernel].set_arg(place, arg)
             if uses_at_offset:
                 self._bind_further(value, uses_at_offset)
             outputs.append(value)
@@ -207,16 +215,19 @@ class OpenCLProgram:
         recorder.span("transfer", label, start, info.nbytes, f"{info.dtype.name}{list(info.shape)}, {how}")
         return value
 
-    def _bind_further(self, value: DeviceTensor, further: Iterable[tuple[Use, int, int]]) -> None:
-        part = self._device.memory.part
-        for use, offset, nbytes in further:
-            self._binding.set_part(use, part(value, offset, nbytes))
+    def _bind_further(self, value: DeviceTensor, further: Iterable[Use]) -> None:
+        binding, part = self._binding, self._device.memory.part
+        for use in further:
+            slot = binding.slot_of(use)
+            binding.set_part(use, part(value, slot.offset, binding.nbytes_of(slot)))
 
     def _bind_arena(self) -> None:
-        device = self._device
-        new_offsets, surplus = _spread({offset for _, offset, _ in self._arena_uses}, device.memory.align)
+        device, binding = self._device, self._binding
+        offsets, surplus = None, 0
+        if device.memory.align > 1:
+            offsets, surplus = _spread(binding.arena_offsets(), device.memory.align)
         arena = device.scratch(self.program.arena_nbytes + surplus, self.program.name)
-        self._binding.bind_arena(arena, device.arenas, new_offsets)
+        binding.bind_arena(arena, device.arenas, offsets)
         self._arena = device.arenas
 
     def _bind_rows(self, rng: np.ndarray | None) -> DeviceTensor:
@@ -245,9 +256,10 @@ class OpenCLProgram:
                 raise InternalError(f"{self.program.name} reads {cell.name}, which has no value")
             uses = self._cell_uses[i]
             if uses is not None:
-                for set_arg, place in uses.plain:
-                    set_arg(place, tensor.arg)
-                self._bind_further(tensor, uses.further)
+                for kernel, place in uses.plain:
+                    self._kernels[kernel].set_arg(place, tensor.arg)
+                if uses.further:
+                    self._bind_further(tensor, uses.further)
             self._bound_cells[i] = tensor.arg, tensor.info
         return changes
 
@@ -295,7 +307,32 @@ def _spread(offsets: Set[int], align: int) -> tuple[dict[int, int], int]:
     return new_offsets, shift
 
 
-def _is_small(program: Program, units: int, times: int = 1) -> bool:
+class _Work(NamedTuple):
+    """The bytes that a step accesses; `is_known` is False for library kernels of which nobody says how many."""
+
+    nbytes: int
+    is_known: bool
+
+
+def _works_of(program: Program, former: OpenCLProgram | None) -> list[_Work]:
+    """Returns the work of each step; `former` is a program that may have some of the same steps."""
+    modules, steps = program.modules, program.steps
+    if former is None or len(former.program.steps) != len(steps) or former.program.modules != modules:
+        return [_work_of(s, modules) for s in steps]
+    pairs = zip(steps, former.program.steps, former._works, strict=True)
+    return [work if s is old else _work_of(s, modules) for s, old, work in pairs]
+
+
+def _work_of(step: Step, modules: Sequence[Module]) -> _Work:
+    if isinstance(step, Copy):
+        return _Work(2 * step.nbytes, True)
+    if step.nbytes is not None:
+        return _Work(step.nbytes, True)
+    nbytes = sum([a.nbytes for a in step.args if type(a) is Slot])
+    return _Work(nbytes, not modules[step.module].file or (step.groups, step.local) == _ONE_ITEM)
+
+
+def _is_small(program: Program, works: Iterable[_Work], units: int, times: int = 1) -> bool:
     """Returns whether passing the work to the threads of `units` cores costs more than the work itself.
 
     With `times`, the question is whether that is so for work of which this is `times` as much; a library kernel of
@@ -306,18 +343,12 @@ def _is_small(program: Program, units: int, times: int = 1) -> bool:
     single work-item, as for small matrix products.
     """
     most = times * INLINE_BYTES * units / max(units - 1, 0.5)
-    total = sum(i.nbytes for i in (*program.inputs, *program.outputs))
-    for step in program.steps:
-        if isinstance(step, Copy):
-            nbytes = 2 * step.nbytes
-        elif step.nbytes is not None:
-            nbytes = step.nbytes
-        else:
-            nbytes = sum([a.nbytes for a in step.args if type(a) is Slot])
-            if program.modules[step.module].file and (step.groups, step.local) != _ONE_ITEM:
-                if times == 1:
-                    return False
-                nbytes *= times
+    total = sum([i.nbytes for i in (*program.inputs, *program.outputs)])
+    for nbytes, is_known in works:
+        if not is_known:
+            if times == 1:
+                return False
+            nbytes *= times
         total += nbytes
         if nbytes > most:
             return False
