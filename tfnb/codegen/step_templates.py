@@ -48,13 +48,17 @@ def picker(places: Iterable[int]) -> Picker:
 
 
 class LaunchTemplate(NamedTuple):
-    """`latest` has the latest step; a step that equals it is the same object, so that equal steps are found fast."""
+    """`uses` has the places of the arguments, and `~n` for the place n of each number.
+
+    `latest` has the latest step; a step that equals it is the same object, so that equal steps are found fast.
+    """
 
     launch: Launch
     args: Picker
     groups: Picker
     local: Picker
     chain: Launch | None
+    uses: frozenset[int]
     latest: list[Launch]
 
     def decides(self) -> Sequence[int]:
@@ -67,7 +71,7 @@ class LaunchTemplate(NamedTuple):
 
     def step(self, numbers: Numbers, arguments: Sequence[Any]) -> Launch:
         """Returns the step."""
-        launch, pick_args, pick_groups, pick_local, _, latest = self
+        launch, pick_args, pick_groups, pick_local, _, _, latest = self
         args, groups, local = pick_args(arguments), pick_groups(numbers), pick_local(numbers)
         if latest and latest[0][2:5] == (args, groups, local):
             return latest[0]
@@ -81,6 +85,7 @@ class CopyTemplate(NamedTuple):
     target: int
     nbytes: int
     nodes: tuple[int, ...]
+    uses: frozenset[int]
 
     def decides(self) -> Sequence[int]:
         return ()
@@ -93,7 +98,7 @@ class CopyTemplate(NamedTuple):
 
 
 class CallTemplate(NamedTuple):
-    """`places` are those of all arguments: of `ins`, `outs` and `bias`.
+    """`uses` are the places of all arguments, of `ins`, `outs` and `bias`, and `args` picks these.
 
     `latest` has the latest launches after what they were made of.
     """
@@ -101,7 +106,8 @@ class CallTemplate(NamedTuple):
     k: int
     call: Call
     site: Site
-    places: list[int]
+    uses: frozenset[int]
+    args: Picker
     ins: list[int]
     outs: list[int]
     bias: int | None
@@ -125,7 +131,7 @@ class CallTemplate(NamedTuple):
     ) -> list[Launch]:
         """Returns the launches for the answer of the recipe; equal ones are the same objects as before."""
         numbers = [modules.setdefault(m, len(modules)) for m in answer.modules]
-        made_of = [numbers, [arguments[k] for k in self.places], temps]
+        made_of = [numbers, self.args(arguments), temps]
         # Not an equal but the same answer: 0.0 equals -0.0, and a comparison would take longer.
         if self.latest and self.latest[0] is answer and self.latest[1] == made_of:
             launches: list[Launch] = self.latest[2]
@@ -209,7 +215,10 @@ def _answer(calls: Sequence[KernelCall]) -> Answer:
 
 
 class Site:
-    """A site whose tensors and values have sizes; it keeps the recipe's last answer, which depends on these alone."""
+    """A site whose tensors and values have sizes; it keeps the recipe's last answer, which depends on these alone.
+
+    `dims` are the places of these sizes among the numbers.
+    """
 
     def __init__(
         self,
@@ -219,15 +228,17 @@ class Site:
         outputs: Picker,
         bias: int | None,
         values: Mapping[int, Picker],
-        dims: Picker,
+        dims: frozenset[int],
     ) -> None:
         self._recipe, self._site = recipe, site
-        self._inputs, self._outputs, self._bias, self._values, self._dims = inputs, outputs, bias, values, dims
+        self._inputs, self._outputs, self._bias, self._values = inputs, outputs, bias, values
+        self.dims = dims
+        self._pick_dims = picker(sorted(dims))
         self._last: tuple[Numbers, Answer] | None = None
 
     def answer(self, numbers: Numbers, infos: Sequence[TensorInfo]) -> Answer:
         """Returns the answer of the recipe. Raises its errors."""
-        dims = self._dims(numbers)
+        dims = self._pick_dims(numbers)
         if self._last is None or self._last[0] != dims:
             self._last = dims, _answer(self._recipe(self._with_numbers(numbers, infos)))
         return self._last[1]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import operator
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress, count
 from typing import Any, NamedTuple
 
 import pyopencl as cl
@@ -122,8 +123,7 @@ class _Layout:
 
     `builts` has the built program of each launch, `writes` whether the launch writes a variable, `uses` the arguments
     that point to each input, output and variable, `rows` those that point to a row of the table of random states, with
-    the number of the row, `consts` those that point to constants, `arena` those that point to scratch memory, and
-    `arena_of` which of these are the arguments of each launch.
+    the number of the row, `consts` those that point to constants, and `arena` those that point to scratch memory.
     """
 
     def __init__(self, program: Program, steps: Sequence[Launch], builts: list[Built]) -> None:
@@ -133,13 +133,10 @@ class _Layout:
         self.rows: list[tuple[Use, int]] = []
         self.consts: list[Use] = []
         self.arena: list[Use] = []
-        self.arena_of: list[range] = []
         for k, step in enumerate(steps):
-            first = len(self.arena)
             slots = [((k, place), a) for place, a in enumerate(step.args) if isinstance(a, Slot)]
             for use, slot in slots:
                 self._add(use, slot)
-            self.arena_of.append(range(first, len(self.arena)))
             self.writes.append(any(s.kind == "variable" and program.variables[s.index].writes for _, s in slots))
         self.cells = [self.uses.get(("variable", i)) for i in range(len(program.variables))]
 
@@ -178,13 +175,13 @@ class Binding:
         self._consts = consts
         self._steps = self._steps_of(program)
         is_like = like is not None and like._changes(program, self._steps) is not None
-        self.layout = like.layout if like is not None and is_like else self._new_layout(inline)
+        self.layout: _Layout = like.layout if like is not None and is_like else self._new_layout(inline)
         self.kernels = [cl.Kernel(b.program, s.entry) for b, s in zip(self.layout.builts, self._steps, strict=True)]
         self.calls = [self._call(kernel, step) for kernel, step in zip(self.kernels, self._steps, strict=True)]
         self._parts: dict[Use, Any] = {}  # the memory behind arguments that are parts of a buffer
         self._arena = 0  # the number of the arena to which arguments point
-        self._arena_places: list[object] = [None] * len(self.layout.arena)  # the place in it to which each points
-        self._moved: set[int] = set()  # launches whose places in the arena may be others now
+        self._arena_places: dict[Use, object] = {}  # the place in it to which each of them points
+        self._moved: list[Use] = []  # those that may have to point to another place now
         self._set_constants()
         self.inputs = self._table("input", program.inputs, ())
         self.outputs = self._table("output", program.outputs, ())
@@ -227,18 +224,19 @@ class Binding:
         if changes is None:
             return False
         calls = self.calls.copy()  # a new list, since the former program has this one
-        for k, numbers in changes:
+        for k, (numbers, arena) in changes:
+            kernel = self.kernels[k]
             if numbers:
-                _set_numbers(self.kernels[k], tuple(numbers))
-            calls[k] = self._call(self.kernels[k], steps[k])
-            self._moved.add(k)
+                _set_numbers(kernel, tuple(numbers))
+            calls[k] = self._call(kernel, steps[k])
+            self._moved += [(k, place) for place in arena]
         self._program, self._steps, self.calls = program, steps, calls
         self.inputs = self._table("input", program.inputs, self.inputs)
         self.outputs = self._table("output", program.outputs, self.outputs)
         return True
 
-    def _changes(self, program: Program, steps: Sequence[Launch]) -> list[tuple[int, list[int | bytes]]] | None:
-        """Returns which launches differ from those of `program`, and the numbers that their kernels would get.
+    def _changes(self, program: Program, steps: Sequence[Launch]) -> list[tuple[int, _Changes]] | None:
+        """Returns which launches differ from those of `program`, and how.
 
         Returns None if the two programs differ in more than sizes.
         """
@@ -247,17 +245,17 @@ class Binding:
             return None
         if len(program.inputs) != len(former.inputs) or len(program.outputs) != len(former.outputs):
             return None
-        if [v.writes for v in program.variables] != [v.writes for v in former.variables]:
+        if len(steps) != len(self._steps) or len(program.variables) != len(former.variables):
             return None
-        if len(steps) != len(self._steps):
+        if any(a is not b and a.writes != b.writes for a, b in zip(program.variables, former.variables, strict=True)):
             return None
-        changes: list[tuple[int, list[int | bytes]]] = []
+        changes: list[tuple[int, _Changes]] = []
         for k, (old, new) in enumerate(zip(self._steps, steps, strict=True)):
             if old is not new:
-                numbers = _changed_numbers(old, new)
-                if numbers is None:
+                change = _changes_of(old, new)
+                if change is None:
                     return None
-                changes.append((k, numbers))
+                changes.append((k, change))
         return changes
 
     def set_part(self, use: Use, part: cl.Buffer | cl.SVM[Any]) -> None:
@@ -281,23 +279,23 @@ class Binding:
         `offsets` are the places of the slots; None: the slots lie where the program says.
         """
         memory, layout, parts = self._device.memory, self.layout, dict[object, Any]()
-        if self._arena == number:
-            numbers = [n for k in self._moved for n in layout.arena_of[k]]
-        else:
-            numbers = list(range(len(layout.arena)))
-            self._arena, self._arena_places = number, [None] * len(numbers)
-        self._moved.clear()
-        for n in numbers:
-            slot = self.slot_of(layout.arena[n])
+        moved: Sequence[Use] = self._moved
+        if self._arena != number:
+            moved = layout.arena
+            self._arena, self._arena_places = number, {}
+        places = self._arena_places
+        for use in moved:
+            slot = self.slot_of(use)
             offset = slot.offset if offsets is None else offsets[slot.offset]
             place: object = (offset, slot.nbytes) if memory.has_sized_parts else offset
-            if self._arena_places[n] == place:
+            if places.get(use) == place:
                 continue
             part = parts.get(place)
             if part is None:
                 part = parts[place] = memory.part(arena, offset, slot.nbytes)
-            self.set_part(layout.arena[n], part)
-            self._arena_places[n] = place
+            self.set_part(use, part)
+            places[use] = place
+        self._moved = []
 
     def _steps_of(self, program: Program) -> Sequence[Launch]:
         """Returns the launches of all steps that do anything."""
@@ -369,27 +367,36 @@ def _launch_of(copy: Copy, most: int) -> Launch:
     return Launch(_COPIES, "copy", args, (groups, 1, 1), (1, 1, 1), copy.nodes, "copy")
 
 
-def _changed_numbers(old: Launch, new: Launch) -> list[int | bytes] | None:
-    """Returns the places and bytes of the numbers that a kernel gets instead of those of another launch of it.
-
-    Returns None if the two launches differ in more than numbers, group sizes and places in scratch memory.
+class _Changes(NamedTuple):
+    """What differs between two launches of a kernel: `numbers` are places of arguments and their new bytes, in turns,
+    `arena` the places of those that point to scratch memory.
     """
+
+    numbers: list[int | bytes]
+    arena: list[int]
+
+
+def _changes_of(old: Launch, new: Launch) -> _Changes | None:
+    """Returns None if the two launches differ in more than numbers, group sizes and places in scratch memory."""
     if old.module != new.module or old.entry != new.entry or len(old.args) != len(new.args):
         return None
-    changed: list[int | bytes] = []
-    for place, (a, b) in enumerate(zip(old.args, new.args, strict=True)):
-        if a is b:
-            continue
-        if isinstance(a, Slot):
-            if not isinstance(b, Slot) or a.kind != b.kind or a.index != b.index:
-                return None
-            if a.kind != "arena" and (a.offset or b.offset or a.kind == "const") and a != b:
-                return None
-        elif type(a) is not type(b):
+    changes = _Changes([], [])
+    others = map(operator.is_not, old.args, new.args)
+    pairs: Iterable[tuple[int, Any, Any]] = zip(count(), old.args, new.args, strict=False)
+    for place, a, b in compress(pairs, others):
+        if type(a) is not type(b):
             return None
+        if isinstance(a, Slot):
+            kind, index, offset, _ = a
+            if kind != b[0] or index != b[1] or (kind == "const" and a != b):
+                return None
+            if kind == "arena":
+                changes.arena.append(place)
+            elif offset != b[2]:
+                return None
         elif a.value != b.value or isinstance(a.value, float):  # -0.0 equals 0.0
-            changed += (place, _PACK[type(b)](b.value))
-    return changed
+            changes.numbers.extend((place, _PACK[type(b)](b.value)))
+    return changes
 
 
 @remembered("sizes of launches", 4096)

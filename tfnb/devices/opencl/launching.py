@@ -49,7 +49,7 @@ class Launcher:
         self._inline = inline
         self._calls = binding.calls
         self._traced_calls: list[Any] | None = None
-        self._has_run = binding.have_launched(former._calls if former is not None and former._has_run else ())
+        self._has_run: bool = binding.have_launched(former._calls if former is not None and former._has_run else ())
 
     def run(
         self, cells: Sequence[Cell], changes: list[Any], recorder: Recorder | None

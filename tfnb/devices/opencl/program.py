@@ -7,6 +7,8 @@ those variables whose memory has changed, and then launches all kernels (`launch
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
+from itertools import compress, count
+from operator import is_not
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,14 +61,16 @@ class OpenCLProgram:
         self._works = _works_of(program, former)
         prefers_inline = device.inline_queue is not None and _is_small(program, self._works, device.facts.units)
         # While the kernels are being built for the better one of the two devices, the other one runs them.
-        self._moves = device.inline_queue is not None and self._has_only(not prefers_inline)
+        self._moves = device.inline_queue is not None and self._has_only(not prefers_inline, former)
         if self._moves:
             device.library.build_soon(program.modules, prefers_inline)
         self._bind(prefers_inline is not self._moves, former, is_spare)
 
-    def _has_only(self, inline: bool) -> bool:
+    def _has_only(self, inline: bool, former: OpenCLProgram | None) -> bool:
         """Returns whether the kernels are built for this device only, and the work there is shorter than a build."""
         library, modules = self._device.library, self.program.modules
+        if former is not None and former.inline is not inline and former.program.modules == modules:
+            return False
         return (
             not library.has(modules, not inline)
             and library.has(modules, inline)
@@ -93,7 +97,7 @@ class OpenCLProgram:
             except cl.Error as e:
                 raise error_of(e, device.name) from None
         launcher = None if spare is None else spare._launcher
-        self._launcher = Launcher(device, self._binding, program.variables, inline, launcher)
+        self._launcher: Launcher = Launcher(device, self._binding, program.variables, inline, launcher)
         self._kernels = self._binding.kernels
         self._inputs = self._binding.inputs
         self._outputs = self._binding.outputs
@@ -101,8 +105,13 @@ class OpenCLProgram:
         self._cell_uses = self._binding.layout.cells
         self._has_arena = bool(self._binding.layout.arena)
         self._arena = 0  # the number of the arena that is bound; a reference would keep the memory of an older one
-        self._own: list[DeviceTensor | None] = [None] * len(program.inputs)  # memory for small input arrays
-        self._holds_own = [False] * len(program.inputs)  # whether that memory is bound now
+        # Memory for small input arrays, and whether it is bound now.
+        self._own: list[DeviceTensor | None] = [None] * len(program.inputs)
+        self._holds_own = [False] * len(program.inputs)
+        if spare is not None:
+            for k, info in enumerate(program.inputs):
+                if info is spare.program.inputs[k]:
+                    self._own[k], self._holds_own[k] = spare._own[k], spare._holds_own[k]
         self._bound_cells: list[Any] = [None] * len(program.variables) if spare is None else spare._bound_cells
 
     def _gives(self, program: Program) -> bool:
@@ -307,32 +316,37 @@ def _spread(offsets: Set[int], align: int) -> tuple[dict[int, int], int]:
     return new_offsets, shift
 
 
-class _Work(NamedTuple):
-    """The bytes that a step accesses; `is_known` is False for library kernels of which nobody says how many."""
+class _Works(NamedTuple):
+    """The bytes that each step accesses; `known` is False for library kernels of which nobody says how many."""
 
-    nbytes: int
-    is_known: bool
+    nbytes: list[int]
+    known: list[bool]
 
 
-def _works_of(program: Program, former: OpenCLProgram | None) -> list[_Work]:
-    """Returns the work of each step; `former` is a program that may have some of the same steps."""
+def _works_of(program: Program, former: OpenCLProgram | None) -> _Works:
+    """Returns the work of the steps; `former` is a program that may have some of the same steps."""
     modules, steps = program.modules, program.steps
-    if former is None or len(former.program.steps) != len(steps) or former.program.modules != modules:
-        return [_work_of(s, modules) for s in steps]
-    pairs = zip(steps, former.program.steps, former._works, strict=True)
-    return [work if s is old else _work_of(s, modules) for s, old, work in pairs]
+    old: Sequence[Step] = () if former is None or former.program.modules != modules else former.program.steps
+    works = _Works([0] * len(steps), [True] * len(steps))
+    changed: Iterable[int] = range(len(steps))
+    if former is not None and len(old) == len(steps):
+        works = _Works(former._works.nbytes.copy(), former._works.known.copy())
+        changed = compress(count(), map(is_not, old, steps))
+    for k in changed:
+        works.nbytes[k], works.known[k] = _work_of(steps[k], modules)
+    return works
 
 
-def _work_of(step: Step, modules: Sequence[Module]) -> _Work:
+def _work_of(step: Step, modules: Sequence[Module]) -> tuple[int, bool]:
     if isinstance(step, Copy):
-        return _Work(2 * step.nbytes, True)
+        return 2 * step.nbytes, True
     if step.nbytes is not None:
-        return _Work(step.nbytes, True)
+        return step.nbytes, True
     nbytes = sum([a.nbytes for a in step.args if type(a) is Slot])
-    return _Work(nbytes, not modules[step.module].file or (step.groups, step.local) == _ONE_ITEM)
+    return nbytes, not modules[step.module].file or (step.groups, step.local) == _ONE_ITEM
 
 
-def _is_small(program: Program, works: Iterable[_Work], units: int, times: int = 1) -> bool:
+def _is_small(program: Program, works: _Works, units: int, times: int = 1) -> bool:
     """Returns whether passing the work to the threads of `units` cores costs more than the work itself.
 
     With `times`, the question is whether that is so for work of which this is `times` as much; a library kernel of
@@ -343,13 +357,8 @@ def _is_small(program: Program, works: Iterable[_Work], units: int, times: int =
     single work-item, as for small matrix products.
     """
     most = times * INLINE_BYTES * units / max(units - 1, 0.5)
-    total = sum([i.nbytes for i in (*program.inputs, *program.outputs)])
-    for nbytes, is_known in works:
-        if not is_known:
-            if times == 1:
-                return False
-            nbytes *= times
-        total += nbytes
-        if nbytes > most:
-            return False
-    return total <= times * _INLINE_LAUNCHES * INLINE_BYTES
+    if times == 1 and not all(works.known):
+        return False
+    counted = [n if k else n * times for n, k in zip(*works, strict=True)] if times > 1 else works.nbytes
+    total = sum(counted) + sum([i.nbytes for i in (*program.inputs, *program.outputs)])
+    return max(counted, default=0) <= most and total <= times * _INLINE_LAUNCHES * INLINE_BYTES
