@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import compress, count
 from typing import Any, NamedTuple
 
@@ -174,17 +174,19 @@ class Binding:
         self._queue = queue
         self._consts = consts
         self._steps = self._steps_of(program)
-        is_like = like is not None and like._changes(program, self._steps) is not None
-        self.layout: _Layout = like.layout if like is not None and is_like else self._new_layout(inline)
+        if like is not None and like._changes(program, self._steps) is None:
+            like = None
+        self.layout: _Layout = self._new_layout(inline) if like is None else like.layout
         self.kernels = [cl.Kernel(b.program, s.entry) for b, s in zip(self.layout.builts, self._steps, strict=True)]
         self.calls = [self._call(kernel, step) for kernel, step in zip(self.kernels, self._steps, strict=True)]
         self._parts: dict[Use, Any] = {}  # the memory behind arguments that are parts of a buffer
         self._arena = 0  # the number of the arena to which arguments point
         self._arena_places: dict[Use, object] = {}  # the place in it to which each of them points
-        self._moved: list[Use] = []  # those that may have to point to another place now
+        self._moved: Set[Use] = frozenset()  # those that may have to point to another place now
+        self.changed: Sequence[int] = ()  # the launches that `rebind` has changed
         self._set_constants()
-        self.inputs = self._table("input", program.inputs, ())
-        self.outputs = self._table("output", program.outputs, ())
+        self.inputs: Sequence[_Row] = self._table("input", program.inputs, () if like is None else like.inputs)
+        self.outputs: Sequence[_Row] = self._table("output", program.outputs, () if like is None else like.outputs)
 
     def _new_layout(self, inline: bool) -> _Layout:
         """Builds the kernels. Raises `KernelBuildError` with the nodes of the launch."""
@@ -224,13 +226,15 @@ class Binding:
         if changes is None:
             return False
         calls = self.calls.copy()  # a new list, since the former program has this one
+        moved = set(self._moved)
         for k, (numbers, arena) in changes:
             kernel = self.kernels[k]
             if numbers:
                 _set_numbers(kernel, tuple(numbers))
             calls[k] = self._call(kernel, steps[k])
-            self._moved += [(k, place) for place in arena]
+            moved.update([(k, place) for place in arena])
         self._program, self._steps, self.calls = program, steps, calls
+        self._moved, self.changed = moved, [k for k, _ in changes]
         self.inputs = self._table("input", program.inputs, self.inputs)
         self.outputs = self._table("output", program.outputs, self.outputs)
         return True
@@ -279,7 +283,7 @@ class Binding:
         `offsets` are the places of the slots; None: the slots lie where the program says.
         """
         memory, layout, parts = self._device.memory, self.layout, dict[object, Any]()
-        moved: Sequence[Use] = self._moved
+        moved: Iterable[Use] = self._moved
         if self._arena != number:
             moved = layout.arena
             self._arena, self._arena_places = number, {}
@@ -295,13 +299,13 @@ class Binding:
                 part = parts[place] = memory.part(arena, offset, slot.nbytes)
             self.set_part(use, part)
             places[use] = place
-        self._moved = []
+        self._moved = frozenset()
 
     def _steps_of(self, program: Program) -> Sequence[Launch]:
         """Returns the launches of all steps that do anything."""
         most = 8 * self._device.facts.units
         steps: Any = program.steps
-        if Copy in set(map(type, steps)):
+        if Copy in map(type, steps):
             steps = [_launch_of(s, most) if isinstance(s, Copy) else s for s in steps]
         return [s for s in steps if 0 not in s.groups]
 
@@ -335,13 +339,12 @@ class Binding:
         """Returns for each launch the bytes of all memory to which its arguments point."""
         return [sum(self.nbytes_of(a) for a in step.args if isinstance(a, Slot)) for step in self._steps]
 
-    def have_launched(self, known: Sequence[object]) -> bool:
-        """Returns whether all launches have run before, in this program or in others; `known` are calls that have."""
-        has_launched = self._device.library.has_launched
-        for k, call in enumerate(self.calls):
-            if k < len(known) and known[k] is call:
-                continue
-            if not has_launched(self.layout.builts[k], self._steps[k].entry, call[2], call[3]):
+    def have_launched(self, launches: Iterable[int]) -> bool:
+        """Returns whether the launches with these numbers have run before, in this program or in others."""
+        has_launched, builts, steps = self._device.library.has_launched, self.layout.builts, self._steps
+        for k in launches:
+            _, _, sizes, local = self.calls[k]
+            if not has_launched(builts[k], steps[k].entry, sizes, local):
                 return False
         return True
 

@@ -31,25 +31,26 @@ _QUEUED, _START, _END = (getattr(cl.profiling_info, n) for n in ("QUEUED", "STAR
 class Launcher:
     """Launches the kernels of `binding`, those of one program on `device`; the caller holds the device's lock.
 
-    `variables` are those of the program. `former` is the launcher of the program that had the kernels before.
+    `variables` are those of the program.
     `changes` are the arguments of the `setattr` calls that set the new memory of cells.
     """
 
-    def __init__(
-        self,
-        device: ProgramDevice,
-        binding: Binding,
-        variables: Sequence[VariableUse],
-        inline: bool,
-        former: Launcher | None = None,
-    ) -> None:
+    def __init__(self, device: ProgramDevice, binding: Binding, variables: Sequence[VariableUse], inline: bool) -> None:
         self._device = device
         self._binding = binding
         self._variables = variables
         self._inline = inline
         self._calls = binding.calls
         self._traced_calls: list[Any] | None = None
-        self._has_run: bool = binding.have_launched(former._calls if former is not None and former._has_run else ())
+        self._has_run = binding.have_launched(range(len(self._calls)))
+
+    def follow(self, variables: Sequence[VariableUse]) -> None:
+        """Continues with the program to which the binding was bound again."""
+        self._variables = variables
+        self._calls = self._binding.calls
+        self._traced_calls = None
+        changed = self._binding.changed if self._has_run else range(len(self._calls))
+        self._has_run = self._binding.have_launched(changed)
 
     def run(
         self, cells: Sequence[Cell], changes: list[Any], recorder: Recorder | None

@@ -59,7 +59,7 @@ class OpenCLProgram:
         self._device = device
         self.is_taken = False
         self._works = _works_of(program, former)
-        prefers_inline = device.inline_queue is not None and _is_small(program, self._works, device.facts.units)
+        prefers_inline = device.inline_queue is not None and _is_small(self._works, device.facts.units)
         # While the kernels are being built for the better one of the two devices, the other one runs them.
         self._moves = device.inline_queue is not None and self._has_only(not prefers_inline, former)
         if self._moves:
@@ -74,7 +74,7 @@ class OpenCLProgram:
         return (
             not library.has(modules, not inline)
             and library.has(modules, inline)
-            and _is_small(self.program, self._works, self._device.facts.units, _WORK_OF_A_BUILD)
+            and _is_small(self._works, self._device.facts.units, _WORK_OF_A_BUILD)
         )
 
     def _bind(self, inline: bool, former: OpenCLProgram | None = None, is_spare: bool = True) -> None:
@@ -89,6 +89,8 @@ class OpenCLProgram:
         if spare is not None:
             self._consts: list[DeviceTensor] = spare._consts
             self._binding: Binding = spare._binding
+            self._launcher: Launcher = spare._launcher
+            self._launcher.follow(program.variables)
         else:
             like = None if former is None else former._binding
             try:
@@ -96,8 +98,7 @@ class OpenCLProgram:
                 self._binding = Binding(device, program, self._consts, self._queue, inline, like)
             except cl.Error as e:
                 raise error_of(e, device.name) from None
-        launcher = None if spare is None else spare._launcher
-        self._launcher: Launcher = Launcher(device, self._binding, program.variables, inline, launcher)
+            self._launcher = Launcher(device, self._binding, program.variables, inline)
         self._kernels = self._binding.kernels
         self._inputs = self._binding.inputs
         self._outputs = self._binding.outputs
@@ -107,12 +108,12 @@ class OpenCLProgram:
         self._arena = 0  # the number of the arena that is bound; a reference would keep the memory of an older one
         # Memory for small input arrays, and whether it is bound now.
         self._own: list[DeviceTensor | None] = [None] * len(program.inputs)
-        self._holds_own = [False] * len(program.inputs)
+        self._holds_own = bytearray(len(program.inputs))
+        self._bound_cells: list[Any] = [None] * len(program.variables) if spare is None else spare._bound_cells
         if spare is not None:
             for k, info in enumerate(program.inputs):
                 if info is spare.program.inputs[k]:
                     self._own[k], self._holds_own[k] = spare._own[k], spare._holds_own[k]
-        self._bound_cells: list[Any] = [None] * len(program.variables) if spare is None else spare._bound_cells
 
     def _gives(self, program: Program) -> bool:
         """Gives the kernels to another program if they fit."""
@@ -317,24 +318,33 @@ def _spread(offsets: Set[int], align: int) -> tuple[dict[int, int], int]:
 
 
 class _Works(NamedTuple):
-    """The bytes that each step accesses; `known` is False for library kernels of which nobody says how many."""
+    """The bytes that each step accesses, and those of each input and output.
 
-    nbytes: list[int]
-    known: list[bool]
+    `known` is False for library kernels of which nobody says how many they are.
+    """
+
+    nbytes: tuple[int, ...]
+    known: tuple[bool, ...]
+    ends: tuple[int, ...]
 
 
 def _works_of(program: Program, former: OpenCLProgram | None) -> _Works:
-    """Returns the work of the steps; `former` is a program that may have some of the same steps."""
+    """Returns the work of a program; `former` is one that may have some of the same steps, inputs and outputs."""
     modules, steps = program.modules, program.steps
-    old: Sequence[Step] = () if former is None or former.program.modules != modules else former.program.steps
-    works = _Works([0] * len(steps), [True] * len(steps))
-    changed: Iterable[int] = range(len(steps))
-    if former is not None and len(old) == len(steps):
-        works = _Works(former._works.nbytes.copy(), former._works.known.copy())
-        changed = compress(count(), map(is_not, old, steps))
-    for k in changed:
-        works.nbytes[k], works.known[k] = _work_of(steps[k], modules)
-    return works
+    infos = (*program.inputs, *program.outputs)
+    if former is not None:
+        old = former.program
+        old_infos = (*old.inputs, *old.outputs)
+        if len(old.steps) == len(steps) and len(old_infos) == len(infos) and old.modules == modules:
+            works = former._works
+            nbytes, known, ends = list(works.nbytes), list(works.known), list(works.ends)
+            for k in compress(count(), map(is_not, old.steps, steps)):
+                nbytes[k], known[k] = _work_of(steps[k], modules)
+            for k in compress(count(), map(is_not, old_infos, infos)):
+                ends[k] = infos[k].nbytes
+            return _Works(tuple(nbytes), tuple(known), tuple(ends))
+    pairs = [_work_of(s, modules) for s in steps]
+    return _Works(tuple([n for n, _ in pairs]), tuple([k for _, k in pairs]), tuple([i.nbytes for i in infos]))
 
 
 def _work_of(step: Step, modules: Sequence[Module]) -> tuple[int, bool]:
@@ -346,7 +356,7 @@ def _work_of(step: Step, modules: Sequence[Module]) -> tuple[int, bool]:
     return nbytes, not modules[step.module].file or (step.groups, step.local) == _ONE_ITEM
 
 
-def _is_small(program: Program, works: _Works, units: int, times: int = 1) -> bool:
+def _is_small(works: _Works, units: int, times: int = 1) -> bool:
     """Returns whether passing the work to the threads of `units` cores costs more than the work itself.
 
     With `times`, the question is whether that is so for work of which this is `times` as much; a library kernel of
@@ -359,6 +369,8 @@ def _is_small(program: Program, works: _Works, units: int, times: int = 1) -> bo
     most = times * INLINE_BYTES * units / max(units - 1, 0.5)
     if times == 1 and not all(works.known):
         return False
-    counted = [n if k else n * times for n, k in zip(*works, strict=True)] if times > 1 else works.nbytes
-    total = sum(counted) + sum([i.nbytes for i in (*program.inputs, *program.outputs)])
+    counted: Sequence[int] = works.nbytes
+    if times > 1:
+        counted = [n if is_known else n * times for n, is_known in zip(works.nbytes, works.known, strict=True)]
+    total = sum(counted) + sum(works.ends)
     return max(counted, default=0) <= most and total <= times * _INLINE_LAUNCHES * INLINE_BYTES
