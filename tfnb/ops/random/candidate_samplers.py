@@ -219,8 +219,9 @@ def _sample(
     Raises `InvalidArgumentError` if a true class does not exist.
     """
     a = call.attrs
-    bad = true_classes.view(np.uint64) >= a.range_max  # as unsigned numbers the negative ones are the largest of all
-    if bad.any():
+    numbers = true_classes.view(np.uint64)  # as unsigned numbers the negative ones are the largest of all
+    if numbers.size and np.maximum.reduce(numbers, None) >= a.range_max:
+        bad = numbers >= a.range_max
         raise InvalidArgumentError(
             f"{call.op.type}: the class {int(true_classes[bad][0])} is not in [0, {a.range_max})", call.op
         )
