@@ -106,7 +106,7 @@ class Device(Protocol):
     def expect_builds(self, what: str) -> None:
         """Says that programs will soon be loaded that are compiled from `what`, so that the device can prepare for it.
 
-        `what` is a text that is the same whenever a process compiles the same cluster.
+        `what` is a text that is the same whenever a process compiles the same step.
         """
         ...
 

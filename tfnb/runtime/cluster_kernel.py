@@ -51,7 +51,6 @@ _MAX_STEPS = 4096  # of the programs of one cluster: small ones may be more than
 _MAX_CLASSES = 64  # classes of shapes of one cluster
 _MAX_CONDITIONS = 16  # classes that differ in their conditions only; the latest are kept
 _MAX_SEEN = 1024  # shapes of one cluster of which it is known that they have come before
-_MANY_NODES = 300  # of a cluster whose code takes a tenth of a second to be made
 _MAX_SIZES = 32  # elements of the largest value whose numbers are sizes like dimensions
 
 
@@ -286,8 +285,6 @@ class ClusterKernel:
         what = f"{self.cluster.name} of {len(self.cluster.nodes):,} nodes"
         wait.enter_context(compiling(what, "cluster"))
         wait.enter_context(collector_paused())
-        if len(self.cluster.nodes) >= _MANY_NODES:
-            self.device.expect_builds("\n".join([f"{n.type} {n.name}" for n in self.cluster.nodes]))
         with self._classes.timed():
             served = ServedShapes(sizes, partial(self._compile_class, key[0], infos, values))
         classes = self._classes.get(key)
