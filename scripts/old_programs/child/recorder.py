@@ -14,6 +14,7 @@ import random
 import re
 import resource
 import sys
+import threading
 import time
 import traceback
 from typing import Any, Callable  # noqa: UP035  # Python 3.6
@@ -42,7 +43,7 @@ class Recorder:
         self.settings = settings
         self.runs, self.times, self.own, self.outer, self.depth = [], {}, 0, 0, 0
         self.fresh, self.initial, self.synced = set(), 0, {}
-        self.ended, self.error = "whole", ""
+        self.ended, self.error, self.process = "whole", "", os.getpid()
 
     def finish(self) -> None:
         """Writes the record."""
@@ -56,8 +57,13 @@ class Recorder:
             "synced": self.synced,
             "seconds": time.time() - START,
         }
-        with open(self.settings["record"], "w") as file:
+        # A process that the program has forked keeps no record, and a thread may end it while another writes one.
+        if os.getpid() != self.process:
+            return
+        scratch = "{}.{}".format(self.settings["record"], threading.get_ident())
+        with open(scratch, "w") as file:
             json.dump(record, file)
+        os.replace(scratch, self.settings["record"])
 
     def cut(self) -> None:
         """Ends the program here, when the reference was ended after as many runs or its time is over."""
@@ -353,6 +359,7 @@ def start() -> None:
     after["tfnb.datasets.mnist"] = digits
     for package in ("tensorflow", "tensorflow_core"):
         after[package + ".python.keras.utils.data_utils"] = stand_ins.without_checksums
+        after[package + ".python.lib.io.file_io"] = stand_ins.sort_listings
     after["gym.core"] = stand_ins.without_screen
     after["gym.utils.seeding"] = stand_ins.with_one_seed
     sys.meta_path.insert(0, Hook(after))
