@@ -64,13 +64,13 @@ a[0] = 5
 print(a, np.fromstring("ab", dtype=np.uint8), np.fromstring(b"abcd", "u1", 2), np.fromstring("1, 2", sep=","))
 print(np.asscalar(np.ones(1)), np.cast["float32"]([1, 2]).dtype, np.mat is np.asmatrix, np.msort([[2], [1]]).ravel())
 print(np.alen([1, 2]), np.asfarray([1]).dtype, np.NINF, np.unicode, np.math.pi > 3, np.round_(1.26, 1))
-print(issubclass(np.VisibleDeprecationWarning, Warning), np.bool8 is np.bool_)
+print(issubclass(np.VisibleDeprecationWarning, Warning), np.bool8 is np.bool_, np.lib.pad([1], 1, "constant"))
 """
     assert run(tmp_path, text) == [
         "[5 1 2] [97 98] [97 98] [1. 2.]",
         "1.0 float32 True [1 2]",
         "2 float64 -inf <class 'str'> True 1.3",
-        "True True",
+        "True True [0 1 0]",
     ]
 
 

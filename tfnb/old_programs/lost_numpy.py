@@ -89,6 +89,9 @@ def give_back_numpy() -> None:
     add_missing(np, "msort", lambda a: np.sort(a, axis=0))
     add_missing(np, "alen", lambda a: len(np.atleast_1d(a)))
     add_missing(np, "asfarray", _float_array)
+    for name, value in list(vars(np).items()):
+        if _is_of_lib(value):
+            add_missing(np.lib, name, value)
     for name in ("array", "asarray"):
         setattr(np, name, _ragged(getattr(np, name)))
     np.reshape = _with_newshape(np.reshape)
@@ -104,6 +107,12 @@ def add_missing(module: Any, name: str, value: object) -> None:
     # NumPy warns and raises where a lost name is asked for, so its dictionary is looked at.
     if name not in vars(module):
         setattr(module, name, value)
+
+
+def _is_of_lib(value: object) -> bool:
+    """Says whether a function of NumPy is defined in `numpy.lib`, which also had its name."""
+    function = getattr(value, "__wrapped__", value)
+    return str(getattr(function, "__globals__", {}).get("__name__")).startswith("numpy.lib.")
 
 
 def _add_method(kind: type, name: str, method: Callable[..., Any]) -> None:
