@@ -155,9 +155,11 @@ class ClusterKernel:
             except ProgramTakenError:  # for other shapes, by another thread
                 continue
             start = recorder.now_us() if recorder is not None else 0.0
-            within(partial(self._specialise, key, inputs), f"{self.cluster.name} to be compiled for new shapes")
-            if recorder is not None:
-                recorder.span(COMPILE, self.cluster.name, start, detail=f"compiled for {self._shapes(inputs)}")
+            with collector_paused():  # also while the program runs for the first time, which binds its kernels
+                within(partial(self._specialise, key, inputs), f"{self.cluster.name} to be compiled for new shapes")
+                if recorder is not None:
+                    recorder.span(COMPILE, self.cluster.name, start, detail=f"compiled for {self._shapes(inputs)}")
+                return self.run(inputs, recorder)
 
     def _launch(self, program: _Specialised, inputs: Sequence[Value], recorder: StepStats | None) -> Sequence[Value]:
         self._programs.hits += 1
