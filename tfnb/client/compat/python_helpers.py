@@ -53,7 +53,9 @@ class tf_export:
     """A decorator that gives a function public names in TensorFlow's own build; here it returns the function."""
 
     def __init__(self, *names: str, v1: Sequence[str] | None = None, allow_multiple_exports: bool = False) -> None:
-        self.names, self.v1, self.allow_multiple_exports = names, v1, allow_multiple_exports
+        self._names = (*names, *(v1 or ()))
+        if not self._names and not allow_multiple_exports:
+            raise InvalidArgumentError("tf_export needs the public names of what it decorates")
 
     def __call__(self, function: F) -> F:
         """Returns the function as it is."""
