@@ -214,7 +214,7 @@ class ClusterKernel:
                 program, its_class = self._program_of_new_class(state, inputs, wait)
                 loaded = self._load(key, program, its_class)
                 raise_if_held()  # the class and its kernels stay in their caches
-        random = tuple([self._nodes[i] for i in program.random])
+        random = tuple([self._nodes[i] for i in program.random]) if program.random else ()
         if not program.variables:
             return _Specialised(loaded, (), random, None, program.checks)
         shapes = dict(zip(ids, state, strict=True))

@@ -183,7 +183,7 @@ class Binding:
         self._arena = 0  # the number of the arena to which arguments point
         self._arena_places: dict[Use, object] = {}  # the place in it to which each of them points
         self._moved: Set[Use] = frozenset()  # those that may have to point to another place now
-        self.changed: Sequence[int] = ()  # the launches that `rebind` has changed
+        self.resized: Sequence[int] = ()  # the launches that have other sizes since `rebind`
         self._set_constants()
         self.inputs: Sequence[_Row] = self._table("input", program.inputs, () if like is None else like.inputs)
         self.outputs: Sequence[_Row] = self._table("output", program.outputs, () if like is None else like.outputs)
@@ -227,14 +227,17 @@ class Binding:
             return False
         calls = self.calls.copy()  # a new list, since the former program has this one
         moved = set(self._moved)
+        resized = []
         for k, (numbers, arena) in changes:
-            kernel = self.kernels[k]
+            kernel, step = self.kernels[k], steps[k]
             if numbers:
                 _set_numbers(kernel, tuple(numbers))
-            calls[k] = self._call(kernel, steps[k])
+            if step.groups != self._steps[k].groups or step.local != self._steps[k].local:
+                calls[k] = self._call(kernel, step)
+                resized.append(k)
             moved.update([(k, place) for place in arena])
         self._program, self._steps, self.calls = program, steps, calls
-        self._moved, self.changed = moved, [k for k, _ in changes]
+        self._moved, self.resized = moved, resized
         self.inputs = self._table("input", program.inputs, self.inputs)
         self.outputs = self._table("output", program.outputs, self.outputs)
         return True
@@ -383,23 +386,24 @@ def _changes_of(old: Launch, new: Launch) -> _Changes | None:
     """Returns None if the two launches differ in more than numbers, group sizes and places in scratch memory."""
     if old.module != new.module or old.entry != new.entry or len(old.args) != len(new.args):
         return None
-    changes = _Changes([], [])
+    numbers: list[int | bytes] = []
+    arena: list[int] = []
     others = map(operator.is_not, old.args, new.args)
     pairs: Iterable[tuple[int, Any, Any]] = zip(count(), old.args, new.args, strict=False)
     for place, a, b in compress(pairs, others):
-        if type(a) is not type(b):
+        kind = type(b)
+        if type(a) is not kind:
             return None
-        if isinstance(a, Slot):
-            kind, index, offset, _ = a
-            if kind != b[0] or index != b[1] or (kind == "const" and a != b):
+        if kind is Slot:
+            if a[:2] != b[:2] or (a[0] == "const" and a != b):
                 return None
-            if kind == "arena":
-                changes.arena.append(place)
-            elif offset != b[2]:
+            if a[0] == "arena":
+                arena.append(place)
+            elif a[2] != b[2]:
                 return None
-        elif a.value != b.value or isinstance(a.value, float):  # -0.0 equals 0.0
-            changes.numbers.extend((place, _PACK[type(b)](b.value)))
-    return changes
+        else:  # perhaps equal: -0.0 equals 0.0
+            numbers += (place, _PACK[kind](b.value))
+    return _Changes(numbers, arena)
 
 
 @remembered("sizes of launches", 4096)
