@@ -10,7 +10,7 @@ import operator
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import compress, count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pyopencl as cl
 from pyopencl import invoker
@@ -116,6 +116,7 @@ class _Uses:
 
 
 _NO_USES = _Uses()
+_NONE: Set[Use] = frozenset()
 
 
 class _Layout:
@@ -182,7 +183,7 @@ class Binding:
         self._parts: dict[Use, Any] = {}  # the memory behind arguments that are parts of a buffer
         self._arena = 0  # the number of the arena to which arguments point
         self._arena_places: dict[Use, object] = {}  # the place in it to which each of them points
-        self._moved: Set[Use] = frozenset()  # those that may have to point to another place now
+        self._moved: Set[Use] = _NONE  # those that may have to point to another place now
         self.resized: Sequence[int] = ()  # the launches that have other sizes since `rebind`
         self._set_constants()
         self.inputs: Sequence[_Row] = self._table("input", program.inputs, () if like is None else like.inputs)
@@ -302,7 +303,7 @@ class Binding:
                 part = parts[place] = memory.part(arena, offset, slot.nbytes)
             self.set_part(use, part)
             places[use] = place
-        self._moved = frozenset()
+        self._moved = _NONE
 
     def _steps_of(self, program: Program) -> Sequence[Launch]:
         """Returns the launches of all steps that do anything."""
@@ -310,7 +311,9 @@ class Binding:
         steps: Any = program.steps
         if Copy in map(type, steps):
             steps = [_launch_of(s, most) if isinstance(s, Copy) else s for s in steps]
-        return [s for s in steps if 0 not in s.groups]
+        if any([0 in s.groups for s in steps]):  # noqa: C419 - a generator takes longer
+            steps = [s for s in steps if 0 not in s.groups]
+        return cast(Sequence[Launch], steps)
 
     def _call(self, kernel: cl.Kernel, step: Launch) -> tuple[Any, ...]:
         return (self._queue, kernel, *_work_sizes(step.groups, step.local))

@@ -87,14 +87,14 @@ class OpenCLProgram:
             former = None
         spare = former if former is not None and is_spare and former._gives(program) else None
         if spare is not None:
-            self._consts: list[DeviceTensor] = spare._consts
+            self._consts: Sequence[DeviceTensor] = spare._consts
             self._binding: Binding = spare._binding
             self._launcher: Launcher = spare._launcher
             self._launcher.follow(program.variables)
         else:
             like = None if former is None else former._binding
             try:
-                self._consts = [device.constant(array) for array in program.consts]
+                self._consts = tuple([device.constant(array) for array in program.consts])
                 self._binding = Binding(device, program, self._consts, self._queue, inline, like)
             except cl.Error as e:
                 raise error_of(e, device.name) from None
