@@ -15,7 +15,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from tfnb.caches import Cache, remembered
+from tfnb.caches import Cache
 from tfnb.codegen.class_steps import Call, Choice, ClassStep
 from tfnb.codegen.memory import NO_BLOCK, Block, places_of, plan_arena
 from tfnb.codegen.program import Copy, Launch, Module, Program, Slot, Step
@@ -34,7 +34,7 @@ from tfnb.codegen.step_templates import (
     picker,
 )
 from tfnb.ir.bounds import Bound, Check
-from tfnb.ir.kernelcall import F32, F64, I32, KernelCall, KernelSite, TensorInfo
+from tfnb.ir.kernelcall import F32, F64, I32, KernelCall, KernelSite, TensorInfo, i32
 from tfnb.size_trace import SizeTrace
 from tfnb.sizes import AnySize, Size
 from tfnb.types import DType
@@ -48,9 +48,6 @@ _MAX_PLANS = 32  # memory plans of one class: small blocks often need the same p
 _new = tuple.__new__
 
 _NO_SLOTS: Mapping[str, Slot] = {}
-
-# Programs for many shapes have the same small numbers, and fewer objects mean shorter pauses of Python's collector.
-_i32 = remembered("integers in kernel arguments", 1 << 14)(I32)
 
 
 class ProgramClass:
@@ -406,7 +403,7 @@ class _Tables:
         places: set[int] = set()
         for place, number, n in self._numbers:
             if before is None or before[n] != numbers[n]:
-                arguments[place] = _i32(numbers[n]) if number is I32 else number(numbers[n])
+                arguments[place] = i32(numbers[n]) if number is I32 else number(numbers[n])
                 places.add(place)
         for place, slot, n in self._slots:
             if before is None or before[n] != numbers[n]:
