@@ -63,18 +63,16 @@ invoker.generate_enqueue_and_set_args = _generated_once
 
 Use = tuple[int, int]  # the numbers of a kernel of a binding, and of an argument of it
 
+Row = tuple[TensorInfo, int, list[Use], list[Use]]
+"""An input or output, the bytes of its memory, and the arguments that point to its start and further into it."""
+
+Changes = tuple[list[int | bytes], list[int]]
+"""What differs between two launches of a kernel: places of arguments that are numbers and their new bytes, in turns;
+and the places of those that point to scratch memory."""
+
 
 # What pyopencl's own generated functions call for numbers: `set_arg` takes 10 microseconds for each.
 _set_numbers: Callable[[cl.Kernel, tuple[int | bytes, ...]], None] = vars(cl.Kernel)["_set_arg_buf_multi"]
-
-
-class _Row(NamedTuple):
-    """An input or output, the bytes of its memory, and the arguments that point to its start or further into it."""
-
-    info: TensorInfo
-    capacity: int
-    plain: list[Use]
-    further: list[Use]
 
 
 class _U64(NamedTuple):
@@ -186,8 +184,8 @@ class Binding:
         self._moved: Set[Use] = _NONE  # those that may have to point to another place now
         self.resized: Sequence[int] = ()  # the launches that have other sizes since `rebind`
         self._set_constants()
-        self.inputs: Sequence[_Row] = self._table("input", program.inputs, () if like is None else like.inputs)
-        self.outputs: Sequence[_Row] = self._table("output", program.outputs, () if like is None else like.outputs)
+        self.inputs: Sequence[Row] = self._table("input", program.inputs, () if like is None else like.inputs)
+        self.outputs: Sequence[Row] = self._table("output", program.outputs, () if like is None else like.outputs)
 
     def _new_layout(self, inline: bool) -> _Layout:
         """Builds the kernels. Raises `KernelBuildError` with the nodes of the launch."""
@@ -243,7 +241,7 @@ class Binding:
         self.outputs = self._table("output", program.outputs, self.outputs)
         return True
 
-    def _changes(self, program: Program, steps: Sequence[Launch]) -> list[tuple[int, _Changes]] | None:
+    def _changes(self, program: Program, steps: Sequence[Launch]) -> list[tuple[int, Changes]] | None:
         """Returns which launches differ from those of `program`, and how.
 
         Returns None if the two programs differ in more than sizes.
@@ -257,7 +255,7 @@ class Binding:
             return None
         if any(a is not b and a.writes != b.writes for a, b in zip(program.variables, former.variables, strict=True)):
             return None
-        changes: list[tuple[int, _Changes]] = []
+        changes: list[tuple[int, Changes]] = []
         for k, (old, new) in enumerate(zip(self._steps, steps, strict=True)):
             if old is not new:
                 change = _changes_of(old, new)
@@ -354,16 +352,16 @@ class Binding:
                 return False
         return True
 
-    def _table(self, kind: str, infos: Sequence[TensorInfo], former: Sequence[_Row]) -> Sequence[_Row]:
+    def _table(self, kind: str, infos: Sequence[TensorInfo], former: Sequence[Row]) -> Sequence[Row]:
         """Returns the tensors of inputs or outputs, with the arguments that point to them.
 
         `former` is the table of a program that differs in sizes only, or empty.
         """
         if not former:
             uses = [self.layout.uses.get((kind, i), _NO_USES) for i in range(len(infos))]
-            return [_Row(t, capacity_of(t.nbytes), u.plain, u.further) for t, u in zip(infos, uses, strict=True)]
+            return [(t, capacity_of(t.nbytes), u.plain, u.further) for t, u in zip(infos, uses, strict=True)]
         return [
-            row if row[0] is t else _Row(t, capacity_of(t.nbytes), row[2], row[3])
+            row if row[0] is t else (t, capacity_of(t.nbytes), row[2], row[3])
             for row, t in zip(former, infos, strict=True)
         ]
 
@@ -376,16 +374,7 @@ def _launch_of(copy: Copy, most: int) -> Launch:
     return Launch(_COPIES, "copy", args, (groups, 1, 1), (1, 1, 1), copy.nodes, "copy")
 
 
-class _Changes(NamedTuple):
-    """What differs between two launches of a kernel: `numbers` are places of arguments and their new bytes, in turns,
-    `arena` the places of those that point to scratch memory.
-    """
-
-    numbers: list[int | bytes]
-    arena: list[int]
-
-
-def _changes_of(old: Launch, new: Launch) -> _Changes | None:
+def _changes_of(old: Launch, new: Launch) -> Changes | None:
     """Returns None if the two launches differ in more than numbers, group sizes and places in scratch memory."""
     if old.module != new.module or old.entry != new.entry or len(old.args) != len(new.args):
         return None
@@ -406,7 +395,7 @@ def _changes_of(old: Launch, new: Launch) -> _Changes | None:
                 return None
         else:  # perhaps equal: -0.0 equals 0.0
             numbers += (place, _PACK[kind](b.value))
-    return _Changes(numbers, arena)
+    return numbers, arena
 
 
 @remembered("sizes of launches", 4096)
