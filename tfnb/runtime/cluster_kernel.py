@@ -117,6 +117,7 @@ class ClusterKernel:
         self.device = device
         self.node = next((n for n in reversed(cluster.nodes)), None)
         self._compile = compile_program
+        self._waits_for = f"{cluster.name} to be compiled for new shapes"
         self._random = resources.random
         self._nodes = cluster.by_id()
         self._cells = [resources.variable(self._nodes[i], device) for i in cluster.variables]
@@ -155,7 +156,7 @@ class ClusterKernel:
             except ProgramTakenError:  # for other shapes, by another thread
                 continue
             start = recorder.now_us() if recorder is not None else 0.0
-            within(partial(self._specialise, key, inputs), f"{self.cluster.name} to be compiled for new shapes")
+            within(partial(self._specialise, key, inputs), self._waits_for)
             if recorder is not None:
                 recorder.span(COMPILE, self.cluster.name, start, detail=f"compiled for {self._shapes(inputs)}")
 
@@ -234,8 +235,10 @@ class ClusterKernel:
         """
         newest = its_class.newest
         former = None if newest is None else self._programs.get(newest)
-        is_first = self._seen.find(key) is None
-        if is_first:
+        is_first = key not in self._seen
+        if not is_first:
+            self._seen.hits += 1
+        else:
             self._seen.put(key, True)
             if newest is not None:
                 self._programs.pop(newest, None)
