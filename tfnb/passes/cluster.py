@@ -183,8 +183,7 @@ class _Levels:
             return 1 if cut else 0
         if not device:
             return level
-        is_apart = cut or not self.on_device(before.id) or before.device != node.device
-        return level + 1 if is_apart else level
+        return level + 1 if cut or self._is_apart(before, node) else level
 
     def needed(self, node: Node, level: int) -> Iterator[tuple[int, int]]:
         """The nodes for which a node on `level` waits, each with the highest level that it may have."""
@@ -192,9 +191,13 @@ class _Levels:
         for n, e in enumerate(node.inputs):
             source = self.graph.nodes[e.id]
             is_cut = n in node.opdef.shape_inputs and not self.derivable(e.id)
-            yield e.id, level - (device and (is_cut or source.device != node.device))
+            yield e.id, level - (device and (is_cut or self._is_apart(source, node)))
         for c in waited_for(self.graph, node):
-            yield c, level - (device and self.graph.nodes[c].device != node.device)
+            yield c, level - (device and self._is_apart(self.graph.nodes[c], node))
+
+    def _is_apart(self, before: Node, node: Node) -> bool:
+        """Returns whether `before` cannot be in the cluster of a node that a device computes."""
+        return not self.on_device(before.id) or before.device != node.device
 
     def derivable(self, i: int) -> bool:
         """Returns whether the value of the node is known when the cluster that contains it is specialised."""

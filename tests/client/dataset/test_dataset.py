@@ -460,8 +460,10 @@ def test_a_cache_in_a_file_outlives_the_walk(graph, tmp_path):
         all_of(cached())
 
 
+@pytest.mark.not_compared("numbers without a seed are others in each run")
 def test_seeded_numbers_in_map_begin_anew_with_the_iterator():
     with tf.Graph().as_default(), tf.Session() as s:
+        tf.set_random_seed(None)  # `make spread` gives each graph a seed
         seeds = {"seeded": 11, "unseeded": None}
         found = {}
         for name, seed in seeds.items():
