@@ -234,6 +234,17 @@ def test_a_path_through_the_host_splits_a_cluster():
     assert first.outputs and set(first.outputs) <= set(second.inputs) | {Edge(a.op.id, 0)}
 
 
+def test_what_waits_for_a_constant_waits_for_what_the_constant_waits_for():
+    x = tf.placeholder(tf.float32, [4])
+    a = tf.exp(x)
+    with tf.control_dependencies([tf.Print(a, [a])]):
+        one = tf.constant(1.0)
+    with tf.control_dependencies([one]):
+        b = tf.log(x)
+    c = clusters(a, b, feeds=[x])
+    assert c.member[a.op.id] < c.member[b.op.id]
+
+
 def test_readers_of_a_variable_do_not_move_past_the_host():
     """The sums of segments run on the host. What they need may be computed late, but not with what needs them."""
     table = tf.Variable(np.zeros((6, 2), np.float32))

@@ -58,11 +58,15 @@ def root_variable(graph: Graph, e: Edge) -> int:
 def waited_for(graph: Graph, node: Node) -> tuple[int, ...]:
     """Returns the ids of the nodes for which a node waits without reading them.
 
-    A constant is part of its readers, so each reader waits for what the constant waits for."""
+    A constant is part of its readers, so each reader, and what waits for it, waits for what the constant waits for.
+    """
+    constants = [e.id for e in node.inputs if graph.nodes[e.id].opdef.kind is Kind.CONST]
     ids = dict.fromkeys(node.control)
-    for e in node.inputs:
-        source = graph.nodes[e.id]
+    pending = [*constants, *ids]
+    while pending:
+        source = graph.nodes[pending.pop()]
         if source.opdef.kind is Kind.CONST:
+            pending += [c for c in source.control if c not in ids]
             ids.update(dict.fromkeys(source.control))
     return tuple(ids)
 
