@@ -181,6 +181,7 @@ class Binding:
         self._parts: dict[Use, Any] = {}  # the memory behind arguments that are parts of a buffer
         self._arena = 0  # the number of the arena to which arguments point
         self._arena_places: dict[Use, object] = {}  # the place in it to which each of them points
+        self._accessed: tuple[Program, list[int]] | None = None  # what `accessed_bytes` returned for which program
         self._moved: Set[Use] = _NONE  # those that may have to point to another place now
         self.resized: Sequence[int] = ()  # the launches that have other sizes since `rebind`
         self._set_constants()
@@ -341,7 +342,10 @@ class Binding:
 
     def accessed_bytes(self) -> list[int]:
         """Returns for each launch the bytes of all memory to which its arguments point."""
-        return [sum(self.nbytes_of(a) for a in step.args if isinstance(a, Slot)) for step in self._steps]
+        if self._accessed is None or self._accessed[0] is not self._program:
+            found = [sum(self.nbytes_of(a) for a in step.args if isinstance(a, Slot)) for step in self._steps]
+            self._accessed = self._program, found
+        return self._accessed[1]
 
     def have_launched(self, launches: Iterable[int]) -> bool:
         """Returns whether the launches with these numbers have run before, in this program or in others."""

@@ -79,7 +79,7 @@ class Saver:
         defer_build: bool = False,
         allow_empty: bool = False,
         write_version: int = _V2,
-        padstep_number: bool = False,
+        pad_step_number: bool = False,
         save_relative_paths: bool = False,
         filename: str | bytes | None = None,
         keep_best: int = 0,
@@ -96,7 +96,7 @@ class Saver:
         self._sequentially, self._allow_empty = restore_sequentially, allow_empty
         self._max_to_keep = max_to_keep or 0
         self._every_hours = keep_checkpoint_every_n_hours
-        self._padstep_number, self._relative = padstep_number, save_relative_paths
+        self._pad_step_number, self._relative = pad_step_number, save_relative_paths
         self._write_version = write_version
         self._kept: list[tuple[str, float]] = []
         self._written: set[str] = set()  # the kept checkpoints that this object saved
@@ -268,7 +268,7 @@ class Saver:
         if global_step is None:
             return prefix
         step = step_number(sess, global_step)
-        return f"{prefix}-{step:08d}" if self._padstep_number else f"{prefix}-{step}"
+        return f"{prefix}-{step:08d}" if self._pad_step_number else f"{prefix}-{step}"
 
     def _finish(self, path: str, suffix: str, state: bool, latest: str | None, metric: float | None) -> None:
         """Writes the pointer file, and then removes the checkpoints that are no longer kept."""
