@@ -55,6 +55,8 @@ class OpenCLProgram:
     def __init__(
         self, device: ProgramDevice, program: Program, former: OpenCLProgram | None = None, is_spare: bool = True
     ) -> None:
+        if former is not None and former._device is not device:
+            former = None
         self.program = program
         self._device = device
         self.is_taken = False
@@ -83,7 +85,7 @@ class OpenCLProgram:
         inline_queue = device.inline_queue if inline else None
         self._queue = inline_queue or device.queue
         self._reads = SmallReads.of(program) if inline and program.reads else None
-        if former is not None and (former._device is not device or former.inline is not inline):
+        if former is not None and former.inline is not inline:
             former = None
         spare = former if former is not None and is_spare and former._gives(program) else None
         if spare is not None:
