@@ -174,7 +174,7 @@ class Assembler:
             (kernel.geometry.local, 1, 1),
             kernel.aligned,
             piece_of=group.number if group.kind == "pointwise" else None,
-            parameters=() if kernel.has_local else kernel.parameters,
+            parameters=kernel.parameters if kernel.local is None else (),
         )
 
     def _temp(self, temp: _Temp, nbytes: int) -> _Temp:

@@ -5,8 +5,13 @@
 #define T float
 #define W 16
 #include "fused/put.clh"
+#undef ITEM
+#undef ITEMS
+#define ITEM item
+#define ITEMS items
 
-__kernel void k0_assign(
+static PART void part_k0_assign(
+    int item, int items,
     __global float *out_1, __global const float *in_1, __global float *out_2,
     __global float *out_3, __global const float *in_2, __global const float *in_3, int n0)
 {
@@ -25,4 +30,13 @@ __kernel void k0_assign(
         put(out_2 + i0, add_2, live);
         put(out_3 + i0, (x_4 - ((div_1 * add_1) / (sqrt(add_2) + 1.0e-08f))), live);
     }
+}
+
+__kernel void k0_assign(
+    __global float *out_1, __global const float *in_1, __global float *out_2,
+    __global float *out_3, __global const float *in_2, __global const float *in_3, int n0)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k0_assign(
+        item, items, out_1, in_1, out_2, out_3, in_2, in_3, n0);
 }

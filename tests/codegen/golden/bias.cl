@@ -5,8 +5,13 @@
 #define T float
 #define W 16
 #include "fused/put.clh"
+#undef ITEM
+#undef ITEMS
+#define ITEM item
+#define ITEMS items
 
-__kernel void k0_relu(
+static PART void part_k0_relu(
+    int item, int items,
     __global const float *in_1, __global const float *in_2, __global float *out_1, int n1,
     int n_tasks)
 {
@@ -23,4 +28,13 @@ __kernel void k0_relu(
             put(out_1 + i0 * n1 + i1, (add_1 < (float16)(0.0f) ? (float16)(0.0f) : add_1), live);
         }
     }
+}
+
+__kernel void k0_relu(
+    __global const float *in_1, __global const float *in_2, __global float *out_1, int n1,
+    int n_tasks)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k0_relu(
+        item, items, in_1, in_2, out_1, n1, n_tasks);
 }

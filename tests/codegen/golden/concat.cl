@@ -5,8 +5,13 @@
 #define T float
 #define W 16
 #include "fused/put.clh"
+#undef ITEM
+#undef ITEMS
+#define ITEM item
+#define ITEMS items
 
-__kernel void k0_concat(
+static PART void part_k0_concat(
+    int item, int items,
     __global const float *in_1, __global float *out_1, __global const float *in_2, int n1,
     int n_tasks, int in_1_s0, int n_cut, int in_2_s0, int in_2_offset)
 {
@@ -27,4 +32,13 @@ __kernel void k0_concat(
             put(out_1 + i0 * n1 + i1, x_2, live);
         }
     }
+}
+
+__kernel void k0_concat(
+    __global const float *in_1, __global float *out_1, __global const float *in_2, int n1,
+    int n_tasks, int in_1_s0, int n_cut, int in_2_s0, int in_2_offset)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k0_concat(
+        item, items, in_1, out_1, in_2, n1, n_tasks, in_1_s0, n_cut, in_2_s0, in_2_offset);
 }

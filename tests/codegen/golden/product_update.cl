@@ -5,12 +5,16 @@
 #define T float
 #define W 16
 #include "fused/product.clh"
+#undef ITEM
+#undef ITEMS
+#define ITEM item
+#define ITEMS items
 
-__kernel void k0_matmul(
+PART void part_k0_matmul(
+    int item, int items, __local float *b_block, __local float *a_panel, __local float *tile,
     __global const float *in_1, __global const float *in_2, __global float *out_1, int m, int n,
     int k)
 {
-    PRODUCT_MEMORY;
     int panels = (m + MR - 1) / MR;
     int first = panels * ITEM / ITEMS;
     int last = panels * (ITEM + 1) / ITEMS;
@@ -37,4 +41,14 @@ __kernel void k0_matmul(
             }
         }
     }
+}
+
+__kernel void k0_matmul(
+    __global const float *in_1, __global const float *in_2, __global float *out_1, int m, int n,
+    int k)
+{
+    PRODUCT_MEMORY;
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k0_matmul(
+        item, items, b_block, a_panel, tile, in_1, in_2, out_1, m, n, k);
 }

@@ -11,8 +11,13 @@
 #define T float
 #define W 16
 #include "lib/reduce.clh"
+#undef ITEM
+#undef ITEMS
+#define ITEM item
+#define ITEMS items
 
-__kernel void k0_max(
+static PART void part_k0_max(
+    int item, int items,
     __global const float *in_1, __global float *kept_1, __global float *out_1, int n1,
     int n_kept, int n_rows)
 {
@@ -43,4 +48,13 @@ __kernel void k0_max(
             put(out_1 + i0 * n1 + i1, (x_3 / (float16)(sum_2)), live);
         }
     }
+}
+
+__kernel void k0_max(
+    __global const float *in_1, __global float *kept_1, __global float *out_1, int n1,
+    int n_kept, int n_rows)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k0_max(
+        item, items, in_1, kept_1, out_1, n1, n_kept, n_rows);
 }

@@ -6,8 +6,13 @@
 #define T float
 #define W 16
 #include "fused/put.clh"
+#undef ITEM
+#undef ITEMS
+#define ITEM item
+#define ITEMS items
 
-__kernel void k0_mean(
+static PART void part_k0_mean(
+    int item, int items,
     __global const float *in_1, __global float *total_1, int n_rows, int n_part, int n1,
     int n_padded, int n_splits, int n_tasks)
 {
@@ -38,7 +43,17 @@ __kernel void k0_mean(
     }
 }
 
-__kernel void k1_mean(
+__kernel void k0_mean(
+    __global const float *in_1, __global float *total_1, int n_rows, int n_part, int n1,
+    int n_padded, int n_splits, int n_tasks)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k0_mean(
+        item, items, in_1, total_1, n_rows, n_part, n1, n_padded, n_splits, n_tasks);
+}
+
+static PART void part_k1_mean(
+    int item, int items,
     __global float *total_1, __global float *out_1, int n_padded, int n_splits, int n1, float x0)
 {
     RANGE(int, task, 1, 1) {
@@ -55,4 +70,12 @@ __kernel void k1_mean(
             put(out_1 + i1, (sum_1 / (float16)(x0)), live);
         }
     }
+}
+
+__kernel void k1_mean(
+    __global float *total_1, __global float *out_1, int n_padded, int n_splits, int n1, float x0)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k1_mean(
+        item, items, total_1, out_1, n_padded, n_splits, n1, x0);
 }

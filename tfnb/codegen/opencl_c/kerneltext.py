@@ -9,6 +9,7 @@ that it computes (`program.Launch`). Invariant: equal work gives equal text, wha
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tfnb.codegen.fusion.nest import Loop
@@ -200,13 +201,14 @@ class KernelText:
         return parts + [f"{kind} {n}" for n in self.sizes.values()] + [f"float {x}" for x in self.numbers.values()]
 
 
-def wrapped(parts: list[str]) -> str:
+def wrapped(parts: Sequence[str], indent: int = 4) -> str:
     """Returns the rest of a list after its opening parenthesis, broken into lines."""
-    lines, line = [], "   "
+    margin = " " * (indent - 1)
+    lines, line = [], margin
     for k, part in enumerate(parts):
         text = part + ("," if k + 1 < len(parts) else ")")
         if len(line) + len(text) > 96 and line.strip():
             lines.append(line)
-            line = "   "
+            line = margin
         line += " " + text
     return "\n".join([*lines, line])
