@@ -359,7 +359,7 @@ class _Placement:
     def _slot(self, place: Place | _Temp | _Part) -> Slot:
         a = self.assembler
         if isinstance(place, _Part):
-            return replace(self._slot(place.value), nbytes=place.nbytes)
+            return self._slot(place.value)._replace(nbytes=place.nbytes)
         if isinstance(place, int):
             return Slot("rng", a.cluster.random.index(place), 0, 16)
         if isinstance(place, _Temp):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tfnb.caches import Cache
 from tfnb.codegen.opencl_c.emission import NAME, Generated
 from tfnb.codegen.program import DeviceFacts, Module
-from tfnb.codegen.schedules.chain import as_part, chain_name, chain_text, part_name
+from tfnb.codegen.schedules.chain import PART_NAMES, as_part, chain_name, chain_text, part_name
 
 __all__ = ["KernelTable", "Modules"]
 
@@ -108,7 +108,7 @@ class Modules:
             for key, name in zip(keys, names, strict=True)
         ]
         needs = {n for key in keys for n in key.needs}
-        module = Module(source=self._source([*parts, *chains], needs))
+        module = Module(source=self._source([PART_NAMES, *parts, *chains], needs))
         return {key: (module, name) for key, name in zip(keys, names, strict=True)}
 
     def _source(self, kernels: Iterable[str], needs: Iterable[tuple[str, str, int]]) -> str:

@@ -15,12 +15,12 @@ __kernel void k0_assign(
     float div_1 = (sqrt((1.0f - x_5)) * 0.01f) / (1.0f - x_6);
     RANGE(int, i0, n0, 16) {
         int live = LIVE(i0_end - i0, 16);
-        float16 x_1 = vload16(0, out_1 + i0);
-        float16 x_2 = vload16(0, in_1 + i0);
+        float16 x_1 = LOAD(float, 16, out_1 + i0);
+        float16 x_2 = LOAD(float, 16, in_1 + i0);
         float16 add_1 = (x_1 * 0.9f) + (x_2 * 0.1f);
-        float16 x_3 = vload16(0, out_2 + i0);
+        float16 x_3 = LOAD(float, 16, out_2 + i0);
         float16 add_2 = (x_3 * 0.999f) + ((x_2 * 0.001f) * x_2);
-        float16 x_4 = vload16(0, out_3 + i0);
+        float16 x_4 = LOAD(float, 16, out_3 + i0);
         put(out_1 + i0, add_1, live);
         put(out_2 + i0, add_2, live);
         put(out_3 + i0, (x_4 - ((div_1 * add_1) / (sqrt(add_2) + 1.0e-08f))), live);

@@ -15,7 +15,7 @@ __kernel void k0_argmax(
         int16 argmax_at_1 = INT_MAX;
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 x_1 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 x_1 = LOAD(float, 16, in_1 + i0 * n1 + i1);
             float16 value_1 = (lanes16() < (int16)(live)) ? x_1 : (float16)(-INFINITY);
             int16 better_1 = ((value_1 > argmax_1) | ((value_1 != value_1) & (argmax_1 == argmax_1))) | ((value_1 == argmax_1) & (lane_index16(i1, live) < argmax_at_1));
             argmax_1 = better_1 ? value_1 : argmax_1;

@@ -17,8 +17,8 @@ __kernel void k0_relu(
         int end = n1;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
-            float16 x_1 = vload16(0, in_1 + i0 * n1 + i1);
-            float16 x_2 = vload16(0, in_2 + i1);
+            float16 x_1 = LOAD(float, 16, in_1 + i0 * n1 + i1);
+            float16 x_2 = LOAD(float, 16, in_2 + i1);
             float16 add_1 = x_1 + x_2;
             put(out_1 + i0 * n1 + i1, (add_1 < (float16)(0.0f) ? (float16)(0.0f) : add_1), live);
         }

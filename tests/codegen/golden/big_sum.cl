@@ -21,7 +21,7 @@ __kernel void k0_sum(
             int stop = min(end, block + n_block);
             for (int i0 = block; i0 < stop; i0 += 16) {
                 int live = LIVE(stop - i0, 16);
-                float16 x_1 = vload16(0, in_1 + i0);
+                float16 x_1 = LOAD(float, 16, in_1 + i0);
                 float16 value_1 = (lanes16() < (int16)(live)) ? (x_1 * x_1) : (float16)(0.0f);
                 sum_1_block = sum_1_block + value_1;
             }

@@ -11,8 +11,8 @@ __kernel void k0_logicaland(
 {
     RANGE(int, i0, n0, 16) {
         int live = LIVE(i0_end - i0, 16);
-        float16 x_1 = vload16(0, in_1 + i0);
-        float16 x_2 = vload16(0, in_2 + i0);
+        float16 x_1 = LOAD(float, 16, in_1 + i0);
+        float16 x_2 = LOAD(float, 16, in_2 + i0);
         put(out_1 + i0, convert_uchar16(((x_1 > x_2) & (fabs(x_1) < INFINITY)) & 1), live);
     }
 }

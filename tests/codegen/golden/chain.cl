@@ -14,7 +14,7 @@ __kernel void k0_tanh(
 {
     RANGE(int, i0, n0, 16) {
         int live = LIVE(i0_end - i0, 16);
-        float16 x_1 = vload16(0, in_1 + i0);
+        float16 x_1 = LOAD(float, 16, in_1 + i0);
         put(out_1 + i0, t_tanh(((x_1 * 1.1f) + 0.1f)), live);
     }
 }

@@ -28,14 +28,14 @@ __kernel void k0_sum(
                 int stop = min(q_end, block + n_block_rows);
                 for (int q = block; q < stop; ++q) {
                     int i0 = q;
-                    float16 x_1 = vload16(0, in_1 + i0 * n1 + i1);
+                    float16 x_1 = LOAD(float, 16, in_1 + i0 * n1 + i1);
                     float16 value_1 = x_1;
                     sum_1 = sum_1 + value_1;
                 }
                 sum_1_total = sum_1_total + sum_1;
             }
             sum_1 = sum_1_total;
-            vstore16(sum_1, 0, total_1 + (row * n_splits + part) * n_padded + i1);
+            STORE(float, 16, sum_1, total_1 + (row * n_splits + part) * n_padded + i1);
         }
     }
 }
@@ -51,7 +51,7 @@ __kernel void k1_sum(
             int live = LIVE(end - i1, 16);
             float16 sum_1 = 0.0f;
             for (int part = 0; part < n_splits; ++part) {
-                float16 sum_1_part = vload16(0, total_1 + (row * n_splits + part) * n_padded + i1);
+                float16 sum_1_part = LOAD(float, 16, total_1 + (row * n_splits + part) * n_padded + i1);
                 sum_1 = sum_1 + sum_1_part;
             }
             put(out_1 + i1, sum_1, live);

@@ -18,12 +18,12 @@ __kernel void k0_concat(
         int end_1 = min(end, n_cut);
         for (int i1 = begin; i1 < end_1; i1 += 16) {
             int live = LIVE(end_1 - i1, 16);
-            float16 x_1 = vload16(0, in_1 + i0 * in_1_s0 + i1);
+            float16 x_1 = LOAD(float, 16, in_1 + i0 * in_1_s0 + i1);
             put(out_1 + i0 * n1 + i1, x_1, live);
         }
         for (int i1 = max(begin, n_cut); i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
-            float16 x_2 = vload16(0, in_2 + i0 * in_2_s0 + i1 + in_2_offset);
+            float16 x_2 = LOAD(float, 16, in_2 + i0 * in_2_s0 + i1 + in_2_offset);
             put(out_1 + i0 * n1 + i1, x_2, live);
         }
     }

@@ -21,7 +21,7 @@ __kernel void k0_max(
         float16 max_1 = -INFINITY;
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 x_1 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 x_1 = LOAD(float, 16, in_1 + i0 * n1 + i1);
             float16 value_1 = (lanes16() < (int16)(live)) ? x_1 : (float16)(-INFINITY);
             max_1 = ((value_1 > max_1) | (value_1 != value_1)) ? value_1 : max_1;
         }
@@ -29,7 +29,7 @@ __kernel void k0_max(
         float16 sum_1 = 0.0f;
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 x_2 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 x_2 = LOAD(float, 16, in_1 + i0 * n1 + i1);
             float16 sub_1 = x_2 - max_2;
             float16 value_2 = (lanes16() < (int16)(live)) ? t_exp(sub_1) : (float16)(0.0f);
             sum_1 = sum_1 + value_2;
@@ -39,8 +39,8 @@ __kernel void k0_max(
         float log_1 = t_log(sum_2);
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 x_3 = vload16(0, in_2 + i0 * n1 + i1);
-            float16 x_4 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 x_3 = LOAD(float, 16, in_2 + i0 * n1 + i1);
+            float16 x_4 = LOAD(float, 16, in_1 + i0 * n1 + i1);
             float16 sub_2 = x_4 - max_2;
             float16 value_3 = (lanes16() < (int16)(live)) ? (x_3 * (log_1 - sub_2)) : (float16)(0.0f);
             sum_3 = sum_3 + value_3;

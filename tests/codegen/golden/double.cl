@@ -14,7 +14,7 @@ __kernel void k0_truediv(
 {
     RANGE(int, i0, n0, 8) {
         int live = LIVE(i0_end - i0, 8);
-        double8 x_1 = vload8(0, in_1 + i0);
+        double8 x_1 = LOAD(double, 8, in_1 + i0);
         put(out_1 + i0, (t_exp(x_1) / (double8)(3.0)), live);
     }
 }

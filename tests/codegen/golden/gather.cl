@@ -24,7 +24,7 @@ __kernel void k0_gather(
         int end = n1;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
-            float16 x_2 = vload16(0, in_1 + i1 + min_1 * in_1_s);
+            float16 x_2 = LOAD(float, 16, in_1 + i1 + min_1 * in_1_s);
             put(out_1 + i0 * n1 + i1, (and_1 ? x_2 : (float16)(0.0f)), live);
         }
     }

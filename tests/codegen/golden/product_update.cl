@@ -23,7 +23,7 @@ __kernel void k0_matmul(
             pack_a_kmajor(a_panel, in_1 + i, m, k);
             for (int j = 0; j < width; j += NR) {
                 int columns = LOWER(NR, width - j);
-                AHEAD(out_1 + i * n + j0 + j, n, rows, columns);
+                product_ahead(out_1 + i * n + j0 + j, n, rows, columns);
                 product_tile(a_panel, b_block + j / NR * B_PANEL(k), k, columns, tile);
                 for (int r = 0; r < rows; ++r)
                     for (int c = 0; c < columns; c += 16) {
@@ -31,7 +31,7 @@ __kernel void k0_matmul(
                         int i0 = (i + r) * n + j0 + j + c - done;
                         int live = 16;
                         float16 product = vload16(0, tile + r * NR + c - done);
-                        float16 x_1 = vload16(0, out_1 + i0);
+                        float16 x_1 = LOAD(float, 16, out_1 + i0);
                         put_from(out_1 + i0, (x_1 - (product * 0.1f)), done);
                     }
             }

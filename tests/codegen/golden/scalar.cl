@@ -9,7 +9,7 @@
 __kernel void k0_add(
     __global const float *in_1, __global float *out_1)
 {
-    if (get_global_id(0))
+    if (ITEM)
         return;
     float x_1 = in_1[0];
     out_1[0] = (t_exp(x_1) + 1.0f);

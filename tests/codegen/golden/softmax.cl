@@ -22,7 +22,7 @@ __kernel void k0_max(
         float16 max_1 = -INFINITY;
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 x_1 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 x_1 = LOAD(float, 16, in_1 + i0 * n1 + i1);
             float16 value_1 = (lanes16() < (int16)(live)) ? x_1 : (float16)(-INFINITY);
             max_1 = ((value_1 > max_1) | (value_1 != value_1)) ? value_1 : max_1;
         }
@@ -30,16 +30,16 @@ __kernel void k0_max(
         float16 sum_1 = 0.0f;
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 x_2 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 x_2 = LOAD(float, 16, in_1 + i0 * n1 + i1);
             float16 exp_1 = t_exp((x_2 - max_2));
             float16 value_2 = (lanes16() < (int16)(live)) ? exp_1 : (float16)(0.0f);
             sum_1 = sum_1 + value_2;
-            vstore16(exp_1, 0, kept_1_row + i1);
+            STORE(float, 16, exp_1, kept_1_row + i1);
         }
         float sum_2 = across_sum(sum_1);
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 x_3 = vload16(0, kept_1_row + i1);
+            float16 x_3 = LOAD(float, 16, kept_1_row + i1);
             put(out_1 + i0 * n1 + i1, (x_3 / (float16)(sum_2)), live);
         }
     }

@@ -21,7 +21,7 @@ __kernel void k0_mul(
             int live = LIVE(n1 - i1, 16);
             float16 tile0[16];
             for (int r = 0; r < 16; ++r)
-                tile0[r] = vload16(0, in_1 + first + min(i1 + r, n1 - 1) * in_1_s1);
+                tile0[r] = LOAD(float, 16, in_1 + first + min(i1 + r, n1 - 1) * in_1_s1);
             transpose(tile0);
             for (int k = 0; k < rows; ++k) {
                 int i0 = first + k;

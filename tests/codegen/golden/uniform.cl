@@ -16,7 +16,7 @@ __kernel void k0_add(
     uint word_3 = random_1[2];
     RANGE(int, i0, n0, 16) {
         int live = LIVE(i0_end - i0, 16);
-        float16 x_1 = vload16(0, in_1 + i0);
+        float16 x_1 = LOAD(float, 16, in_1 + i0);
         int16 lane_1 = lane_index16(i0, live);
         uint16 words_1[4];
         philox_4x32(word_1, word_2, convert_uint16(lane_1), (uint16)(word_3), words_1);

@@ -22,17 +22,17 @@ __kernel void k0_mean(
         __global float *sum_1_total = total_1 + (row * n_splits + part) * n_padded;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
-            vstore16((float16)(0.0f), 0, sum_1_total + i1);
+            STORE(float, 16, (float16)(0.0f), sum_1_total + i1);
         }
         for (int q = q_begin; q < q_end; ++q) {
             int i0 = q;
             for (int i1 = begin; i1 < end; i1 += 16) {
                 int live = LIVE(end - i1, 16);
-                float16 x_1 = vload16(0, in_1 + i0 * n1 + i1);
+                float16 x_1 = LOAD(float, 16, in_1 + i0 * n1 + i1);
                 float16 value_1 = x_1;
-                float16 sum_1 = vload16(0, sum_1_total + i1);
+                float16 sum_1 = LOAD(float, 16, sum_1_total + i1);
                 sum_1 = sum_1 + value_1;
-                vstore16(sum_1, 0, sum_1_total + i1);
+                STORE(float, 16, sum_1, sum_1_total + i1);
             }
         }
     }
@@ -49,7 +49,7 @@ __kernel void k1_mean(
             int live = LIVE(end - i1, 16);
             float16 sum_1 = 0.0f;
             for (int part = 0; part < n_splits; ++part) {
-                float16 sum_1_part = vload16(0, total_1 + (row * n_splits + part) * n_padded + i1);
+                float16 sum_1_part = LOAD(float, 16, total_1 + (row * n_splits + part) * n_padded + i1);
                 sum_1 = sum_1 + sum_1_part;
             }
             put(out_1 + i1, (sum_1 / (float16)(x0)), live);

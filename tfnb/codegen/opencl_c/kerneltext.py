@@ -153,12 +153,12 @@ class KernelText:
         """Returns C text that reads `lanes` elements from `at` on."""
         address = pointer if at == "0" else f"{pointer} + {at}"
         if dtype.is_bool:
-            return f"convert_int{lanes}(vload{lanes}(0, {address}) != (uchar{lanes})(0))"
+            return f"convert_int{lanes}(LOAD(uchar, {lanes}, {address}) != (uchar{lanes})(0))"
         if dtype.name == "float16":
             return f"vload_half{lanes}(0, {address})"
         if dtype.name == "bfloat16":
-            return f"as_float{lanes}(convert_uint{lanes}(vload{lanes}(0, {address})) << 16)"
-        return f"vload{lanes}(0, {address})"
+            return f"as_float{lanes}(convert_uint{lanes}(LOAD(ushort, {lanes}, {address})) << 16)"
+        return f"LOAD({memory_type(dtype)}, {lanes}, {address})"
 
     def gather(self, pointer: str, at: str, dtype: DType, lanes: int, index: DType) -> str:
         """Returns C text that reads one element for each lane of the vector `at`, whose dtype is `index`."""

@@ -15,7 +15,10 @@ from tfnb.codegen.opencl_c.kerneltext import wrapped
 from tfnb.codegen.program import Launch, Slot, Step
 from tfnb.ir.kernelcall import F32, F64, I32
 
-__all__ = ["as_part", "chain_name", "chain_text", "joined", "part_name", "selection"]
+__all__ = ["PART_NAMES", "as_part", "chain_name", "chain_text", "joined", "part_name", "selection"]
+
+# The parts of chains know the work-item by their parameters: a function that asks for it would be inlined.
+PART_NAMES = "#undef ITEM\n#undef ITEMS\n#define ITEM item\n#define ITEMS items"
 
 
 def selection(parts: Iterable[int]) -> int:
@@ -58,8 +61,13 @@ def chain_name(entries: Sequence[str]) -> str:
 
 
 def as_part(text: str) -> str:
-    """Returns a kernel's text as a function."""
-    return text.replace("__kernel void", "static void", 1)
+    """Returns a kernel's text as a function, whose first parameters are the number of the work-item and of all.
+
+    The compiler takes longer for one large kernel than for a small one that calls functions.
+    """
+    head, rest = text.split("(", 1)
+    head = head.replace("__kernel void", "static __attribute__((noinline)) void")
+    return f"{head}(\n    int item, int items,{rest}"
 
 
 def chain_text(name: str, parts: Sequence[tuple[str, Sequence[str]]]) -> str:
@@ -71,5 +79,7 @@ def chain_text(name: str, parts: Sequence[tuple[str, Sequence[str]]]) -> str:
             parameter_name = text.replace("*", " ").split()[-1]
             declarations.append(f"{text.removesuffix(parameter_name)}{chr(97 + k)}_{parameter_name}")
             args.append(f"{chr(97 + k)}_{parameter_name}")
-        calls.append(f"    if (parts & {selection([k])})\n        {part_name(entry)}({', '.join(args)});")
-    return f"__kernel void {name}(\n{wrapped(declarations)}\n{{\n" + "\n".join(calls) + "\n}"
+        call = f"{part_name(entry)}({', '.join(['item', 'items', *args])});"
+        calls.append(f"    if (parts & {selection([k])})\n        {call}")
+    item = "    int item = get_global_id(0), items = get_global_size(0);\n"
+    return f"__kernel void {name}(\n{wrapped(declarations)}\n{{\n{item}" + "\n".join(calls) + "\n}"

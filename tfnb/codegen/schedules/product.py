@@ -85,7 +85,7 @@ def _loops(
     ]
     tile: Block = [
         Declare("int", "columns", "LOWER(NR, width - j)"),
-        *(Call("AHEAD", (f"{t} + i * {n} + j0 + j", n, "rows", "columns")) for t in touched),
+        *(Call("product_ahead", (f"{t} + i * {n} + j0 + j", n, "rows", "columns")) for t in touched),
         Call("product_tile", ("a_panel", f"b_block + j / NR * B_PANEL({k})", k, "columns", "tile")),
         For("int", "r", "0", "rows", "1", [For("int", "c", "0", "columns", str(lanes), vector)]),
     ]

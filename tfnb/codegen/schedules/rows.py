@@ -238,8 +238,8 @@ class _Rows(Body):
 
     def _reload(self, e: Expr, pointer: str) -> None:
         name = self.kernel.fresh("x")
-        kind = self.printer.typename(e.dtype, True)
-        self.inner.append(Declare(kind, name, f"vload{self.lanes}(0, {pointer} + {self._scratch_at()})"))
+        vector = f"LOAD({register_type(e.dtype)}, {self.lanes}, {pointer} + {self._scratch_at()})"
+        self.inner.append(Declare(self.printer.typename(e.dtype, True), name, vector))
         self.printer.names[INNER][e] = name
 
     def _scratch_at(self) -> str:
