@@ -96,7 +96,8 @@ def give_back_numpy() -> None:
         setattr(np, name, _ragged(getattr(np, name)))
     np.reshape = _with_newshape(np.reshape)
     np.fromstring = _of_bytes(np.fromstring)
-    for kind in (np.ndarray, np.generic):
+    kinds: tuple[Any, ...] = (np.ndarray, np.generic)
+    for kind in kinds:
         for name, method in {"tostring": kind.tobytes, "ptp": _peak_to_peak, "newbyteorder": _other_bytes}.items():
             _add_method(kind, name, method)
     _add_method(np.ndarray, "itemset", _set_item)

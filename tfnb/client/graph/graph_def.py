@@ -22,6 +22,7 @@ from tfnb.ir.graphdef.message_types import FunctionDefLibrary
 from tfnb.ir.graphdef.tensor_proto import make_ndarray, make_tensor_proto
 from tfnb.ir.opdef import OpDef
 from tfnb.ops import CATALOG
+from tfnb.system.collector import collector_paused
 from tfnb.system.files import make_folder, replace_file
 
 __all__ = ["API", "import_graph_def", "write_graph"]
@@ -62,7 +63,7 @@ def import_graph_def(
         producer_op_list=producer_op_list,
     )
     graph = get_default_graph()
-    with all_or_nothing(graph):
+    with collector_paused(), all_or_nothing(graph):
         start = graph.version
         if name == "":
             elements = decode_graph_def(graph, graph_def, library, input_map, return_elements)

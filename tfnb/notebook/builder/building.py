@@ -28,10 +28,11 @@ from tfnb.ir.default import get_default_graph, pushed
 from tfnb.ir.operation import Operation
 from tfnb.ir.scopes import Names
 from tfnb.notebook.builder.calls import CallForm, call_form
+from tfnb.notebook.builder.files.large_graphs import LargeGraph
 from tfnb.notebook.builder.safety import reason_not_to_run
 from tfnb.notebook.builder.statements import Block, Program, Statement
 
-__all__ = ["Builder", "Built", "Outcome", "library", "plain_message"]
+__all__ = ["Builder", "Built", "Imported", "Outcome", "library", "plain_message"]
 
 State = Literal["built", "failed", "incomplete", "unknown", "not run"]
 _numbers = itertools.count(1)
@@ -47,7 +48,8 @@ def library() -> ModuleType:
 class Outcome:
     """What a statement made: its operations, the values of the names that it bound, or why it did not run.
 
-    `missing` are the needed parameters that the source does not give (state "incomplete").
+    `missing` are the needed parameters that the source does not give (state "incomplete"). `is_partial` is true for the
+    import of a large graph of which only a part has been imported so far.
     """
 
     state: State
@@ -59,6 +61,7 @@ class Outcome:
     reason: str = ""
     missing: tuple[str, ...] = ()
     parameter_count: int = 0
+    is_partial: bool = False
 
 
 @dataclass
@@ -69,14 +72,15 @@ class Built:
     outcomes: list[Outcome]
     names: dict[str, Any]
     is_deferred: bool = False
-    """Was the import of a large graph left out, as `Builder.build` was asked to do?"""
+    """Was only a part of a large graph imported?"""
 
 
 @dataclass
-class _Imported:
+class Imported:
     """A graph into which only graphs have been imported so far, from which the next builds go on.
 
-    `texts` are the statements that have made it; `given` the large values of the notebook that they have read.
+    `texts` are the statements that have made it; `given` the large values of the notebook that they have read. `part`
+    are the nodes that were asked for if only a part of a large graph was imported, or else None.
     """
 
     texts: tuple[str, ...]
@@ -87,6 +91,7 @@ class _Imported:
     names: dict[str, Any]
     unknown: set[str]
     outcomes: list[Outcome]
+    part: frozenset[str] | None = None
 
 
 class Builder:
@@ -104,18 +109,26 @@ class Builder:
         self.is_trusted = is_trusted
         self._file = f"<builder {next(_numbers)}>"
         self._codes: dict[tuple[str, int], CodeType] = {}
-        self.imported: _Imported | None = None
+        self.imported: Imported | None = None
+        self.large: LargeGraph | None = None
+        """A graph of which only a part is imported, until this is None."""
 
     def keep(self, graph: GraphBuilder) -> None:
         """Leaves a graph as it is from now on, because a session or the notebook has it."""
         if self.imported is not None and self.imported.graph is graph:
             self.imported = None
 
-    def build(self, program: Program, *, is_deferring: bool = False) -> Built:
-        """Runs the statements in order. Errors of the statements are in the outcomes; none is raised.
-
-        With `is_deferring`, graphs of more than `MOST_AT_ONCE` nodes are not imported yet.
+    def import_apart(self, program: Program) -> Imported | None:
+        """Returns the graph of a program up to its large imports, which are imported as a whole; another thread may
+        build meanwhile.
         """
+        apart = Builder(self.known, self.is_trusted)
+        apart._file = self._file
+        apart.build(program)
+        return apart.imported
+
+    def build(self, program: Program) -> Built:
+        """Runs the statements in order. Errors of the statements are in the outcomes; none is raised."""
         lines = program.source.splitlines(keepends=True)
         linecache.cache[self._file] = (len(program.source), None, lines, self._file)
         graph = GraphBuilder()
@@ -130,14 +143,14 @@ class Builder:
             graph.collections.clear()
             graph.client_state.clear()
             graph.seed = None
-        run = _Run(self, program, graph, names, codes, is_deferring)
+        run = _Run(self, program, graph, names, codes)
         with pushed(graph), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the notebook shows them when the cell is run
             names.update(self.given() if self.given is not None else ())
             outcomes = run.all(before)
-        return Built(run.main_graph(), outcomes, names, run.has_deferred)
+        return Built(run.main_graph(), outcomes, names, run.part is not None)
 
-    def _before(self, program: Program) -> _Imported | None:
+    def _before(self, program: Program) -> Imported | None:
         """The graph of the last build up to its imports, if the program begins with the same statements."""
         before = self.imported
         if before is None:
@@ -145,6 +158,9 @@ class Builder:
         first = program.statements[: len(before.texts)]
         is_same = before.texts == tuple(s.text for s in first) and all(s.block is None for s in first)
         is_same = is_same and all((self.known or {}).get(n) is v for n, v in before.given.items())
+        is_same = is_same and (
+            before.part is None or self.large is not None and self.large.named(program) <= before.part
+        )
         return before if is_same else None
 
     def code(self, tree: ast.AST, text: str, line: int, former: Mapping[tuple[str, int], CodeType]) -> CodeType:
@@ -170,21 +186,21 @@ class _Run:
         graph: GraphBuilder,
         names: dict[str, Any],
         codes: Mapping[tuple[str, int], CodeType],
-        is_deferring: bool = False,
     ) -> None:
         self.builder, self.program, self.graph, self.names, self.codes = builder, program, graph, names, codes
         self.unknown: set[str] = set()
         self.blocks: list[tuple[Block, ExitStack | None]] = []
         self.graphs: dict[int, GraphBuilder] = {id(graph): graph}
-        self.is_deferring, self.has_deferred = is_deferring, False
+        self.part: frozenset[str] | None = None
 
-    def all(self, before: _Imported | None = None) -> list[Outcome]:
+    def all(self, before: Imported | None = None) -> list[Outcome]:
         outcomes = list(before.outcomes) if before is not None else []
-        self.unknown = set(before.unknown) if before is not None else set()
+        if before is not None:
+            self.unknown, self.part = set(before.unknown), before.part
         try:
             for statement in self.program.statements[len(outcomes) :]:
                 outcomes.append(self._statement(statement))
-                if len(outcomes[-1].operations) > MOST_AT_ONCE:
+                if outcomes[-1].is_partial or len(outcomes[-1].operations) > MOST_AT_ONCE:
                     self._remember(outcomes)
         finally:
             self._leave(0)
@@ -198,16 +214,42 @@ class _Run:
             return
         given = {n: v for n, v in self.names.items() if hasattr(v, "node") and (self.builder.known or {}).get(n) is v}
         texts = tuple(s.text for s in self.program.statements[:count])
-        self.builder.imported = _Imported(
-            texts, given, graph, graph.version, graph._names.copy(), dict(self.names), set(self.unknown), list(outcomes)
+        self.builder.imported = Imported(
+            texts,
+            given,
+            graph,
+            graph.version,
+            graph._names.copy(),
+            dict(self.names),
+            set(self.unknown),
+            list(outcomes),
+            self.part,
         )
 
-    def _is_large_import(self, form: CallForm | None) -> bool:
-        if form is None or getattr(form.function, "__name__", "") != "import_graph_def":
-            return False
-        slot = form.slot("graph_def")
-        value = self.resolve(slot.tree) if slot is not None and slot.tree is not None else None
-        return len(getattr(value, "node", ())) > MOST_AT_ONCE
+    def _name_of_large(self, form: CallForm | None) -> str:
+        """The name by which a statement reads the large graph that it imports, or ""."""
+        if self.builder.large is None or form is None:
+            return ""
+        slot = form.slot("graph_def") if getattr(form.function, "__name__", "") == "import_graph_def" else None
+        tree = slot.tree if slot is not None else None
+        is_large = isinstance(tree, ast.Name) and self.resolve(tree) is self.builder.large.graph
+        return tree.id if is_large and isinstance(tree, ast.Name) else ""
+
+    def _import_part(self, statement: Statement, form: CallForm | None, name: str) -> Outcome:
+        """Imports what the program names of the large graph that a statement reads as `name`."""
+        large = self.builder.large
+        assert large is not None
+        self.part = large.named(self.program)
+        if not self.part:
+            self.unknown.update(statement.names)
+            return Outcome("built", form, is_partial=True)
+        self.names[name] = large.part(self.part)
+        try:
+            outcome = self._execute(statement, form)
+        finally:
+            self.names[name] = large.graph
+        outcome.is_partial = True
+        return outcome
 
     def main_graph(self) -> GraphBuilder:
         """The graph that the program builds into: its own if it makes one, as `with graph.as_default()` does."""
@@ -333,11 +375,8 @@ class _Run:
         if reason:
             self._left_out(statement)
             return Outcome("not run", form, reason=reason)
-        if self.is_deferring and self._is_large_import(form):
-            self.has_deferred = True
-            self.unknown.update(statement.names)
-            return Outcome("built", form)
-        return self._execute(statement, form)
+        large = self._name_of_large(form)
+        return self._import_part(statement, form, large) if large else self._execute(statement, form)
 
     def _look_up(self, statement: Statement) -> None:
         """Takes names that the source does not define from the notebook."""

@@ -6,6 +6,7 @@ one step of undo, or it changes nothing and the answer says why.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,15 +14,16 @@ from typing import Any
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.message_types import GraphDef
-from tfnb.notebook.builder.building import Builder, Built, library
+from tfnb.notebook.builder.building import MOST_AT_ONCE, Builder, Built, Imported, library
 from tfnb.notebook.builder.comments import frames_of, notes_of
 from tfnb.notebook.builder.dispatch import change_of
 from tfnb.notebook.builder.drawing import is_drawn, node_of
 from tfnb.notebook.builder.files.graph_text import copied_graph
 from tfnb.notebook.builder.files.imports import saved
+from tfnb.notebook.builder.files.large_graphs import LargeGraph
 from tfnb.notebook.builder.fixes import problem_of
 from tfnb.notebook.builder.inside.function_bodies import body_state
-from tfnb.notebook.builder.inside.operations import inside
+from tfnb.notebook.builder.inside.operations import Drawings, inside
 from tfnb.notebook.builder.questions import copied, palette, targets
 from tfnb.notebook.builder.routes import is_shown, renamed_places
 from tfnb.notebook.builder.state import Change, State
@@ -89,7 +91,8 @@ class Document:
     `source` is the present text, which may be half-typed; `positions` the places of nodes by their ids. `known` are the
     variables of the notebook, of which plain data is used where the source does not define a name. Set `is_trusted`
     when the user has run the code himself: then loops and functions are run, too, to draw what they make. `original` is
-    the graph that was opened, if there was one: large graphs are imported only when something asks for the graph.
+    the graph that was opened, if there was one: of a large one only what the source names is imported, until something
+    asks for the whole graph.
     """
 
     def __init__(
@@ -106,6 +109,10 @@ class Document:
         self.revision = 0
         self._original, self._known = original, known
         self._builder = Builder(known, is_trusted)
+        self._drawings, self._importing = Drawings(), threading.Lock()
+        self._whole: Imported | None = None
+        if original is not None and len(original.node) > MOST_AT_ONCE:
+            self._builder.large = LargeGraph(original)
         self._past: list[_Snapshot] = []
         self._future: list[_Snapshot] = []
         self._waits_for_line = 0
@@ -115,7 +122,7 @@ class Document:
         self._notes: list[Note] = []
         self._sent: dict[str, BuilderNode] = {}
         self._nodes: dict[str, BuilderNode] = {}
-        self._read(is_deferring=True)
+        self._read()
 
     @property
     def is_trusted(self) -> bool:
@@ -135,14 +142,29 @@ class Document:
     def built(self) -> Built:
         """The graph of the last complete source, and what each statement made."""
         if self._built.is_deferred:
-            self._read()
+            self._complete()
         return self._built
 
+    def draw_large(self) -> bool:
+        """Makes the drawing of a large graph before somebody asks for it; another thread may use the document. Returns
+        whether there is one.
+        """
+        is_large = self._original is not None and self._built.is_deferred
+        if is_large:
+            self._drawings.columns(self._original)
+        return is_large
+
+    def import_apart(self) -> None:
+        """Imports all of a large graph, for `complete`; another thread may use the document meanwhile."""
+        with self._importing:
+            if self._built.is_deferred and self._whole is None:
+                self._whole = self._builder.import_apart(self._program)
+
     def complete(self) -> Answers:
-        """Imports a large graph that was put off, and returns the new drawing; [] if there was none."""
+        """Takes all of a large graph in, and returns the new drawing; [] if there was none."""
         if not self._built.is_deferred:
             return []
-        self._read()
+        self._complete()
         return [self.drawing(full=False)]
 
     def hand_out(self) -> GraphBuilder:
@@ -178,9 +200,9 @@ class Document:
         if message["type"] == "copy":
             return [copied(self._state(), message)]
         if message["type"] == "copy graph":
-            return [copied_graph(self._state(), message)]
+            return [copied_graph(State(self._program, self._builder, self.built), message)]
         if message["type"] == "inside":
-            return [inside(State(self._program, self._builder, self._built), message, self._original)]
+            return [inside(self._state(), message, self._drawings, self._original)]
         answer = _Answer(int(message["gesture"]))
         before = self.source
         if message["type"] == "gesture":
@@ -232,6 +254,10 @@ class Document:
         if self._waits_for_line:
             raise InvalidArgumentError(f"line {self._waits_for_line} of the code is not complete; complete it first")
         state = self._state()
+        picked = {str(edit["operation"]) for edit in message["edits"] if edit["edit"] == "pick"}
+        if self._built.is_deferred and picked and self._builder.large is not None:
+            self._builder.large.wanted |= picked
+            state = State(self._program, self._builder)
         source, positions, messages = self.source, dict(self.positions), []
         for edit in message["edits"]:
             change = change_of(state, edit)
@@ -253,7 +279,7 @@ class Document:
         return not any("tf" in s.names for s in program.statements) and (self._known or {}).get("tf") is not library()
 
     def _state(self) -> State:
-        return State(self._program, self._builder, self.built)
+        return State(self._program, self._builder, self._built)
 
     def _state_in(self, message: PaletteRequest | TargetsRequest) -> State:
         """The state that a request is about: of the document, or of the body of a function."""
@@ -274,7 +300,12 @@ class Document:
 
     # the program
 
-    def _read(self, is_deferring: bool = False) -> None:
+    def _complete(self) -> None:
+        self.import_apart()
+        self._builder.imported, self._builder.large, self._whole = self._whole, None, None
+        self._read()
+
+    def _read(self) -> None:
         """Parses and builds the source. Half-typed code leaves the last program, and notes the line it waits for."""
         try:
             program = parse(self.source)
@@ -283,7 +314,10 @@ class Document:
             self.revision += 1
             return
         self._waits_for_line = 0
-        self._program, self._built = program, self._builder.build(program, is_deferring=is_deferring)
+        self._program, self._built = program, self._builder.build(program)
+        if self._built.is_deferred and any(o.state == "failed" for o in self._built.outcomes):
+            self._complete()  # what fails may need more of the graph than it names
+            return
         self._frames, self._notes = frames_of(program), notes_of(program)
         state = State(program, self._builder, self._built)
         frame_of = {node: frame["id"] for frame in self._frames for node in frame["nodes"]}

@@ -130,13 +130,13 @@ def node_of(program: Program, built: Built, statement: Statement) -> BuilderNode
         "problem": None,
         "parameter_count": outcome.parameter_count,
         "flops": _flops(statement, outcome),
-        "operations": [op.name for op in outcome.operations[:_MOST_OPERATIONS]],
+        "operations": [] if outcome.is_partial else [op.name for op in outcome.operations[:_MOST_OPERATIONS]],
         "frame": "",
     }
 
 
 def _flops(statement: Statement, outcome: Outcome) -> int:
-    if len(outcome.operations) > MOST_AT_ONCE:
+    if outcome.is_partial or len(outcome.operations) > MOST_AT_ONCE:
         return -1
     values = [value for _, value in output_values(statement, outcome)]
     results = [v if isinstance(v, Operation) else getattr(tensor_of(v), "op", None) for v in values]
@@ -163,6 +163,8 @@ def _is_one(form: CallForm, outcome: Outcome) -> bool:
     name = getattr(form.function, "__name__", "")
     if name in ("Variable", "get_variable"):
         return True
+    if outcome.is_partial:
+        return False
     if outcome.state == "built":
         return sum(op.type != "Const" for op in outcome.operations) <= 1
     return _makes_one(form)

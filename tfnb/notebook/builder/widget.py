@@ -21,6 +21,7 @@ from traitlets import Dict, Unicode
 from tfnb.errors import DTypeError, InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.message_types import GraphDef
+from tfnb.ir.protos import proto
 from tfnb.notebook.assets import widget_module
 from tfnb.notebook.builder.catalogue import search
 from tfnb.notebook.builder.document import Answers, Document
@@ -41,6 +42,7 @@ from tfnb.system.collector import put_off
 __all__ = ["BuilderView", "build_cell", "builder"]
 
 SECONDS_PER_PICTURE = 1.0
+SECONDS_TO_DRAW = 0.5  # the browser needs the processor more than the import of a large graph does
 GRAPH_FILES = (".pb", ".pbtxt", ".meta")
 SAVED_MODELS = ("saved_model.pb", "saved_model.pbtxt")
 
@@ -73,7 +75,7 @@ def builder(graph: object = "", lesson: str = "") -> BuilderView:
     """
     given, origin = _begun(graph, lesson) if lesson else _opened(graph)
     shown = _shown_in_this_cell()
-    if shown is not None and shown.begun_with == given.key():
+    if shown is not None and shown.has_begun_with(given):
         return shown
     view = BuilderView(given.source, origin, given)
     view.lesson = lesson
@@ -119,7 +121,9 @@ def _opened(graph: object) -> tuple[OpenedGraph, Session | None]:
         origin = next((session for session in _notebook_sessions() if session.graph is graph), None)
         return opened(graph.as_graph_def()), origin
     if hasattr(graph, "node") and hasattr(graph, "SerializeToString"):
-        return opened(cast(GraphDef, graph)), None
+        kept = proto("graph").GraphDef()
+        kept.CopyFrom(graph)
+        return opened(kept), None
     raise DTypeError(f"needed Python source, a path, a tf.Graph or a GraphDef, got {type(graph).__name__}")
 
 
@@ -180,7 +184,7 @@ class BuilderView(LiveView):
         self._default: Session | None = None
         self._jobs: deque[Mapping[str, Any]] = deque()
         self._picture_is_old = self._is_inside_shown = False
-        self.begun_with = given.key() if given is not None else (source, "")
+        self._given = given
         self.cell = self.lesson = ""
         self.execution = 0
 
@@ -212,6 +216,10 @@ class BuilderView(LiveView):
     def session(self) -> Session:
         """The session in which nodes are run: one of the notebook, if it runs this graph, or one of the builder."""
         return self._runs.session(self.graph)
+
+    def has_begun_with(self, given: OpenedGraph) -> bool:
+        """Returns whether it was opened with the same source and graph."""
+        return self._given is not None and self._given.source == given.source and self._given.key() == given.key()
 
     @property
     def closed(self) -> bool:
@@ -260,6 +268,9 @@ class BuilderView(LiveView):
         if isinstance(message, dict):
             with put_off():
                 self._send_all(self.answer(message))
+            if message.get("type") == "inside":  # what follows would delay the answer
+                self._is_inside_shown = True
+                self._wake.set()
 
     def answer(self, message: Mapping[str, Any]) -> Answers:
         """Returns the messages that answer one of the browser; results of runs follow later."""
@@ -291,9 +302,6 @@ class BuilderView(LiveView):
         if kind == "lesson":
             return [lesson_answer(self._document, cast(LessonRequest, message))]
         replies = self._document.apply(cast(Any, message))
-        if kind == "inside":
-            self._is_inside_shown = True
-            self._wake.set()
         if kind != "open" and any(reply["type"] == "drawing" for reply in replies):
             self._picture_is_old = self._picture_is_old or not _is_move(message)
             self._wake.set()
@@ -352,12 +360,16 @@ class BuilderView(LiveView):
     # ---- the thread --------------------------------------------------------------------------
 
     def _work(self) -> None:
-        search("matmul")  # the list of all operations takes half a second, so it is made before somebody asks
+        if not self._document.draw_large():  # that and the list of operations are made before the browser asks
+            search("matmul")
         last_picture = time.monotonic()
         while not self._closed.is_set():
             self._wake.wait(SECONDS_PER_PICTURE if self._picture_is_old else None)
             self._wake.clear()
             if self._is_inside_shown:  # a large graph is imported after its first drawing, since that takes longer
+                self._is_inside_shown = False
+                self._closed.wait(SECONDS_TO_DRAW)
+                self._document.import_apart()
                 with self._lock:
                     self._send_all(self._document.complete())
             while self._jobs and not self._closed.is_set():

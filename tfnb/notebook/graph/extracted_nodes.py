@@ -35,22 +35,21 @@ class _Rules:
         inside: np.ndarray,
         outlet: np.ndarray,
     ) -> None:
-        self.tree = tree
-        self.inside = inside  # the number of nodes in each box
-        self.outlet = outlet
+        # Lists, since a number of an array costs far more than one of a list.
+        self.label, self.end, self.parent = tree.label, tree.end.tolist(), tree.parent.tolist()
+        self.inside: list[float] = inside.tolist()  # the number of nodes in each box
+        self.outlet: list[int] = outlet.tolist()
         n = len(tree.parent)
         self.types = [types[i] if i >= 0 else "" for i in tree.node.tolist()]
         is_bookkeeping = np.zeros(n, bool)
-        for leaf in tree.leaf.tolist():
-            kind = self.types[leaf]
-            if kind.startswith(UPDATES) or kind in _SAVES:
-                is_bookkeeping[leaf] = True
-        self.books = np.add.accumulate(np.append(0, is_bookkeeping))
+        updates = {kind for kind in set(types) if kind.startswith(UPDATES) or kind in _SAVES}
+        is_bookkeeping[[leaf for leaf in tree.leaf.tolist() if self.types[leaf] in updates]] = True
+        self.books: list[int] = np.add.accumulate(np.append(0, is_bookkeeping)).tolist()
         is_leaf = tree.end == np.arange(n) + 1
         for box in np.flatnonzero(~is_leaf).tolist():
-            if _is_gradient(tree.label[box]):
-                is_bookkeeping[box : tree.end[box]] = True
-        self.behind = np.add.accumulate(np.append(0, is_bookkeeping & is_leaf))
+            if _is_gradient(self.label[box]):
+                is_bookkeeping[box : self.end[box]] = True
+        self.behind: list[int] = np.add.accumulate(np.append(0, is_bookkeeping & is_leaf)).tolist()
         self.before: list[list[int]] = [[] for _ in range(n)]
         self.after: list[list[int]] = [[] for _ in range(n)]
         self.waits: set[int] = set()
@@ -60,8 +59,15 @@ class _Rules:
             if not data:
                 self.waits.add(b)
 
+    def parts(self, box: int) -> list[int]:
+        parts, at, end = [], box + 1, self.end
+        while at < end[box]:
+            parts.append(at)
+            at = end[at]
+        return parts
+
     def is_bookkeeping(self, box: int) -> bool:
-        label, kind = self.tree.label[box], self.types[box]
+        label, kind = self.label[box], self.types[box]
         if _is_gradient(label):
             return True
         if is_variable(kind) or kind in INPUTS:
@@ -70,16 +76,18 @@ class _Rules:
             return True
         if kind == "NoOp" and not self.after[box]:
             return True
-        end = self.tree.end[box]
+        end = self.end[box]
         if self.books[end] == self.books[box]:
             return False
         # An optimizer, or a scope that contains little else; but not a scope around the whole model.
-        is_small = self.inside[box] * 2 <= self.inside[self.tree.parent[box]]
+        is_small = self.inside[box] * 2 <= self.inside[self.parent[box]]
         return bool(is_small or (self.behind[end] - self.behind[box]) * 2 > self.inside[box])
 
     def is_attached(self, box: int, out: dict[int, int]) -> bool:
-        readers = [b for b in self.after[box] if b not in out or out[b] == ATTACHED]
-        if not readers or self.outlet[box]:
+        if self.outlet[box]:
+            return False
+        readers = [b for b in self.after[box] if out.get(b, ATTACHED) == ATTACHED]
+        if not readers:
             return False
         if self.types[box] in _CONSTANTS and not self.before[box]:
             return True
@@ -99,14 +107,13 @@ def extract_nodes(
     readers), or 0.
     """
     rules = _Rules(tree, types, edges, inside, outlet)
-    reasons = np.zeros(len(tree.parent), np.int64)
-    in_bookkeeping = np.zeros(len(tree.parent), bool)  # inside a scope that is bookkeeping
+    reasons = [0] * len(tree.parent)
+    in_bookkeeping = [False] * len(tree.parent)  # inside a scope that is bookkeeping
     for scope in np.flatnonzero(tree.end > np.arange(len(tree.parent)) + 1).tolist():
-        in_bookkeeping[scope] = in_bookkeeping[tree.parent[scope]] or reasons[scope] == BOOKKEEPING if scope else False
-        parts = tree.parts(scope)
-        for box, reason in _of_scope(rules, parts, bool(in_bookkeeping[scope])).items():
+        in_bookkeeping[scope] = in_bookkeeping[rules.parent[scope]] or reasons[scope] == BOOKKEEPING if scope else False
+        for box, reason in _of_scope(rules, rules.parts(scope), in_bookkeeping[scope]).items():
             reasons[box] = reason
-    return reasons
+    return np.array(reasons, np.int64)
 
 
 def _of_scope(rules: _Rules, parts: list[int], behind: bool) -> dict[int, int]:
@@ -121,6 +128,8 @@ def _of_scope(rules: _Rules, parts: list[int], behind: bool) -> dict[int, int]:
             break
         out.update(dict.fromkeys(attached, ATTACHED))
     remaining = [box for box in parts if box not in out]
+    if len(remaining) <= CROWDED:  # too few neighbours for a hub
+        return out if remaining else {}
     degree = {box: len({b for b in rules.before[box] + rules.after[box] if b not in out}) for box in remaining}
     node_limit = sum(int(rules.inside[box]) for box in parts) / 4
     while remaining:

@@ -115,6 +115,16 @@ def test_constants_keep_every_bit(data, dtype):
         assert np.array_equal(np.signbit(op.attrs.value), np.signbit(value))
 
 
+@pytest.mark.parametrize("bits", [0x7FC00001, 0xFFC00001, 0x7FA00000])
+def test_a_nan_keeps_its_payload(bits):
+    value = np.array([bits, 0x3F800000], np.uint32).view(np.float32)
+    with tf.Graph().as_default() as graph:
+        tf.constant(value, name="value")
+    with tf.Graph().as_default() as again:
+        exec(program_of(graph.as_graph_def()), {})
+    assert again.get_operations()[0].attrs.value.tobytes() == value.tobytes()
+
+
 def a_loop():
     tf.while_loop(lambda i: i < 3, lambda i: i + 1, [tf.constant(0)], name="turn")
 

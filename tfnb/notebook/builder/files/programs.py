@@ -326,6 +326,8 @@ def _value(value: Any) -> str | None:
 def _constant(op: Operation) -> str:
     """Returns the arguments of `tf.constant` for the value of a constant."""
     array, dtype = op.attrs.value, f"tf.{op.outputs[0].dtype.name}"
+    if _has_odd_nan(array):
+        return f"np.frombuffer({array.tobytes()!r}, {array.dtype.str!r}).reshape({list(array.shape)}), {dtype}"
     flat = [_number(v) for v in array.reshape(-1)]
     if not flat:
         return f"[], {dtype}, {list(array.shape)}"
@@ -334,6 +336,16 @@ def _constant(op: Operation) -> str:
     for size in reversed(array.shape):
         flat = [f"[{', '.join(flat[k : k + size])}]" for k in range(0, len(flat), size)]
     return f"{flat[0]}, {dtype}"
+
+
+def _has_odd_nan(array: np.ndarray) -> bool:
+    """Returns whether an array has a NaN whose bits are not those that `np.nan` or `-np.nan` has."""
+    if array.dtype.kind not in "fc":
+        return False
+    parts = np.ascontiguousarray(array).reshape(-1).view(array.real.dtype)
+    bits = parts.view(f"u{parts.itemsize}")[np.isnan(parts)]
+    usual = np.array([np.nan, -np.nan], parts.dtype).view(bits.dtype)
+    return not bool(np.isin(bits, usual).all())
 
 
 def _number(value: Any) -> str:

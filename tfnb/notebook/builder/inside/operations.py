@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 import base64
 import re
+import threading
 from collections.abc import Sequence
 
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.message_types import GraphDef
 from tfnb.ir.operation import Operation
-from tfnb.notebook.builder.building import Built, plain_message
+from tfnb.notebook.builder.building import MOST_AT_ONCE, Built, plain_message
 from tfnb.notebook.builder.drawing import output_values, tensor_of
 from tfnb.notebook.builder.edits import base_name
 from tfnb.notebook.builder.inside.function_bodies import called_function, nodes_inside
@@ -25,20 +26,41 @@ from tfnb.notebook.builder.writing import free_name, insertion, names_in_use, sp
 from tfnb.notebook.graph.model import graph_model
 from tfnb.notebook.protocol.builder import BuilderNode
 from tfnb.notebook.protocol.builder_details import Gradient, Inside, InsideRequest, PickTensor
+from tfnb.system.collector import collector_paused
 
-__all__ = ["columns_of", "forward_of", "inside", "maker_of", "pick_tensor"]
+__all__ = ["Drawings", "columns_of", "forward_of", "inside", "maker_of", "pick_tensor"]
 
 _MOST_GRADIENTS = 5_000
 
 
-def inside(state: State, request: InsideRequest, original: GraphDef | None = None) -> Inside:
-    """Returns what is inside of a node. `original` is drawn for an import that has been put off."""
+class Drawings:
+    """Drawings of graphs, of which the last large one is kept: it takes a second, and several threads ask for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._graph: object = None
+        self._columns = ""
+
+    def columns(self, graph: GraphDef | tuple[Operation, ...]) -> str:
+        """Returns the drawing of a GraphDef or of operations, as `columns_of` does."""
+        if isinstance(graph, tuple) and len(graph) <= MOST_AT_ONCE:
+            return columns_of(graph) if graph else ""
+        with self._lock:
+            if self._graph is not graph:
+                with collector_paused():
+                    self._columns = columns_of(graph)
+                self._graph = graph
+            return self._columns
+
+
+def inside(state: State, request: InsideRequest, drawings: Drawings, original: GraphDef | None = None) -> Inside:
+    """Returns what is inside of a node. `original` is drawn for an import of which only a part has been made."""
     statement = state.statement(request["node"])
     outcome = state.built.outcomes[statement.index]
-    operations = outcome.operations
-    graph: object = list(operations)
+    operations: tuple[Operation, ...] = () if outcome.is_partial else outcome.operations
+    graph: GraphDef | tuple[Operation, ...] = operations
     count = len(operations)
-    if not operations and state.built.is_deferred and original is not None:
+    if outcome.is_partial and original is not None:
         graph, count = original, len(original.node)
     function = called_function(state.program, statement)
     code, nodes, parameters, calls = "", list[BuilderNode](), list[str](), list[str]()
@@ -57,7 +79,7 @@ def inside(state: State, request: InsideRequest, original: GraphDef | None = Non
         "nodes": nodes,
         "calls": calls,
         "count": count,
-        "columns": columns_of(graph) if count else "",
+        "columns": drawings.columns(graph),
         "gradients": _gradients(state, operations),
     }
 

@@ -23,6 +23,9 @@ export class InsideView {
   /** The node that is open, or "". */
   node = "";
   private asked = 0;
+  /** The node that is being opened, or "": a second request for it is the same one. */
+  private opening = "";
+  private operation = "";
 
   constructor(
     private readonly workspace: Workspace,
@@ -33,13 +36,17 @@ export class InsideView {
   /** Opens a node; of a block, at the operation that is named, if there is one. */
   async open(id: string, operation = ""): Promise<void> {
     const { workspace } = this;
+    this.operation = operation;
+    if (this.opening === id) return;
     this.asked += 1;
     const { asked } = this;
+    this.opening = id;
     workspace.say(`opening ${id}`);
     const inside = await workspace.session.details({ type: "inside", node: id });
     if (asked !== this.asked) return;
+    this.opening = "";
     if (inside.code) this.openFunction(inside);
-    else if (inside.count) await this.openGraph(inside, operation);
+    else if (inside.count) await this.openGraph(inside, this.operation);
     else workspace.say(`${id} has made no operation that can be shown`, true);
   }
 
