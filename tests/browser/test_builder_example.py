@@ -163,6 +163,10 @@ def hidden_layer(reader, hands):
     hands.drag(*wire)
     hands.see("product", "float32 ?×10")
     assert problem.count() == 0
+    view.locator(".stage").focus()
+    hands.find("train")
+    hands.press("t", "Enter")
+    hands.node("loss").get_by_text(re.compile("step 100.*done")).wait_for(timeout=240_000)
     for name, value in (("rows", "digits.test_rows()"), ("labels", "digits.test_labels()")):
         hands.find(name)
         hands.press("r")
@@ -170,7 +174,9 @@ def hidden_layer(reader, hands):
         hands.node(name).locator(".value").wait_for(timeout=90_000)
     hands.find("accuracy")
     hands.press("r")
-    hands.node("accuracy").locator(".value.number b").wait_for(timeout=90_000)
+    shown = hands.node("accuracy").locator(".value.number b")
+    shown.wait_for(timeout=90_000)
+    assert float(shown.text_content()) > 0.85
     hands.press("0")
     hands.settle()
     reader.notebook.shot("example-accuracy")

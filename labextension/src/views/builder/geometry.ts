@@ -23,7 +23,7 @@ export interface Face {
   summary: string;
   /** Lines of a grey block. */
   lines: string[];
-  /** By how much the value makes it wider and higher. */
+  /** By how much a value or a problem makes it wider and higher. */
   grows: Point;
 }
 
@@ -39,6 +39,7 @@ const MOST_LINES = 6;
 const LEAST_WIDTH = 120;
 const MOST_WIDTH = 300;
 const VALUE_WIDTH = 170; // the least width of a node that has a value
+const PROBLEM_WIDTH = 230;
 export const PANEL = { number: 34, text: 74, image: 112, histogram: 76, chart: 76 } as const;
 export type PanelKind = keyof typeof PANEL;
 
@@ -73,7 +74,6 @@ export function faceOf(node: BuilderNode, panel: PanelKind | null): Face {
   }
   for (const line of lines) width = Math.max(width, textWidth(line, "code") + 24);
   width = Math.max(width, Math.min(220, textWidth(summary, "code") + 24));
-  if (node.problem) width = Math.max(width, 230);
   const { problem } = node;
   const isBlock = node.kind === "layer" || node.kind === "function";
   const height =
@@ -82,10 +82,13 @@ export function faceOf(node: BuilderNode, panel: PanelKind | null): Face {
     TOP * 2 +
     rows * ROW +
     (lines.length ? lines.length * LINE + 6 : 0) +
-    (summary ? SUMMARY : 0) +
-    (problem ? PROBLEM + problem.fixes.length * FIX : 0);
+    (summary ? SUMMARY : 0);
   width = Math.ceil(Math.min(MOST_WIDTH, Math.max(LEAST_WIDTH, width)) / 10) * 10;
-  const grows: Point = panel ? [Math.max(0, VALUE_WIDTH - width), PANEL[panel]] : [0, 0];
+  const wanted = problem ? PROBLEM_WIDTH : panel ? VALUE_WIDTH : 0;
+  const grows: Point = [
+    Math.max(0, wanted - width),
+    (problem ? PROBLEM + problem.fixes.length * FIX : 0) + (panel ? PANEL[panel] : 0),
+  ];
   return { width: width + grows[0], height: height + grows[1], outputs, summary, lines, grows };
 }
 

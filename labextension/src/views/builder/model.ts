@@ -37,7 +37,7 @@ export class BuilderModel {
   /** The positions that the kernel has, and those that the layout gives to the others. */
   placed = new Map<string, Point>();
   readonly automatic = new Map<string, Point>();
-  /** By how much nodes have moved aside for values on others. */
+  /** By how much nodes have moved aside for values and problems on others. */
   aside: ReadonlyMap<string, Point> = new Map();
   /** The positions during a drag. */
   dragged: ReadonlyMap<string, Point> | null = null;

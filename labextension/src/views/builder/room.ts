@@ -1,10 +1,10 @@
-// Room for values: a node that has grown by the value on it moves those at its right and below it aside, so that it covers
-// none. They stand at their own places again when the value is gone; the document knows nothing of it.
+// Room for values and problems: a node that has grown by what is shown on it moves those at its right and below it aside,
+// so that it covers none. They stand at their own places again when that is gone; the document knows nothing of it.
 
 import type { Point, Rect } from "./geometry";
 import { GAP } from "./placing";
 
-/** A node at its own place, with the size that it has without a value, and by how much the value makes it larger. */
+/** A node at its own place, with the size that it has without a value or a problem, and by how much these add to it. */
 export interface Grown {
   id: string;
   rect: Rect;
@@ -37,7 +37,7 @@ function pushed(nodes: readonly Grown[], axis: Axis, k: 0 | 1): Map<string, numb
     let shift = 0;
     for (const { one: before, shift: moved } of pushing) {
       const gap = rect[axis] - (before.rect[axis] + before.rect[size]);
-      // What overlapped without the value is left so. Along x a value takes no room beside the node's own rows.
+      // What overlapped before is left so. Along x a value takes no room beside the node's own rows.
       if (gap < 0) continue;
       const reach = before.rect[span] + (axis === "y" ? before.grows[0] : 0);
       const isBeside =

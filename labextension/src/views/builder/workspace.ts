@@ -119,10 +119,10 @@ export class Workspace {
     this.makeRoom();
   }
 
-  /** Moves nodes aside for the values on others. */
+  /** Moves nodes aside for the values and problems on others. */
   private makeRoom(): void {
     const { model, panels } = this;
-    const nodes = panels.size ? model.order : [];
+    const nodes = panels.size || model.totals.problems ? model.order : [];
     model.aside = roomFor(
       nodes.flatMap((id) => {
         const [home, { width, height, grows }] = [model.home(id), this.face(id)];
