@@ -59,6 +59,7 @@ __all__ = [
     "Origin",
     "OutOfRangeError",
     "PermissionDeniedError",
+    "ReentryError",
     "ResourceExhaustedError",
     "ShapeError",
     "SignatureError",
@@ -326,6 +327,10 @@ class NoSessionError(FailedPreconditionError, ValueError):
 
 class NestingError(FailedPreconditionError, AssertionError):
     """A block of a default session ended before a block inside it."""
+
+
+class ReentryError(FailedPreconditionError, RuntimeError):
+    """A session's `with` block was entered again inside itself."""
 
 
 class NotReadyError(FailedPreconditionError, RuntimeError):

@@ -117,6 +117,14 @@ class DType:
         """The largest value. Raises `DTypeError` unless it is an integer or a float."""
         return self._within()[1]
 
+    @property
+    def limits(self) -> tuple[Any, Any]:
+        """The range of an image's elements: 0 and the largest integer, or 0 and 1. Raises `DTypeError` for others."""
+        if self.is_bool:
+            return False, True
+        top = self._within()[1]
+        return 0, 1 if self.is_floating else top
+
     def _within(self) -> tuple[Any, Any]:
         if self._limits is None:
             raise DTypeError(f"{self.name} has no smallest and largest value")
@@ -129,6 +137,8 @@ class DType:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, DType):
             return self is other
+        if other is int or other is str:  # taken for int32 and string where a dtype is wanted, but they are not equal
+            return False
         try:
             return as_dtype(other) is self
         except (TypeError, ValueError):

@@ -82,3 +82,19 @@ def test_shapes_speak_like_tensorshapes():
     assert tf.TensorShape([2, 3]).num_elements() == 6
     with pytest.raises(ShapeError):
         tf.TensorShape([-2])
+
+
+def test_a_dtype_differs_from_the_classes_of_plain_python_integers_and_text():
+    equal = [(tf.int32, int), (tf.string, str), (tf.float32, float), (tf.bool, bool), (tf.int32, "int32")]
+    assert [dtype == other for dtype, other in equal] == [False, False, True, True, True]
+
+
+def test_limits_of_image_dtypes():
+    assert [as_dtype(d).limits for d in ("uint8", "int8", "float32", "bool")] == [
+        (0, 255),
+        (0, 127),
+        (0, 1),
+        (False, True),
+    ]
+    with pytest.raises(DTypeError):
+        _ = tf.string.limits

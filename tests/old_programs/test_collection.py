@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -179,8 +180,37 @@ def test_random_numbers_are_found_behind_queues_and_iterators(recorder):
     queue.enqueue(tf.random_shuffle([1.0, 2.0])[0])
     assert recorder.nature([element * 2.0]) == (True, False)
     numbers = tf.data.Dataset.range(5)
-    assert recorder.nature(numbers.make_initializable_iterator().get_next()) == (False, False)
-    assert recorder.nature(numbers.shuffle(5).make_initializable_iterator().get_next()) == (True, False)
+    assert recorder.nature([numbers.make_initializable_iterator().get_next()]) == (False, False)
+    assert recorder.nature([numbers.shuffle(5).make_initializable_iterator().get_next()]) == (True, False)
+
+
+def test_random_numbers_are_found_behind_names(recorder):
+    graph = tf.get_default_graph()
+    drawn = tf.identity(tf.random_uniform([2]), name="drawn")
+    elements = recorder.flat([["drawn:0"], {"a": "drawn"}, drawn, "missing:0"], graph)
+    assert elements == [drawn, drawn.op, drawn, "missing:0"]
+    assert recorder.nature(recorder.flat("drawn", graph)) == (True, False)
+
+
+def test_folders_are_listed_in_the_order_of_names(recorder, tmp_path):
+    names = sorted(f"{7 * i % 10}.txt" for i in range(10))
+    for name in reversed(names):
+        (tmp_path / name).touch()
+    stand_ins = sys.modules["stand_ins"]
+    with stand_ins.SortedEntries(os.scandir(tmp_path)) as entries:
+        assert [entry.name for entry in entries] == names
+    assert stand_ins.in_order(lambda folder: [p.name for p in Path(folder).iterdir()])(tmp_path) == names
+
+
+def test_a_record_is_written_by_the_programs_own_process(recorder, tmp_path, monkeypatch):
+    made = recorder.Recorder({"record": str(tmp_path / "record.json")})
+    made.finish()
+    assert json.loads((tmp_path / "record.json").read_text())["ended"] == "whole"
+    made.ended = "cut"
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    made.finish()
+    assert json.loads((tmp_path / "record.json").read_text())["ended"] == "whole"
+    assert [p.name for p in tmp_path.iterdir()] == ["record.json"]
 
 
 def test_times_of_steady_steps(scripts):

@@ -16,6 +16,8 @@ _AT, _V, _S = np.array([[1, 2]]), np.array([7]), np.array([3, 3])
 _ONE = np.array([1], _I)
 _POOL = {"ksize": (1, 4, 4, 1), "strides": (1, 1, 1, 1), "padding": "VALID"}
 
+_CROSS = {"hashed_output": True, "num_buckets": 0, "hash_key": 7, "out_type": tf.int64, "internal_type": tf.int64}
+
 
 @pytest.mark.parametrize("knowledge", ["shapes", "nothing"])
 @pytest.mark.parametrize(
@@ -58,6 +60,18 @@ _POOL = {"ksize": (1, 4, 4, 1), "strides": (1, 1, 1, 1), "padding": "VALID"}
         (Case("Range", (_F(0), _F(np.inf), _F(1))), "no finite range"),
         (Case("Range", (_F(0), _F(np.nan), _F(1))), "no finite range"),
         (Case("Range", (np.float64(-1e308), np.float64(1e308), np.float64(1e-3))), "can be counted"),
+        (Case("TridiagonalMatMul", (arr(3, 3), arr(3, 3), arr(3, 3), arr(3, 2))), "needs diagonals of shape"),
+        (
+            Case("TridiagonalMatMul", (arr(0, 0, 0), arr(0, 0, 0), arr(0, 0, 0), arr(0, 0, 0))),
+            "needs diagonals of shape",
+        ),
+        (Case("TridiagonalMatMul", (arr(2, 1, 3), arr(2, 1, 3), arr(2, 1, 3), arr(3, 2))), "needs diagonals of shape"),
+        (Case("SparseCross", ([np.zeros((0, 0), np.int64)], [_V[:0]], [_V[:0]], []), _CROSS), "sparse matrices"),
+        (Case("SparseCross", ([_AT], [_V], [_S], [_V]), _CROSS), "dense matrices"),
+        (
+            Case("SparseCross", ([_AT], [_V], [_S], []), {**_CROSS, "out_type": tf.string}),
+            "hashed_output=True needs int64",
+        ),
         (Case("SparseToDense", (_AT, np.array([4]), arr(1), _F(0))), "dimensions"),
     ],
     ids=lambda x: x.op if isinstance(x, Case) else None,

@@ -80,6 +80,35 @@ def test_a_prevented_gradient_is_a_failed_lookup():
             tf.gradients(tf.raw_ops.PreventGradient(input=x, message="m"), x)
 
 
+def test_an_op_without_a_registered_gradient_is_a_failed_lookup():
+    with tf.Graph().as_default():
+        boxes, scores = tf.ones([3, 4]), tf.ones([3])
+        _, selected = tf.image.non_max_suppression_with_scores(boxes, scores, 3, soft_nms_sigma=0.5)
+        combined = tf.image.combined_non_max_suppression(boxes[None, :, None], scores[None, :, None], 2, 4)
+        images = tf.ones([1, 4, 4, 3])
+        drawn = tf.image.draw_bounding_boxes(images, boxes[None], colors=[[0, 1.0, 0]])
+        for result, x in ((selected, scores), (combined[1], scores), (drawn, images)):
+            with pytest.raises(LookupError, match="gradient"):
+                tf.gradients(result, x)
+
+
+def test_the_gradient_of_the_next_number_is_that_of_the_first():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x, towards = tf.constant([[1.0], [2.0]]), tf.constant([0.0, 9.0, 3.0])
+        slopes = tf.gradients(2.0 * tf.math.nextafter(x, towards), [x, towards])
+        assert [v.tolist() for v in sess.run(slopes)] == [[[6.0], [6.0]], [0.0, 0.0, 0.0]]
+
+
+def test_the_gradient_ends_at_a_stack_of_references():
+    with tf.Graph().as_default():
+        x = tf.constant(1.0)
+        stack = tf.raw_ops.Stack(elem_type=tf.float32)
+        assert tf.gradients(tf.raw_ops.StackPush(handle=stack, elem=x), x) == [None]
+        late = tf.raw_ops.StackV2(max_size=2, elem_type=tf.float32)
+        with pytest.raises(LookupError, match="gradient"):
+            tf.gradients(tf.raw_ops.StackPushV2(handle=late, elem=x), x)
+
+
 def test_results_of_quantised_functions_have_names():
     with tf.Graph().as_default(), tf.Session() as sess:
         image = tf.quantize(np.ones((1, 1, 1, 1), np.float32), 0.0, 2.0, tf.quint8)

@@ -50,6 +50,14 @@ SMOOTH = {
         lambda x: CATALOG["MatrixDiagV3"](x * x, _I(0), _I(-1), _I(-1), np.float64(0)) ** 2,
         RNG.normal(size=3),
     ),
+    "MatrixDiagV2": (
+        lambda x: CATALOG["MatrixDiagV2"](x * x, np.array([-1, 1], _I), _I(4), _I(4), np.float64(7)) ** 2,
+        RNG.normal(size=(2, 3, 4)),
+    ),
+    "MatrixDiagPartV2": (
+        lambda x: CATALOG["MatrixDiagPartV2"](x * x, np.array([-1, 2], _I), np.float64(9)) ** 2,
+        RNG.normal(size=(2, 3, 4)),
+    ),
     "Cholesky": (
         lambda x: tf.cholesky(tf.matmul(x, x, transpose_b=True) + tf.eye(3, dtype=x.dtype) * 3.0),
         RNG.normal(size=(3, 3)),

@@ -16,7 +16,7 @@ from evaluate import evaluate
 
 from tfnb.errors import OpError
 
-__all__ = ["ALWAYS", "together"]
+__all__ = ["ALWAYS", "FORWARD", "together"]
 
 # op -> the forward operation, its inputs (an input's name, or the name of one that holds its shape), what takes the
 # place of its outputs, and what has the shape of its first output or of its input

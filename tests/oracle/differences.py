@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from belonging import together
+from belonging import FORWARD, together
 from building import CATALOG
 from cases import Case
 
@@ -100,15 +100,23 @@ def _complex(case: Case) -> bool:
 
 
 def _cut(case: Case) -> bool:
-    x, length = case.arrays()
-    n = int(length[0])
-    return bool(x.shape[-1] != (n // 2 + 1 if case.op == "IRFFT" else n))
+    x, lengths = case.arrays()
+    wanted = lengths.tolist()
+    if case.op.startswith("IRFFT"):
+        wanted[-1] = wanted[-1] // 2 + 1
+    return list(x.shape[x.ndim - len(wanted) :]) != wanted
 
 
 def _narrow(case: Case) -> bool:
     """Is the beam narrower than the sequences there are?"""
     x = np.asarray(case.inputs[0])
     return bool(case.attrs["beam_width"] < max(x.shape[2] - 1, 1) ** x.shape[0])
+
+
+def _larger(case: Case) -> bool:
+    """Is the window larger than the image, so that the result has no elements?"""
+    image, size = case.arrays()[0].shape, case.attrs.get("ksize", ())
+    return case.attrs.get("padding") == "VALID" and any(n < k for n, k in zip(image, size, strict=False))
 
 
 def _negative_length(case: Case) -> bool:
@@ -123,7 +131,7 @@ SPARSE = (
     "SparseAdd SparseAddGrad SparseConcat SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul"
     " SparseFillEmptyRows SparseReduceMax SparseReduceMaxSparse SparseReduceSum SparseReduceSumSparse SparseReorder"
     " SparseReshape SparseSlice SparseSliceGrad SparseSoftmax SparseSparseMaximum SparseSparseMinimum SparseSplit"
-    " SparseTensorDenseAdd SparseTensorDenseMatMul SparseToDense CTCLoss EditDistance"
+    " SparseTensorDenseAdd SparseTensorDenseMatMul SparseToDense SparseCross CTCLoss EditDistance"
 )
 SEGMENTS = " ".join(n for n in CATALOG if n.startswith("SparseSegment"))
 REAL_FOURIER = "IRFFT IRFFT2D IRFFT3D RFFT RFFT2D RFFT3D"
@@ -172,7 +180,8 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "accepted",
-        "CTCBeamSearchDecoder CTCGreedyDecoder GatherNd MaxPoolWithArgmax MaxPool3DGradGrad QuantizedBiasAdd Reverse"
+        "CTCBeamSearchDecoder CTCGreedyDecoder GatherNd MaxPoolWithArgmax MaxPool3DGradGrad QuantizedBiasAdd QuantizedMul"
+        " QuantizedAvgPool QuantizedMaxPool Reverse"
         " ScatterNd ScatterNdNonAliasingAdd SparseAdd SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul"
         " SparseSoftmaxCrossEntropyWithLogits SparseSparseMaximum SparseSparseMinimum TensorScatterAdd TensorScatterSub"
         " TensorScatterMax TensorScatterMin TensorScatterUpdate UnravelIndex ResizeArea ResizeBicubic ResizeBicubicGrad"
@@ -235,7 +244,31 @@ RULES: tuple[Rule, ...] = (
         "refused",
         SPARSE,
         "sparse indices outside the dense shape are an error, where TensorFlow does not look",
-        match="does not index into param",
+        match="does not index into param|is not inside shape|a row is outside of",
+    ),
+    Rule(
+        "refused",
+        " ".join(FORWARD),
+        "a window that is larger than its image is an error in gradients as in a graph of the operation itself",
+        match="Negative dimension size",
+    ),
+    Rule(
+        "refused",
+        "DecodeJpeg DecodeAndCropJpeg",
+        "the decoder does not say how many lines a damaged file has lost",
+        match="acceptable_fraction",
+    ),
+    Rule(
+        "refused",
+        "SparseCross",
+        "a type of output that `hashed_output` contradicts is an error; TensorFlow reads the type alone",
+        match="hashed_output=",
+    ),
+    Rule(
+        "refused",
+        CONVOLUTIONS,
+        "groups of channels (an image with several times the channels of the filter) came to TensorFlow's CPU with version 2",
+        match=r"the input has \d+ channels",
     ),
     Rule(
         "refused",
@@ -369,6 +402,12 @@ RULES: tuple[Rule, ...] = (
         when=_empty,
     ),
     Rule(
+        "gradient",
+        POOLS,
+        "of a result without elements TensorFlow leaves memory as it finds it; here it is 0",
+        when=_larger,
+    ),
+    Rule(
         "value gradient",
         "SigmoidGrad",
         "numbers that no sigmoid gives: the order of the product's factors decides what overflows",
@@ -411,7 +450,7 @@ RULES: tuple[Rule, ...] = (
         when=lambda c: c.attrs.get("full_matrices", False) or not c.attrs.get("compute_uv", True),
     ),
     Rule(
-        "value",
+        "value accepted refused",
         "DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput",
         "dilations count; TensorFlow's CPU does not read them",
         when=lambda c: set(c.attrs.get("dilations", (1,))) != {1},
@@ -436,6 +475,13 @@ RULES: tuple[Rule, ...] = (
         when=_narrow,
     ),
     # ---- other gradients ----------------------------------------------------------------------
+    Rule(
+        "gradient",
+        "MatrixDiagV2 MatrixDiagPartV2",
+        "of several diagonals: each begins at the left of its row, as in the operation itself and in TensorFlow 1.15; "
+        "version 2 takes the gradient of the third form, whose upper diagonals end at the right",
+        when=lambda c: c.arrays()[1].size > 1,
+    ),
     Rule(
         "gradient",
         BATCH_NORM,
@@ -463,7 +509,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "gradient",
-        "IRFFT RFFT",
+        "IRFFT IRFFT2D RFFT RFFT2D",
         "what is cut off has no gradient; TensorFlow broadcasts there",
         when=_cut,
     ),
@@ -507,8 +553,6 @@ NOTES: tuple[str, ...] = (
     "TensorFlow cuts off all 52 there, so that only powers of two keep their value.",
     "float16 is computed in float32 and rounded once: `tf.nn.elu(-1.0)` is -0.63232, the float16 nearest to exp(-1) - 1. "
     "TensorFlow's CPU rounds exp(-1) first, and gives -0.63184.",
-    "A pooling window or filter that is larger than its image gives, without padding, a tensor of no elements, whether the "
-    "shapes are known while the graph is built or only in a run. TensorFlow refuses the first with a `ValueError`.",
     "A `tf.Variable` that is used under `tf.control_dependencies` is read after them, as TensorFlow reads resource "
     "variables; what a reference variable gives there may also be what it held before.",
 )
@@ -517,7 +561,7 @@ NOTES: tuple[str, ...] = (
 ELSEWHERE: dict[str, str] = {
     "has no counterpart in TensorFlow": (
         "LabelTerm ResizeAreaGrad ResizeLines ResizeTaps LoopStack LoopStackPop LoopStackPush ReaderNumRecordsSkipped"
-        " GatherTree"
+        " CompareAndBitpack GatherTree"
         " LoopProducts LoopProductsAdd LoopProductsSum"
         " PartitionRows ScatterRows StitchRows TakeRows WindowSum "
         + " ".join(n for n in CATALOG if n.startswith("SparseApply") and n.endswith("Summed"))
@@ -572,6 +616,12 @@ ELSEWHERE: dict[str, str] = {
         " PlaceholderWithDefault Print PrintV2 RefEnter RefExit RefMerge RefNextIteration RefSwitch Switch"
     ),
     "its value is the time: tests/client/compat": "Timestamp",
+    "a session keeps its value between runs: tests/session/test_tensor_handle.py": (
+        "DeleteSessionTensor GetSessionHandle GetSessionTensor"
+    ),
+    "a message has several encodings: what is parsed from it is compared in tests/oracle/ops/test_records.py": (
+        "DecodeJSONExample"
+    ),
 }
 # The other operations of late families.
 _LATE = {name for folder in FOLDERS for name in later_ops_of(folder)}

@@ -37,7 +37,13 @@ DIFFERENT = {
             "AdjustContrastv2 Conv3DBackpropFilter Conv3DBackpropInput CropAndResizeGradImage GuaranteeConst IRFFT3D IgammaGradA"
             " LRNGrad Lu MatrixExponential MatrixLogarithm MaxPoolGradGradWithArgmax MaxPoolGradWithArgmax RFFT3D ResizeArea"
             " ResizeBicubicGrad ResizeNearestNeighborGrad Snapshot SoftsignGrad SparseSegmentMeanGrad SparseSegmentSqrtNGrad"
-            " SparseSegmentSumGrad"
+            " SparseSegmentSumGrad MaxPoolGradGradV2"
+        ),
+        "TensorFlow has no gradients under the names of 0.x; here they are those of the present names": (
+            "BatchCholesky BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D BatchMatrixBandPart"
+            " BatchMatrixDeterminant BatchMatrixDiag BatchMatrixDiagPart BatchMatrixInverse BatchMatrixSetDiag"
+            " BatchMatrixSolve BatchMatrixSolveLs BatchMatrixTriangularSolve BatchSelfAdjointEig BatchSelfAdjointEigV2"
+            " BatchSvd SelfAdjointEig"
         ),
     },
     ("none", "function"): {

@@ -72,6 +72,7 @@ DIFFERENT = {
         )
     },
     **{(name, "k"): "its handle is a reference to strings in TensorFlow; here a resource" for name in _STRING_HANDLES},
+    **{(f"QuantizeAndDequantize{v}", "axis"): "ranges of single slices came with TensorFlow 2" for v in ("V2", "V3")},
     ("ImageSummary", "bad_color"): "a tensor: red, as theirs",
 }
 

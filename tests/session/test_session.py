@@ -254,3 +254,11 @@ def test_device_lib_describes_the_devices_of_a_session():
     found = device_lib.list_local_devices()
     assert [d.name for d in found] and all(d.device_type in d.name for d in found)
     assert all(d.memory_limit > 0 for d in found)
+
+
+def test_a_block_of_a_session_is_not_entered_again_inside_itself():
+    sess = tf.Session()
+    with sess, pytest.raises(RuntimeError, match="not re-entrant"), sess:
+        pass
+    with tf.Session() as other, other.as_default():
+        assert tf.get_default_session() is other

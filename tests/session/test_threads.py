@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import numpy as np
@@ -75,3 +76,28 @@ def _expect(kind, call, wrong):
     except kind:
         return
     wrong.append(f"{kind.__name__} was not raised")
+
+
+def test_a_thread_that_runs_steps_lets_others_run():
+    """Python switches threads by itself once in an hour here, so the other one runs when a step leaves it the lock."""
+    most, steps, done = 50_000, [0], []
+    x = tf.placeholder(tf.float32, [4])
+    y = x + 1.0
+    with tf.Session() as sess:
+        sess.run(y, {x: np.zeros(4)})
+
+        def train():
+            while steps[0] < most and not done:
+                sess.run(y, {x: np.zeros(4)})
+                steps[0] += 1
+
+        thread = threading.Thread(target=train)
+        usual = sys.getswitchinterval()
+        sys.setswitchinterval(3600)
+        try:
+            thread.start()
+            done.append(True)
+            thread.join()
+        finally:
+            sys.setswitchinterval(usual)
+    assert steps[0] < most

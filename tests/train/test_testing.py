@@ -100,3 +100,17 @@ def test_tolerances_of_elements_devices_and_errors():
         assert sess.run(tf.constant(1.0)) == 1.0
         x = tf.constant(1.0)
         assert isinstance(tf.test.compute_gradient_error(x, [], x * 2.0, []), np.floating)
+
+
+def test_the_gradient_of_an_empty_result_has_the_shape_of_the_input():
+    @tf.RegisterGradient("TransposedEmptyGrad")
+    def _transposed(op, dy):
+        return tf.transpose(dy)
+
+    with tf.Graph().as_default() as graph, tf.Session():
+        x = tf.placeholder(tf.float32)
+        assert [j.shape for j in tf.test.compute_gradient(x, (0, 3), tf.identity(x), (0, 3))] == [(0, 0)] * 2
+        with graph.gradient_override_map({"Identity": "TransposedEmptyGrad"}):
+            y = tf.identity(x)
+        with pytest.raises(ValueError, match=r"Empty gradient has wrong shape: expected \(0, 3\), got \(3, 0\)"):
+            tf.test.compute_gradient_error(x, (0, 3), y, (0, 3))

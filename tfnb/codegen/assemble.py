@@ -174,7 +174,7 @@ class Assembler:
             (kernel.geometry.local, 1, 1),
             kernel.aligned,
             piece_of=group.number if group.kind == "pointwise" else None,
-            parameters=() if kernel.has_local else kernel.parameters,
+            parameters=kernel.parameters if kernel.local is None else (),
         )
 
     def _temp(self, temp: _Temp, nbytes: int) -> _Temp:
@@ -359,7 +359,7 @@ class _Placement:
     def _slot(self, place: Place | _Temp | _Part) -> Slot:
         a = self.assembler
         if isinstance(place, _Part):
-            return replace(self._slot(place.value), nbytes=place.nbytes)
+            return self._slot(place.value)._replace(nbytes=place.nbytes)
         if isinstance(place, int):
             return Slot("rng", a.cluster.random.index(place), 0, 16)
         if isinstance(place, _Temp):

@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from operator import itemgetter
 from typing import NamedTuple
 
-__all__ = ["NO_BLOCK", "Block", "place_bytes", "plan_arena"]
+__all__ = ["NO_BLOCK", "Block", "places_of", "plan_arena"]
 
 NO_BLOCK = -1  # the number of a slot that nothing uses
 ALIGN = 128
@@ -89,9 +89,13 @@ class _Arena:
         del self.gaps[bisect_left(self.gaps, (size, offset))], self.begins[offset], self.ends[offset + size]
 
 
-def place_bytes(nbytes: int) -> int:
-    """Returns the bytes of the place of a block, on which the plan depends."""
+def _place_bytes(nbytes: int) -> int:
     return -(-(nbytes + PADDING) // ALIGN) * ALIGN
+
+
+def places_of(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Returns numbers that are equal for two blocks whose places have the same size. A plan depends on these alone."""
+    return tuple([(n + PADDING - 1) // ALIGN for n in sizes])
 
 
 def plan_arena(blocks: Sequence[Block]) -> tuple[Mapping[Hashable, int], int]:
@@ -103,7 +107,7 @@ def plan_arena(blocks: Sequence[Block]) -> tuple[Mapping[Hashable, int], int]:
     places: list[_Placed] = []
     for block in sorted(blocks, key=itemgetter(2)):
         key, nbytes, first, last, reuse = block
-        size = place_bytes(nbytes)
+        size = _place_bytes(nbytes)
         while live and live[0][0] < first:
             end, number = heappop(live)
             place = places[number]

@@ -11,9 +11,10 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from tfnb.caches import Cache
-from tfnb.codegen.opencl_c.emission import NAME, Generated
+from tfnb.codegen.opencl_c.emission import NAME, Generated, LocalMemory
+from tfnb.codegen.opencl_c.functions import WORK_ITEMS, as_function, calling_kernel, part_name
 from tfnb.codegen.program import DeviceFacts, Module
-from tfnb.codegen.schedules.chain import as_part, chain_name, chain_text, part_name
+from tfnb.codegen.schedules.chain import chain_name, chain_text
 
 __all__ = ["KernelTable", "Modules"]
 
@@ -25,16 +26,16 @@ Needs = tuple[tuple[str, str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class KernelKey:
-    """A generated kernel, identified by its text; a chain by the texts of its parts."""
+    """A generated kernel, identified by its text; a chain by the texts of its parts.
+
+    `calls` are the parameters of each text.
+    """
 
     texts: tuple[str, ...]
     needs: Needs
-    calls: tuple[tuple[str, ...], ...] = ()
-
-    @property
-    def is_chain(self) -> bool:
-        """Whether the kernel is a chain of others."""
-        return bool(self.calls)
+    calls: tuple[tuple[str, ...], ...]
+    is_chain: bool = False
+    local: LocalMemory | None = None
 
 
 class KernelTable:
@@ -56,7 +57,7 @@ class Modules:
 
     def kernel(self, kernel: Generated, label: str) -> KernelKey:
         """Adds a kernel. `label` becomes a part of its name, for profiles."""
-        key = KernelKey((kernel.text,), kernel.needs)
+        key = KernelKey((kernel.text,), kernel.needs, (kernel.parameters,), local=kernel.local)
         self._names.setdefault(key, _slug(label))
         return key
 
@@ -64,7 +65,7 @@ class Modules:
         """Adds the chain that runs kernels with these parameters one after the other."""
         texts = tuple(p.texts[0] for p in parts)
         needs = tuple(sorted({n for p in parts for n in p.needs}))
-        key = KernelKey(texts, needs, tuple(parameters))
+        key = KernelKey(texts, needs, tuple(parameters), is_chain=True)
         self._names.setdefault(key, self._names[parts[0]])
         return key
 
@@ -73,7 +74,7 @@ class Modules:
         launched_keys = [key for key in self._names if key in launched]
         if self._apart:
             return {
-                key: (Module(source=self._source([key.texts[0].replace(NAME, ALONE)], key.needs)), ALONE)
+                key: (Module(source=self._source([self._kernel(key, ALONE)], key.needs)), ALONE)
                 for key in launched_keys
             }
         places = {key: place for key in launched_keys if (place := self._table.places.get(key)) is not None}
@@ -89,7 +90,7 @@ class Modules:
         if not keys:
             return {}
         names = {key: f"k{k}_{self._names[key]}" for k, key in enumerate(keys)}
-        texts = [key.texts[0].replace(NAME, name) for key, name in names.items()]
+        texts = [self._kernel(key, name) for key, name in names.items()]
         module = Module(source=self._source(texts, {n for key in keys for n in key.needs}))
         return {key: (module, name) for key, name in names.items()}
 
@@ -101,7 +102,7 @@ class Modules:
             [f"{numbers[t]}_{self._names[key]}" if k == 0 else numbers[t] for k, t in enumerate(key.texts)]
             for key in keys
         ]
-        parts = [as_part(text).replace(NAME, part_name(number)) for text, number in numbers.items()]
+        parts = [as_function(text, part_name(number)) for text, number in numbers.items()]
         names = [chain_name(e) for e in entries]
         chains = [
             chain_text(name, list(zip([numbers[t] for t in key.texts], key.calls, strict=True)))
@@ -111,6 +112,13 @@ class Modules:
         module = Module(source=self._source([*parts, *chains], needs))
         return {key: (module, name) for key, name in zip(keys, names, strict=True)}
 
+    def _kernel(self, key: KernelKey, name: str) -> str:
+        """Returns the text of a kernel that is no chain."""
+        if self._facts.kind == "gpu":
+            return key.texts[0].replace(NAME, name)
+        work = as_function(key.texts[0], part_name(name), key.local)
+        return f"{work}\n\n{calling_kernel(name, key.calls[0], key.local)}"
+
     def _source(self, kernels: Iterable[str], needs: Iterable[tuple[str, str, int]]) -> str:
         parts = ['#include "lib/types.clh"']
         if self._facts.kind == "gpu":
@@ -119,6 +127,8 @@ class Modules:
         for file, ctype, lanes in sorted(needs):
             width = str(lanes) if lanes > 1 else ""
             parts += [f"#define T {ctype}" if ctype else "", f"#define W {width}", f'#include "{file}"']
+        if self._facts.kind != "gpu":
+            parts.append(WORK_ITEMS)
         return "\n".join(p for p in parts if p) + "\n\n" + "\n\n".join(kernels) + "\n"
 
 

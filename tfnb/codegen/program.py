@@ -30,8 +30,7 @@ class DeviceFacts:
     fp64: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """The memory that a pointer argument points to; `nbytes` is the largest number of bytes that are used of it.
 
     `kind` is one of: input (cluster input `index`), output (cluster output `index`), variable
@@ -40,7 +39,7 @@ class Slot:
     """
 
     kind: str
-    index: int = 0
+    index: int = 0  # type: ignore[assignment]
     offset: int = 0
     nbytes: int = 0
 
@@ -107,7 +106,7 @@ class Read:
     rows: np.ndarray | int | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Program:
     """A specialised cluster, ready to be loaded by a device.
 

@@ -13,14 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
-from tfnb.caches import remembered
+from tfnb.caches import Cache, remembered
 from tfnb.codegen.class_steps import Call, Choice, ClassStep
-from tfnb.codegen.memory import NO_BLOCK, Block, place_bytes, plan_arena
+from tfnb.codegen.memory import NO_BLOCK, Block, places_of, plan_arena
 from tfnb.codegen.program import Copy, Launch, Module, Program, Slot, Step
 from tfnb.codegen.schedules.chain import joined
 from tfnb.codegen.step_templates import (
+    Answer,
     CallTemplate,
     ChainTemplate,
     ChoiceTemplate,
@@ -41,6 +42,10 @@ from tfnb.types import DType
 __all__ = ["ProgramClass"]
 
 
+_MAX_PLANS = 32  # memory plans of one class: small blocks often need the same places for several shapes
+
+_NO_SLOTS: Mapping[str, Slot] = {}
+
 # Programs for many shapes have the same small numbers, and fewer objects mean shorter pauses of Python's collector.
 _i32 = remembered("integers in kernel arguments", 1 << 14)(I32)
 
@@ -57,16 +62,19 @@ class ProgramClass:
         tables = _Tables()
         self._program, self._tables = program, tables
         self._templates = [tables.template(k, s) for k, s in enumerate(steps)]
+        self._choices = picker(sorted({n for t in self._templates for n in t.decides()}))
         places = {b.key: k for k, b in enumerate(blocks)}
-        self._blocks = [
-            (k, tables.number(b.nbytes), b.first, b.last, tuple([places[key] for key in b.reuse]))
-            for k, b in enumerate(blocks)
-        ]
+        self._blocks = [(k, b.first, b.last, tuple([places[key] for key in b.reuse])) for k, b in enumerate(blocks)]
+        self._bytes = picker([tables.number(b.nbytes) for b in blocks])
         self._inputs = picker(map(tables.info, program.inputs))
         self._outputs = picker(map(tables.info, program.outputs))
         self._variables = [(v, tables.info(v.info) if _is_sized(v.info) else None) for v in program.variables]
         self._checks = [_check_of(c, tables) for c in program.checks]
-        self._plan: tuple[list[tuple[int, int, int]], Mapping[Any, int], int] | None = None  # the latest memory plan
+        self._modules = {m: k for k, m in enumerate(program.modules)}
+        self._chosen: tuple[Numbers, _Chosen] | None = None  # what the latest program has, and the reason for it
+        self._answers: _Answers | None = None  # for the latest program
+        self._latest: _Made | None = None
+        self._plans: Cache[tuple[object, ...], tuple[Mapping[Any, int], int]] = Cache("plans of memory", _MAX_PLANS)
         self._evaluate = trace.function(tables.sizes)
         trace.forget_results()
 
@@ -79,16 +87,10 @@ class ProgramClass:
         if numbers is None:
             return None
         infos = self._tables.infos_of(numbers)
-        chosen: list[Template] = []
-        for template in self._templates:
-            template.choose(numbers, chosen)
-        blocks = [Block(key, numbers[n], first, last, reuse) for key, n, first, last, reuse in self._blocks]
-        calls: list[tuple[Sequence[KernelCall], dict[str, Block]]] = []
-        for template in chosen:
-            if isinstance(template, CallTemplate):
-                calls.append(template.ask(numbers, infos, blocks))
-        offsets, total = self._planned(blocks)
-        steps, modules = self._placed(chosen, calls, numbers, {NO_BLOCK: 0, **offsets})
+        chosen = self._chosen_for(numbers)
+        answers = self._answers_for(chosen, numbers, infos)
+        offsets, total = self._planned(self._bytes(numbers), answers.temps)
+        steps, modules = self._placed(chosen, answers, numbers, offsets)
         p = self._program
         return Program(
             p.name,
@@ -105,45 +107,134 @@ class ProgramClass:
             tuple([check(numbers) for check in self._checks]),
         )
 
-    def _planned(self, blocks: Sequence[Block]) -> tuple[Mapping[Any, int], int]:
-        """Returns the memory plan of blocks; small ones often need the same place for several shapes."""
-        places = [(place_bytes(b.nbytes), b.first, b.last) for b in blocks]
-        if self._plan is None or self._plan[0] != places:
-            self._plan = (places, *plan_arena(blocks))
-        return self._plan[1:]
+    def _chosen_for(self, numbers: Numbers) -> _Chosen:
+        """Returns the templates that make the steps for these numbers."""
+        decided = self._choices(numbers)
+        if self._chosen is None or self._chosen[0] != decided:
+            templates: list[Template] = []
+            for template in self._templates:
+                template.choose(numbers, templates)
+            self._chosen = decided, _chosen(templates)
+        return self._chosen[1]
+
+    def _answers_for(self, chosen: _Chosen, numbers: Numbers, infos: Sequence[TensorInfo]) -> _Answers:
+        """Returns the answers of recipes; the same object as before if all of them are."""
+        dims = chosen.dims(numbers)
+        if self._answers is None or self._answers.chosen is not chosen or self._answers.dims != dims:
+            answers = [t.ask(numbers, infos) for _, t in chosen.calls]
+            temps = [(t.k, n) for (_, t), a in zip(chosen.calls, answers, strict=True) for n in a.temps.values()]
+            self._answers = _Answers(
+                chosen, dims, {k: a for (k, _), a in zip(chosen.calls, answers, strict=True)}, temps
+            )
+        return self._answers
+
+    def _planned(self, sizes: Sequence[int], temps: Sequence[tuple[int, int]]) -> tuple[Mapping[Any, int], int]:
+        """Returns the memory plan: the offset of each block by its number, and the bytes of all.
+
+        `sizes` are the bytes of the blocks of the class. The blocks `temps` follow them; each has the number of its
+        step and its bytes.
+        """
+        key: Any = places_of(sizes)
+        if temps:
+            key = key, tuple([k for k, _ in temps]), places_of([n for _, n in temps])
+        plan = self._plans.find(key)
+        if plan is None:
+            blocks = [Block(k, n, a, b, reuse) for (k, a, b, reuse), n in zip(self._blocks, sizes, strict=True)]
+            blocks += [Block(len(sizes) + i, n, k, k) for i, (k, n) in enumerate(temps)]
+            offsets, total = plan_arena(blocks)
+            plan = self._plans.put(key, ({NO_BLOCK: 0, **offsets}, total))
+        return plan
 
     def _placed(
-        self,
-        chosen: Sequence[Template],
-        calls: Iterable[tuple[Sequence[KernelCall], dict[str, Block]]],
-        numbers: Numbers,
-        offsets: Mapping[Any, int],
+        self, chosen: _Chosen, answers: _Answers, numbers: Numbers, offsets: Mapping[Any, int]
     ) -> tuple[tuple[Step, ...], tuple[Module, ...]]:
-        """Returns the steps and the modules of a program, when the places of all blocks are known.
-
-        `calls` has for each call among the templates the answer of the recipe and the blocks of its temporary memory.
-        """
-        arguments = self._tables.arguments_of(numbers, offsets)
-        modules = {m: k for k, m in enumerate(self._program.modules)}
-        steps: list[Step] = []
-        chain: Launch | None = None  # the chain of which the step before is a part
-        answers = iter(calls)
-        for template in chosen:
+        """Returns the steps and the modules of a program, when the places of all blocks are known."""
+        latest, self._latest = self._latest, None
+        arguments, changed = self._tables.arguments_of(numbers, offsets)
+        slots = self._temporary(answers, offsets) if answers.temps else {}
+        templates = chosen.templates
+        if latest is not None and latest.answers is answers:
+            # Only what uses the changed arguments and numbers differs; the modules are the same.
+            modules, parts = latest.modules, latest.parts.copy()
+            again: Iterable[int] = [k for k, t in enumerate(templates) if not t.uses.isdisjoint(changed) or k in slots]
+        else:
+            modules, parts = self._modules.copy(), [()] * len(templates)
+            again = range(len(templates))
+        for k in again:
+            template = templates[k]
             if isinstance(template, CallTemplate):
-                launches, temps = next(answers)
-                slots = {key: Slot("arena", 0, offsets[t.key], t.nbytes) for key, t in temps.items()}
-                steps += template.launches(launches, arguments, slots, modules)
-                chain = None
-                continue
-            step = template.step(numbers, arguments)
-            its_chain = template.chain if isinstance(template, LaunchTemplate) else None
-            both = joined(chain, steps[-1], step) if chain is not None and chain is its_chain else None
-            if both is None:
-                steps.append(step)
+                parts[k] = template.launches(answers.of[k], arguments, slots.get(k, _NO_SLOTS), modules)
             else:
-                steps[-1] = both
-            chain = its_chain
-        return tuple(steps), tuple(modules)
+                parts[k] = (template.step(numbers, arguments),)
+        self._latest = _Made(answers, modules, parts)
+        steps = _with_chains(templates, parts) if chosen.has_chains else [s for part in parts for s in part]
+        return tuple(steps), tuple(modules) if len(modules) > len(self._modules) else self._program.modules
+
+    def _temporary(self, answers: _Answers, offsets: Mapping[Any, int]) -> dict[int, dict[str, Slot]]:
+        """Returns the temporary memory of calls, by the numbers of their templates, for those that have any."""
+        slots = {}
+        block = len(self._blocks)  # the next block of temporary memory
+        for k, answer in answers.of.items():
+            if answer.temps:
+                numbered = enumerate(answer.temps.items(), block)
+                slots[k] = {key: Slot("arena", 0, offsets[n], nbytes) for n, (key, nbytes) in numbered}
+                block += len(answer.temps)
+        return slots
+
+
+class _Chosen(NamedTuple):
+    """Templates that make the steps of a program.
+
+    `calls` are the calls among them, with their places, and `dims` picks the numbers on which the answers depend.
+    """
+
+    templates: list[Template]
+    calls: list[tuple[int, CallTemplate]]
+    dims: Picker
+    has_chains: bool
+
+
+def _chosen(templates: list[Template]) -> _Chosen:
+    calls = [(k, t) for k, t in enumerate(templates) if isinstance(t, CallTemplate)]
+    dims = picker(sorted(set().union(*(t.site.dims for _, t in calls))))
+    return _Chosen(
+        templates, calls, dims, any(isinstance(t, LaunchTemplate) and t.chain is not None for t in templates)
+    )
+
+
+class _Answers(NamedTuple):
+    """The answers `of` the recipes of calls, by the places of their templates, for the numbers `dims`.
+
+    `temps` has the step and the bytes of each block of their temporary memory.
+    """
+
+    chosen: _Chosen
+    dims: Numbers
+    of: dict[int, Answer]
+    temps: list[tuple[int, int]]
+
+
+class _Made(NamedTuple):
+    """What the latest program was made of: its steps, `parts`, belong to the templates that were chosen."""
+
+    answers: _Answers
+    modules: dict[Module, int]
+    parts: list[Sequence[Step]]
+
+
+def _with_chains(templates: Sequence[Template], parts: Sequence[Sequence[Step]]) -> list[Step]:
+    """Returns the steps of templates, in which parts of a chain that follow each other are joined if they can be."""
+    steps: list[Step] = []
+    chain: Launch | None = None  # the chain of which the step before is a part
+    for template, part in zip(templates, parts, strict=True):
+        its_chain = template.chain if isinstance(template, LaunchTemplate) else None
+        both = joined(chain, steps[-1], part[0]) if chain is not None and chain is its_chain else None
+        if both is None:
+            steps += part
+        else:
+            steps[-1] = both
+        chain = its_chain
+    return steps
 
 
 def _check_of(check: Check, tables: _Tables) -> Callable[[Numbers], Check]:
@@ -175,8 +266,10 @@ class _Tables:
         self._numbers: list[tuple[int, type[I32 | F32 | F64], int]] = []  # place, type, and place of the number
         self._slots: list[tuple[int, Slot, int]] = []  # place, slot, and place of its bytes
         self._arena: list[tuple[int, int, int]] = []  # place, block, and place of its bytes
+        self._geometry: set[int] = set()  # the numbers of work-groups, work-items and copied bytes
         self._sites: dict[tuple[Any, ...], Site] = {}
         self._latest: tuple[Numbers, list[Any]] | None = None  # the numbers and arguments of the latest program
+        self._latest_infos: list[TensorInfo] = []
 
     def number(self, n: AnySize | Size) -> int:
         """Returns the place of a number."""
@@ -233,7 +326,7 @@ class _Tables:
         if bias is not None:
             dims |= {self.number(n) for n in self._infos[bias].shape}
         dims |= {self.number(n) for v in site.values.values() if v.dtype == object for n in v.flat}
-        new_site = Site(recipe, site, picker(inputs), picker(outputs), bias, values, picker(sorted(dims)))
+        new_site = Site(recipe, site, picker(inputs), picker(outputs), bias, values, frozenset(dims))
         if site.values:
             return new_site
         # Equal attributes may differ: 0.0 and -0.0, 1 and True.
@@ -249,22 +342,22 @@ class _Tables:
     ) -> Template | ChoiceTemplate | ChainTemplate:
         """Returns the template of step number `k`, or of a part of `chain`."""
         if isinstance(step, Launch):
-            args, groups, local = (
-                map(self.argument, step.args),
-                map(self.number, step.groups),
-                map(self.number, step.local),
-            )
-            return LaunchTemplate(step, picker(args), picker(groups), picker(local), chain, [])
+            args = list(map(self.argument, step.args))
+            groups, local = list(map(self.number, step.groups)), list(map(self.number, step.local))
+            self._geometry.update((*groups, *local))
+            uses = frozenset([*args, *(~n for n in (*groups, *local))])
+            return LaunchTemplate(step, picker(args), picker(groups), picker(local), chain, uses, [])
         if isinstance(step, Copy):
-            return CopyTemplate(
-                self.argument(step.source), self.argument(step.target), self.number(step.nbytes), step.nodes
-            )
+            source, target, n = self.argument(step.source), self.argument(step.target), self.number(step.nbytes)
+            self._geometry.add(n)
+            return CopyTemplate(source, target, n, step.nodes, frozenset((source, target, ~n)))
         if isinstance(step, Call):
             slots = [*step.ins, *step.outs, *([] if step.bias is None else [step.bias])]
             places = list(map(self.argument, slots))
             n, m = len(step.ins), len(step.ins) + len(step.outs)
             site = self.site(step.recipe, step.site)
-            return CallTemplate(k, step, site, places[:n], places[n:m], places[m] if places[m:] else None, [])
+            bias = places[m] if places[m:] else None
+            return CallTemplate(k, step, site, frozenset(places), picker(places), places[:n], places[n:m], bias, [])
         if isinstance(step, Choice):
             launch, otherwise = self.template(k, step.launch, chain), self.template(k, step.otherwise, chain)
             return ChoiceTemplate(self.number(step.when), launch, otherwise)
@@ -281,27 +374,44 @@ class _Tables:
     # the shapes of a run
 
     def infos_of(self, numbers: Numbers) -> list[TensorInfo]:
-        """Returns all tensors with numbers for sizes."""
-        infos = self._infos.copy()
+        """Returns all tensors with numbers for sizes, in a list that the next call changes.
+
+        A tensor that equals the one of the latest program is the same object.
+        """
+        if not self._latest_infos:
+            self._latest_infos = self._infos.copy()
+            for place, dtype, _ in self._sized_infos:
+                self._latest_infos[place] = TensorInfo(dtype, ())
+        infos = self._latest_infos
         for place, dtype, dims in self._sized_infos:
-            infos[place] = TensorInfo(dtype, dims(numbers))
+            shape = dims(numbers)
+            if infos[place].shape != shape:
+                infos[place] = TensorInfo(dtype, shape)
         return infos
 
-    def arguments_of(self, numbers: Numbers, offsets: Mapping[Any, int]) -> list[Any]:
+    def arguments_of(self, numbers: Numbers, offsets: Mapping[Any, int]) -> tuple[list[Any], set[int]]:
         """Returns all arguments with numbers for sizes, and offsets in the arena for blocks.
 
         An argument that equals the one of the latest program is the same object, so that equal steps are found fast.
+        The second result has the places of those that do not, and `~n` for each changed number n of steps.
         """
-        before, arguments = self._latest or (None, list[Any](self._arguments))
-        self._latest = None  # until all arguments are those of the same program
+        latest, self._latest = self._latest, None  # until all arguments are those of the same program
+        before, arguments = latest or (None, list[Any](self._arguments))
+        places: set[int] = set()
         for place, number, n in self._numbers:
             if before is None or before[n] != numbers[n]:
                 arguments[place] = _i32(numbers[n]) if number is I32 else number(numbers[n])
+                places.add(place)
         for place, slot, n in self._slots:
             if before is None or before[n] != numbers[n]:
                 arguments[place] = Slot(slot.kind, slot.index, slot.offset, numbers[n])
+                places.add(place)
         for place, block, n in self._arena:
             if before is None or before[n] != numbers[n] or arguments[place].offset != offsets[block]:
                 arguments[place] = Slot("arena", 0, offsets[block], numbers[n])
+                places.add(place)
+        for n in self._geometry:
+            if before is not None and before[n] != numbers[n]:
+                places.add(~n)
         self._latest = numbers, arguments
-        return arguments
+        return arguments, places

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfnb.codegen.class_steps import Call
-from tfnb.codegen.memory import Block
 from tfnb.codegen.program import Copy, Launch, Module, Slot
 from tfnb.errors import InternalError, OpError
 from tfnb.ir.kernelcall import I32, BiasIn, In, KernelCall, KernelSite, Out, Temp, TensorInfo
 
 __all__ = [
+    "Answer",
     "CallTemplate",
     "ChainTemplate",
     "ChoiceTemplate",
@@ -48,14 +48,22 @@ def picker(places: Iterable[int]) -> Picker:
 
 
 class LaunchTemplate(NamedTuple):
-    """`latest` has the latest step; a step that equals it is the same object, so that equal steps are found fast."""
+    """`uses` has the places of the arguments, and `~n` for the place n of each number.
+
+    `latest` has the latest step; a step that equals it is the same object, so that equal steps are found fast.
+    """
 
     launch: Launch
     args: Picker
     groups: Picker
     local: Picker
     chain: Launch | None
+    uses: frozenset[int]
     latest: list[Launch]
+
+    def decides(self) -> Sequence[int]:
+        """Returns the places of the numbers on which the result of `choose` depends."""
+        return ()
 
     def choose(self, numbers: Numbers, chosen: list[Template]) -> None:
         """Adds those templates to `chosen` that make the step for these numbers."""
@@ -63,7 +71,7 @@ class LaunchTemplate(NamedTuple):
 
     def step(self, numbers: Numbers, arguments: Sequence[Any]) -> Launch:
         """Returns the step."""
-        launch, pick_args, pick_groups, pick_local, _, latest = self
+        launch, pick_args, pick_groups, pick_local, _, _, latest = self
         args, groups, local = pick_args(arguments), pick_groups(numbers), pick_local(numbers)
         if latest and latest[0][2:5] == (args, groups, local):
             return latest[0]
@@ -77,6 +85,10 @@ class CopyTemplate(NamedTuple):
     target: int
     nbytes: int
     nodes: tuple[int, ...]
+    uses: frozenset[int]
+
+    def decides(self) -> Sequence[int]:
+        return ()
 
     def choose(self, numbers: Numbers, chosen: list[Template]) -> None:
         chosen.append(self)
@@ -86,56 +98,47 @@ class CopyTemplate(NamedTuple):
 
 
 class CallTemplate(NamedTuple):
-    """`latest` has the latest launches after what they were made of."""
+    """`uses` are the places of all arguments, of `ins`, `outs` and `bias`, and `args` picks these.
+
+    `latest` has the latest launches after what they were made of.
+    """
 
     k: int
     call: Call
     site: Site
+    uses: frozenset[int]
+    args: Picker
     ins: list[int]
     outs: list[int]
     bias: int | None
     latest: list[Any]
 
+    def decides(self) -> Sequence[int]:
+        return ()
+
     def choose(self, numbers: Numbers, chosen: list[Template]) -> None:
         chosen.append(self)
 
-    def ask(
-        self, numbers: Numbers, infos: Sequence[TensorInfo], blocks: list[Block]
-    ) -> tuple[Sequence[KernelCall], dict[str, Block]]:
-        """Returns the answer of the recipe, and the blocks of its temporary memory, which it adds to `blocks`."""
+    def ask(self, numbers: Numbers, infos: Sequence[TensorInfo]) -> Answer:
+        """Returns the answer of the recipe. Raises its errors with the node of the call."""
         try:
-            launches = self.site.launches(numbers, infos)
+            return self.site.answer(numbers, infos)
         except OpError as e:
             raise e.with_op(self.call.node) from None
-        sizes: dict[str, int] = {}
-        for launch in launches:
-            for a in launch.args:
-                if isinstance(a, Temp):
-                    sizes[a.key] = max(a.nbytes, sizes.get(a.key, 0))
-        temps = {}
-        for key, nbytes in sizes.items():
-            temps[key] = Block(len(blocks), nbytes, self.k, self.k)
-            blocks.append(temps[key])
-        return launches, temps
 
     def launches(
-        self,
-        calls: Sequence[KernelCall],
-        arguments: Sequence[Any],
-        temps: Mapping[str, Slot],
-        modules: dict[Module, int],
+        self, answer: Answer, arguments: Sequence[Any], temps: Mapping[str, Slot], modules: dict[Module, int]
     ) -> list[Launch]:
         """Returns the launches for the answer of the recipe; equal ones are the same objects as before."""
-        nodes, label = self.call.nodes, self.call.label
-        numbers = [modules.setdefault(Module(c.source, c.file, c.defines), len(modules)) for c in calls]
-        places = [*self.ins, *self.outs, *(() if self.bias is None else (self.bias,))]
-        made_of = [numbers, [arguments[k] for k in places], temps]
-        # Not equal but the same calls: 0.0 equals -0.0, and a comparison would take longer.
-        if self.latest and self.latest[0] is calls and self.latest[1] == made_of:
+        numbers = [modules.setdefault(m, len(modules)) for m in answer.modules]
+        made_of = [numbers, self.args(arguments), temps]
+        # Not an equal but the same answer: 0.0 equals -0.0, and a comparison would take longer.
+        if self.latest and self.latest[0] is answer and self.latest[1] == made_of:
             launches: list[Launch] = self.latest[2]
             return launches
+        nodes, label = self.call.nodes, self.call.label
         launches = []
-        for c, module in zip(calls, numbers, strict=True):
+        for c, module in zip(answer.calls, numbers, strict=True):
             args: list[Any] = []
             for a in c.args:
                 if isinstance(a, I32):
@@ -153,7 +156,7 @@ class CallTemplate(NamedTuple):
                 else:
                     raise InternalError(f"{label}: the recipe uses a bias, and the call has none")
             launches.append(Launch(module, c.entry, tuple(args), c.groups, c.local, nodes, label, c.nbytes))
-        self.latest[:] = calls, made_of, launches
+        self.latest[:] = answer, made_of, launches
         return launches
 
 
@@ -164,6 +167,9 @@ class ChoiceTemplate(NamedTuple):
     when: int
     launch: Any
     otherwise: Any
+
+    def decides(self) -> Sequence[int]:
+        return [self.when, *self.launch.decides(), *self.otherwise.decides()]
 
     def choose(self, numbers: Numbers, chosen: list[Template]) -> None:
         (self.launch if numbers[self.when] else self.otherwise).choose(numbers, chosen)
@@ -178,6 +184,10 @@ class ChainTemplate(NamedTuple):
     choices: list[int]
     has_launches_only: bool
 
+    def decides(self) -> Sequence[int]:
+        own = [*self.groups, *self.choices] if self.has_launches_only else self.choices
+        return [*own, *(n for part in (self.whole, *self.parts) for n in part.decides())]
+
     def choose(self, numbers: Numbers, chosen: list[Template]) -> None:
         is_single = self.has_launches_only and all(numbers[k] == 1 for k in self.groups)
         if is_single and all(numbers[k] for k in self.choices):
@@ -187,8 +197,28 @@ class ChainTemplate(NamedTuple):
                 part.choose(numbers, chosen)
 
 
+class Answer(NamedTuple):
+    """What a recipe has answered: `calls`, the program of each, and the bytes of their temporary memory by its key."""
+
+    calls: Sequence[KernelCall]
+    modules: tuple[Module, ...]
+    temps: Mapping[str, int]
+
+
+def _answer(calls: Sequence[KernelCall]) -> Answer:
+    temps: dict[str, int] = {}
+    for call in calls:
+        for a in call.args:
+            if isinstance(a, Temp):
+                temps[a.key] = max(a.nbytes, temps.get(a.key, 0))
+    return Answer(calls, tuple([Module(c.source, c.file, c.defines) for c in calls]), temps)
+
+
 class Site:
-    """A site whose tensors and values have sizes; it keeps the recipe's last answer, which depends on these alone."""
+    """A site whose tensors and values have sizes; it keeps the recipe's last answer, which depends on these alone.
+
+    `dims` are the places of these sizes among the numbers.
+    """
 
     def __init__(
         self,
@@ -198,17 +228,19 @@ class Site:
         outputs: Picker,
         bias: int | None,
         values: Mapping[int, Picker],
-        dims: Picker,
+        dims: frozenset[int],
     ) -> None:
         self._recipe, self._site = recipe, site
-        self._inputs, self._outputs, self._bias, self._values, self._dims = inputs, outputs, bias, values, dims
-        self._last: tuple[Numbers, Sequence[KernelCall]] | None = None
+        self._inputs, self._outputs, self._bias, self._values = inputs, outputs, bias, values
+        self.dims = dims
+        self._pick_dims = picker(sorted(dims))
+        self._last: tuple[Numbers, Answer] | None = None
 
-    def launches(self, numbers: Numbers, infos: Sequence[TensorInfo]) -> Sequence[KernelCall]:
+    def answer(self, numbers: Numbers, infos: Sequence[TensorInfo]) -> Answer:
         """Returns the answer of the recipe. Raises its errors."""
-        dims = self._dims(numbers)
+        dims = self._pick_dims(numbers)
         if self._last is None or self._last[0] != dims:
-            self._last = dims, self._recipe(self._with_numbers(numbers, infos))
+            self._last = dims, _answer(self._recipe(self._with_numbers(numbers, infos)))
         return self._last[1]
 
     def _with_numbers(self, numbers: Numbers, infos: Sequence[TensorInfo]) -> KernelSite:

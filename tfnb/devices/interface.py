@@ -80,7 +80,7 @@ class LoadedProgram(Protocol):
         the cells of `program.variables`; `rng` is the uint32[n, 4] table for `program.random`. The cells have their new
         values when the outputs are ready, and keep the old ones if this raises `ResourceExhaustedError`. The caller may
         change input arrays when the outputs are ready. Raises `ProgramTakenError`, and does nothing, if another program
-        was loaded with this one as its spare.
+        was loaded with this one as its spare `former`.
         """
         ...
 
@@ -94,18 +94,19 @@ class Device(Protocol):
     @property
     def lock(self) -> Lock: ...
 
-    def load(self, program: Program, spare: LoadedProgram | None = None) -> LoadedProgram:
+    def load(self, program: Program, former: LoadedProgram | None = None, is_spare: bool = True) -> LoadedProgram:
         """Builds a program and binds it to the device. Raises `KernelBuildError` or `ResourceExhaustedError`.
 
-        `spare` is a program of this device that is not needed any more, or None. If the steps of the two differ in
-        nothing but sizes, the new one takes its kernels, which is faster than making others.
+        `former` is a program of this device whose steps may differ in nothing but sizes, or None. If they do, the new
+        one shares with it what does not depend on sizes. If `former` is not needed any more, as `is_spare` says, the
+        new one takes its kernels, which is faster than making others.
         """
         ...
 
     def expect_builds(self, what: str) -> None:
         """Says that programs will soon be loaded that are compiled from `what`, so that the device can prepare for it.
 
-        `what` is a text that is the same whenever a process compiles the same cluster.
+        `what` is a text that is the same whenever a process compiles the same step.
         """
         ...
 

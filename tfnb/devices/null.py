@@ -29,7 +29,7 @@ class NullDevice:
         self.facts = facts or DeviceFacts()
         self.lock = threading.RLock()
 
-    def load(self, program: Program, spare: LoadedProgram | None = None) -> NullProgram:
+    def load(self, program: Program, former: LoadedProgram | None = None, is_spare: bool = True) -> NullProgram:
         return NullProgram(self, program)
 
     def expect_builds(self, what: str) -> None:

@@ -15,6 +15,7 @@ from tfnb.types import bracketed
 
 __all__ = ["Bound", "Check", "Outsider", "outside"]
 
+_largest = np.maximum.reduce  # `max` of an array is a function of Python around it
 _UNSIGNED = {np.dtype(np.int32): np.uint32, np.dtype(np.int64): np.uint64}
 
 
@@ -69,11 +70,10 @@ def outside(values: np.ndarray, bound: Bound) -> Outsider | None:
             n = values.item()
             is_out = n >= high or (low is not None and n < low)
             return Outsider(n, high, (0,) * values.ndim) if is_out else None
-        unsigned = (
-            _UNSIGNED.get(values.dtype) if low == 0 else None
-        )  # as unsigned numbers the negative ones are the largest of all
+        # As unsigned numbers the negative ones are the largest of all.
+        unsigned = _UNSIGNED.get(values.dtype) if low == 0 else None
         smallest = None if low is None or unsigned is not None else values.min()
-        largest = values.max() if unsigned is None else np.ascontiguousarray(values).view(unsigned).max()
+        largest = _largest(values if unsigned is None else values.view(unsigned), None)
         if largest < high and (smallest is None or smallest >= low):
             return None
     limits = np.reshape(high, -1)

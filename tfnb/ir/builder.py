@@ -30,12 +30,12 @@ from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.elements import GraphElements
 from tfnb.ir.graphdef.encode import as_graph_def, new_versions
 from tfnb.ir.graphdef.message_types import GraphDef, Versions
-from tfnb.ir.opdef import OpDef
+from tfnb.ir.opdef import OpDef, ref_inputs
 from tfnb.ir.operation import Operation
 from tfnb.ir.operation_keys import CONTEXT
 from tfnb.ir.origin import user_origin
 from tfnb.ir.record import Attrs
-from tfnb.ir.scopes import Names, Scopes, check_name
+from tfnb.ir.scopes import Later, Names, Scopes, check_name
 from tfnb.ir.tensor import Tensor, TensorLike, call_operator, is_tensor_like
 from tfnb.types import Dimension, DType, Shape, TensorSpec, as_dtype, as_shape, int32, int64, sizes_array
 
@@ -50,6 +50,13 @@ __all__ = [
     "replace_input",
     "shorten",
 ]
+
+
+def _owners(op: Operation) -> list[Operation]:
+    """Returns the operations that made the state which `op` takes as references, as it does to assign to a variable."""
+    if not any(t.spec.ref for t in op.inputs):
+        return []
+    return [op.inputs[k].op for k in sorted(ref_inputs(op.opdef, op.types)) if op.inputs[k].spec.ref]
 
 
 def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any]) -> list[TensorSpec]:
@@ -212,10 +219,11 @@ class GraphBuilder(GraphElements, Collections):
             if text:
                 device = device.merged(DeviceSpec.from_string(str(text)))
                 op.device = device.to_string()
-        if self.scopes.colocate:
-            groups = {name for c in self.scopes.colocate for name in c.colocation or (f"loc:@{c.name}",)}
+        anchors = [*self.scopes.colocate, *_owners(op)]
+        if anchors:
+            groups = {name for c in anchors for name in c.colocation or (f"loc:@{c.name}",)}
             op.colocation = tuple(sorted(groups))
-            op.device = self.scopes.colocate[-1].device or op.device
+            op.device = anchors[-1].device or op.device
 
     def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
         """Returns a tensor of this graph for `value`: a tensor, a variable, or a Python or NumPy value (a new Const).
@@ -336,6 +344,10 @@ class GraphBuilder(GraphElements, Collections):
                 yield
         finally:
             scopes.colocate = colocate
+
+    def colocate_with_name(self, name: str) -> AbstractContextManager[None]:
+        """A context manager: operations made inside are put on the device of an operation that is made later."""
+        return self.scopes.pushed(self.scopes.colocate, Later(name))
 
     def gradient_override_map(self, op_type_map: dict[str, str]) -> AbstractContextManager[None]:
         """A context manager: ops made inside use gradients of other names, as in `{"Square": "MySquareGrad"}`."""

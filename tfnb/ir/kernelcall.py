@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Generic, TypeVar
 
 from tfnb.errors import UnimplementedError
@@ -46,15 +47,12 @@ class TensorInfo:
     @property
     def size(self) -> int:
         """The number of elements."""
-        n = 1
-        for d in self.shape:
-            n *= d
-        return n
+        return prod(self.shape)
 
     @property
     def nbytes(self) -> int:
         """The number of bytes in memory."""
-        return self.size * self.dtype.size
+        return prod(self.shape) * self.dtype.size
 
 
 @dataclass(frozen=True, slots=True)

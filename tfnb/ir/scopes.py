@@ -10,11 +10,12 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
 
-__all__ = ["Names", "Scopes"]
+__all__ = ["Later", "Names", "Scopes"]
 
 _VALID_OP = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
 _VALID_SCOPE = re.compile(r"[A-Za-z0-9_.\\/>-]*\Z")
@@ -47,6 +48,15 @@ class Names:
             self._used[name] = count + 1
             self._used[candidate] = 1
         return candidate
+
+
+@dataclass(frozen=True)
+class Later:
+    """An operation that is made later, by its name: what `colocate_with` needs of one that is there."""
+
+    name: str
+    device: str = ""
+    colocation: tuple[str, ...] = ()
 
 
 class Scopes(threading.local):

@@ -44,14 +44,19 @@ def class_of(fixed: Sequence[Dims], shapes: Sequence[Sequence[int] | None]) -> t
     sizes: list[int] = []
     parts: list[ClassDims | None] = []
     for known, shape in zip(fixed, shapes, strict=True):
-        if shape is None:
-            parts.append(None)
+        if shape is None or shape == known:  # nothing is a size
+            parts.append(shape)  # type: ignore[arg-type]
             continue
         if len(known) != len(shape):
             known = (None,) * len(shape)
-        dims = tuple([n if n < LEAST or n == k else None for n, k in zip(shape, known, strict=True)])
-        sizes += [n for n, d in zip(shape, dims, strict=True) if d is None]
-        parts.append(dims)
+        dims: list[int | None] = []
+        for n, k in zip(shape, known, strict=True):
+            if n < LEAST or n == k:
+                dims.append(n)
+            else:
+                dims.append(None)
+                sizes.append(n)
+        parts.append(tuple(dims))
     return tuple(parts), tuple(sizes)
 
 

@@ -22,7 +22,7 @@ _HELP = """usage: tfnb [run] [--era ERA] PROGRAM [ARGUMENT ...]
 Runs a program for TensorFlow 0.x or 1.x unchanged: its `import tensorflow` means tfnb.
 `check` reads programs without running them and says which names are missing and what will differ.
 
-  --era ERA   the version whose meanings the program expects: 0.6, 0.12 or 1.15;
+  --era ERA   the version whose meanings the program expects: 0.6, 0.12, 1.5 or 1.15;
               without it the types of a call's arguments decide
   -m MODULE   run a module by its dotted name
 """

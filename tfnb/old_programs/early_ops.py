@@ -17,7 +17,7 @@ from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops import API as OPS
 from tfnb.types import DTypeLike, as_dtype, bool_, float32
 
-__all__ = ["EARLY_OPS"]
+__all__ = ["EARLY_OPS", "in_top_k"]
 
 
 def _require(condition: Any, *text: Any) -> Any:
@@ -202,7 +202,6 @@ EARLY_OPS: list[tuple[object, object]] = [
     (Ones, _filling(Ones, OPS["ones"])),
     (OPS["lbeta"], lbeta),
     (OPS["matrix_determinant"], matrix_determinant),
-    (OPS["nn.in_top_k"], in_top_k),
     (OPS["sequence_mask"], sequence_mask),
     (OPS["nn.separable_conv2d"], separable_conv2d),
     (OPS["string_split"], string_split),

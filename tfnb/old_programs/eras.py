@@ -1,8 +1,9 @@
 """What had another meaning in earlier TensorFlow: orders of arguments, states of cells, names of variables.
 
-An era is named by the last version that has its meanings: "0.6", "0.12" or "1.15". tfnb's own functions mean what 1.15
-means, and take the older forms where the types of a call's arguments tell them apart. Invariant: the names of the
-variables of cells and of the loops over them are those of the era's TensorFlow, so that checkpoints of the time load.
+An era is named by the last version that has its meanings: "0.6", "0.12", "1.5" or "1.15". tfnb's own functions mean
+what 1.15 means, and take the older forms where the types of a call's arguments tell them apart. Invariant: the names
+of the variables of cells and of the loops over them are those of the era's TensorFlow, so that checkpoints of the time
+load.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from tfnb.client.rnn import dynamic_rnn, static_rnn
 from tfnb.client.variables.scope import ScopeLike, get_variable_scope, variable_scope
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.old_programs.early_files import EARLY_FILES
 from tfnb.old_programs.early_ops import EARLY_OPS
+from tfnb.old_programs.ops_until_1_5 import OPS_UNTIL_1_5
 from tfnb.ops.array import concat as joining
 from tfnb.ops.logging import assertions
 from tfnb.ops.logging.print_assert import assert_that
@@ -26,7 +29,7 @@ from tfnb.types import ShapeLike, as_shape
 __all__ = ["ERAS", "replacements", "version_of"]
 
 # era -> the `tf.__version__` that programs read
-ERAS = {"0.6": "0.6.0", "0.12": "0.12.1", "1.15": "1.15.5"}
+ERAS = {"0.6": "0.6.0", "0.12": "0.12.1", "1.5": "1.5.0", "1.15": "1.15.5"}
 
 
 def version_of(era: str | None) -> str:
@@ -41,8 +44,12 @@ def version_of(era: str | None) -> str:
 def replacements(era: str | None) -> Mapping[int, object]:
     """Returns the objects that an era has in place of public objects of tfnb, by the ids of the latter."""
     pairs: list[tuple[object, object]] = []
+    if era in ("0.6", "0.12", "1.5"):
+        pairs = [*OPS_UNTIL_1_5]
     if era in ("0.6", "0.12"):
-        pairs = [*_FUNCTIONS, *EARLY_OPS, *(_FIRST_CELLS if era == "0.6" else _EARLY_CELLS)]
+        pairs += [*_FUNCTIONS, *EARLY_OPS, *(_FIRST_CELLS if era == "0.6" else _EARLY_CELLS)]
+    if era == "0.12":
+        pairs += EARLY_FILES
     return {id(now): then for now, then in pairs}
 
 

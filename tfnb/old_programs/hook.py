@@ -184,10 +184,10 @@ def _take_modules() -> dict[str, ModuleType]:
 def install(era: str | None = None) -> ModuleType:
     """Makes `import tensorflow` and `import tensorflow.ANY.MODULE` mean tfnb in this process; returns that module.
 
-    era: "0.6", "0.12" or "1.15", the version whose meanings, names and `tf.__version__` the program expects; without it
-    the types of a call's arguments decide, and `tf.__version__` is that of 1.15. A real TensorFlow that was imported
-    before is usable within `real_tensorflow`, and `uninstall` puts it back. Installing again changes the era of
-    what is imported from then on. Raises `InvalidArgumentError` for another era.
+    era: "0.6", "0.12", "1.5" or "1.15", the version whose meanings, names and `tf.__version__` the program expects;
+    without it the types of a call's arguments decide, and `tf.__version__` is that of 1.15. A real TensorFlow that was
+    imported before is usable within `real_tensorflow`, and `uninstall` puts it back. Installing again changes the era
+    of what is imported from then on. Raises `InvalidArgumentError` for another era.
     """
     family = _Family(version_of(era), replacements(era))
     with _finder.lock:

@@ -1,118 +1,94 @@
-"""What Python and NumPy had at the time of TensorFlow 1.x and lost since: names, and arrays of lists of unequal length.
+"""What Python had at the time of TensorFlow 1.x and lost since.
 
-`tfnb run` gives it back to a program's process. Invariant: what Python or NumPy has today stays as it is, and other
-libraries still get NumPy's error for lists of unequal length.
+`tfnb run` gives it back to a program's process, and NumPy's losses too (`lost_numpy.py`). Invariant: what Python has
+today stays as it is.
 """
 
 from __future__ import annotations
 
+import base64
+import builtins
 import collections
 import collections.abc
+import fractions
 import functools
 import inspect
-import site
+import json
+import math
+import random
 import sys
-import sysconfig
+import threading
 import time
+import xml.etree.ElementTree
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from tfnb.old_programs.lost_numpy import add_missing, give_back_numpy
 
 __all__ = ["give_back"]
-
-_TYPES = (bool, int, float, complex, object, str)
-_RENAMED = {
-    "float_": "float64",
-    "complex_": "complex128",
-    "unicode_": "str_",
-    "string_": "bytes_",
-    "NaN": "nan",
-    "Inf": "inf",
-    "infty": "inf",
-    "product": "prod",
-    "cumproduct": "cumprod",
-    "alltrue": "all",
-    "sometrue": "any",
-    "in1d": "isin",
-    "row_stack": "vstack",
-    "trapz": "trapezoid",
-}
 
 
 def give_back() -> None:
     """Gives Python and NumPy in this process what programs of the time use and they no longer have."""
     for name in collections.abc.__all__:
-        if not hasattr(collections, name):
-            setattr(collections, name, getattr(collections.abc, name))
-    _add(time, "clock", time.process_time)
-    _add(inspect, "getargspec", _arguments)
-    for kind in _TYPES:
-        _add(np, kind.__name__, kind)
-    _add(np, "long", int)
-    for old, new in _RENAMED.items():
-        if hasattr(np, new):
-            _add(np, old, getattr(np, new))
-    for name in ("array", "asarray"):
-        setattr(np, name, _ragged(getattr(np, name)))
-    np.reshape = _with_newshape(np.reshape)
+        add_missing(collections, name, getattr(collections.abc, name))
+    add_missing(time, "clock", time.process_time)
+    add_missing(inspect, "getargspec", _arguments)
+    add_missing(fractions, "gcd", math.gcd)
+    add_missing(base64, "encodestring", base64.encodebytes)
+    add_missing(base64, "decodestring", base64.decodebytes)
+    add_missing(threading.Thread, "isAlive", threading.Thread.is_alive)
+    add_missing(xml.etree, "cElementTree", xml.etree.ElementTree)
+    sys.modules.setdefault("xml.etree.cElementTree", xml.etree.ElementTree)
+    for place, name, change in (
+        (builtins, "open", _universal_newlines),
+        (json, "load", _without_encoding),
+        (json, "loads", _without_encoding),
+        (random, "sample", _of_sets),
+    ):
+        function = getattr(place, name)
+        if not hasattr(function, "given_back"):
+            setattr(place, name, _wrapped(function, change))
+    give_back_numpy()
 
 
-def _add(module: Any, name: str, value: object) -> None:
-    # NumPy warns and raises where a lost name is asked for, so its dictionary is looked at.
-    if name not in vars(module):
-        setattr(module, name, value)
+def _wrapped(function: Callable[..., Any], change: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns `function`, whose arguments `change` turns into those of today."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = change(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    vars(call)["given_back"] = True
+    return call
+
+
+def _universal_newlines(*args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The letter U in the mode of `open` asked for what a text file does anyway."""
+    if "mode" in kwargs:
+        return args, kwargs | {"mode": _without_u(kwargs["mode"])}
+    return (args[0], _without_u(args[1]), *args[2:]) if len(args) > 1 else args, kwargs
+
+
+def _without_u(mode: Any) -> Any:
+    if not isinstance(mode, str) or "U" not in mode:
+        return mode
+    mode = mode.replace("U", "")
+    return mode if "r" in mode else "r" + mode
+
+
+def _without_encoding(*args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The argument `encoding` of `json.load` was ignored in Python 3."""
+    return args, {name: value for name, value in kwargs.items() if name != "encoding"}
+
+
+def _of_sets(population: Any, *args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """`random.sample` took sets, as tuples of their elements."""
+    return (tuple(population) if isinstance(population, collections.abc.Set) else population, *args), kwargs
 
 
 def _arguments(function: Callable[..., Any]) -> tuple[Any, ...]:
     """Returns (args, varargs, keywords, defaults) of a function, as `inspect.getargspec` did."""
     ArgSpec = collections.namedtuple("ArgSpec", "args varargs keywords defaults")
     return ArgSpec(*inspect.getfullargspec(function)[:4])
-
-
-def _with_newshape(reshape: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns `reshape`, whose second argument may be called `newshape`."""
-    if hasattr(reshape, "given_back"):
-        return reshape
-
-    @functools.wraps(reshape)
-    def reshaped(*args: Any, **kwargs: Any) -> Any:
-        if "newshape" in kwargs:
-            kwargs["shape"] = kwargs.pop("newshape")
-        return reshape(*args, **kwargs)
-
-    vars(reshaped)["given_back"] = True
-    return reshaped
-
-
-def _ragged(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """Returns `make`, which for a program's own calls makes an array of objects of lists of unequal length."""
-    if hasattr(make, "given_back"):
-        return make
-
-    @functools.wraps(make)
-    def made(*args: Any, **kwargs: Any) -> np.ndarray:
-        try:
-            return make(*args, **kwargs)
-        except ValueError as error:
-            wanted = kwargs.get("dtype", args[1] if len(args) > 1 else None)
-            if (
-                wanted is not None
-                or "inhomogeneous" not in str(error)
-                or _of_a_library(sys._getframe(1).f_code.co_filename)
-            ):
-                raise
-            return make(*args, **kwargs | {"dtype": object})
-
-    vars(made)["given_back"] = True
-    return made
-
-
-@functools.cache
-def _library_folders() -> tuple[str, ...]:
-    paths = sysconfig.get_paths()
-    return (paths["stdlib"], paths["purelib"], paths["platlib"], *site.getsitepackages())
-
-
-def _of_a_library(file: str) -> bool:
-    return file.startswith(_library_folders())

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ops.array import identity
@@ -54,7 +54,7 @@ IdentityReader TFRecordReader TextLineReader WholeFileReader ReaderNumRecordsPro
 ReaderNumWorkUnitsCompleted ReaderRead ReaderReadUpTo ReaderReset ReaderRestoreState ReaderSerializeState
 HashTable InitializeTable InitializeTableFromTextFile LookupTableExport LookupTableFind LookupTableImport
 LookupTableInsert LookupTableSize MutableDenseHashTable MutableHashTable MutableHashTableOfTensors
-StackClose StackPop StackPush
+StackClose StackPop
 """
 _ARRAYS = "Close Concat Gather Read Scatter Size Split Write"
 _MATRICES = """
@@ -85,6 +85,7 @@ def _renamed() -> list[OpDef]:
     types = {"T": _CURRENT["MatrixBandPart"].types["T"]}
     make = _CURRENT["StackV2"].host
     assert make is not None
+    found.append(_old("StackPush", "StackPushV2", grad=NOT_DIFFERENTIABLE))
     found.append(_old("Stack", "StackV2", inputs="", host=lambda call: make(call, np.int32(-1))))
     found.append(_old("BatchMatrixBandPart", "MatrixBandPart", inputs=limits, types=types))
     return found

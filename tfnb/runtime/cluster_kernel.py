@@ -12,6 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
+from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -50,7 +51,6 @@ _MAX_STEPS = 4096  # of the programs of one cluster: small ones may be more than
 _MAX_CLASSES = 64  # classes of shapes of one cluster
 _MAX_CONDITIONS = 16  # classes that differ in their conditions only; the latest are kept
 _MAX_SEEN = 1024  # shapes of one cluster of which it is known that they have come before
-_MANY_NODES = 300  # of a cluster whose code takes a tenth of a second to be made
 _MAX_SIZES = 32  # elements of the largest value whose numbers are sizes like dimensions
 
 
@@ -123,7 +123,10 @@ class ClusterKernel:
         places = {e: i for i, e in enumerate(cluster.inputs)}
         self._shape_values = [(e, places[e]) for e in cluster.shape_values]
         self._programs: Cache[_Key, _Specialised] = Cache("programs of clusters", _MAX_PROGRAMS)
-        self._known_states = [self._nodes[i].specs[0].shape.sizes or () for i in cluster.variables]
+        # The shapes of inputs, of values that fix shapes and of variables, as far as the graph fixes them.
+        states = [self._nodes[i].specs[0].shape.sizes or () for i in cluster.variables]
+        inputs = cluster.known_shapes or [()] * len(cluster.inputs)
+        self._known = [*map(tuple, inputs), *[()] * len(self._shape_values), *map(tuple, states)]
         self._classes: Cache[_ClassKey, list[_Class]] = Cache("classes of shapes", _MAX_CLASSES)
         self._seen: Cache[_Key, bool] = Cache("shapes of clusters", _MAX_SEEN)
         self._lock = threading.Lock()
@@ -152,9 +155,11 @@ class ClusterKernel:
             except ProgramTakenError:  # for other shapes, by another thread
                 continue
             start = recorder.now_us() if recorder is not None else 0.0
-            within(partial(self._specialise, key, inputs), f"{self.cluster.name} to be compiled for new shapes")
-            if recorder is not None:
-                recorder.span(COMPILE, self.cluster.name, start, detail=f"compiled for {self._shapes(inputs)}")
+            with collector_paused():  # also while the program runs for the first time, which binds its kernels
+                within(partial(self._specialise, key, inputs), f"{self.cluster.name} to be compiled for new shapes")
+                if recorder is not None:
+                    recorder.span(COMPILE, self.cluster.name, start, detail=f"compiled for {self._shapes(inputs)}")
+                return self.run(inputs, recorder)
 
     def _launch(self, program: _Specialised, inputs: Sequence[Value], recorder: StepStats | None) -> Sequence[Value]:
         self._programs.hits += 1
@@ -191,8 +196,11 @@ class ClusterKernel:
         with HeldInterrupts(), self._lock:  # Ctrl-C is raised only after the compiled program was cached
             program = self._programs.get(key)
             if program is None:
-                with self._programs.timed():
+                start = perf_counter()
+                try:
                     program = self._build(key, inputs)
+                finally:
+                    self._programs.add_seconds(perf_counter() - start)
                 self._programs.limit = max(_MAX_PROGRAMS, _MAX_STEPS // (len(program.loaded.program.steps) + 1))
                 self._programs.put(key, program)
                 self._programs.hits -= 1  # because the launch that follows counts as a hit
@@ -200,56 +208,88 @@ class ClusterKernel:
 
     def _build(self, key: _Key, inputs: Sequence[Value]) -> _Specialised:
         ids, state = self.cluster.variables, key[1]
-        with ExitStack() as wait:  # it shows the compilation of a new class until its kernels are built
-            program, its_class = self._program(state, inputs, wait)
-            spare = None
-            if self._seen.find(key) is None:
-                self._seen.put(key, True)
-                spare = None if its_class.newest is None else self._programs.pop(its_class.newest, None)
-                its_class.newest = key
-            try:
-                loaded = self.device.load(program, None if spare is None else spare.loaded)
-            except KernelBuildError as e:
-                failed_nodes = [self._nodes[n] for n in e.nodes if n in self._nodes]
-                raise (e.with_op(failed_nodes[-1]) if failed_nodes else e) from None
-            raise_if_held()  # the class and its kernels stay in their caches
+        program, its_class = self._served(state, inputs)
+        if program is not None and its_class is not None:
+            loaded = self._load(key, program, its_class)
+        else:
+            with ExitStack() as wait:  # it shows the compilation of a new class until its kernels are built
+                program, its_class = self._program_of_new_class(state, inputs, wait)
+                loaded = self._load(key, program, its_class)
+                raise_if_held()  # the class and its kernels stay in their caches
+        random = tuple([self._nodes[i] for i in program.random])
+        if not program.variables:
+            return _Specialised(loaded, (), random, None, program.checks)
         shapes = dict(zip(ids, state, strict=True))
         missing = next((u.node for u in program.variables if u.reads and shapes[u.node] is None), None)
         cells = dict(zip(ids, self._cells, strict=True))
         return _Specialised(
             loaded,
-            tuple(cells[u.node] for u in program.variables),
-            tuple(self._nodes[i] for i in program.random),
+            tuple([cells[u.node] for u in program.variables]),
+            random,
             None if missing is None else self._nodes[missing],
             program.checks,
         )
 
-    def _program(
-        self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value], wait: ExitStack
-    ) -> tuple[Program, _Class]:
+    def _load(self, key: _Key, program: Program, its_class: _Class) -> LoadedProgram:
+        """Loads a program with kernel objects of its own, or for shapes that come for the first time with those of the
+        newest program of its class.
+        """
+        newest = its_class.newest
+        former = None if newest is None else self._programs.get(newest)
+        is_first = self._seen.find(key) is None
+        if is_first:
+            self._seen.put(key, True)
+            if newest is not None:
+                self._programs.pop(newest, None)
+            its_class.newest = key
+        try:
+            return self.device.load(program, None if former is None else former.loaded, is_first)
+        except KernelBuildError as e:
+            failed_nodes = [self._nodes[n] for n in e.nodes if n in self._nodes]
+            raise (e.with_op(failed_nodes[-1]) if failed_nodes else e) from None
+
+    def _class_key(
+        self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value]
+    ) -> tuple[_ClassKey, tuple[int, ...], list[np.ndarray]]:
+        """Returns the class of inputs, and of variables of the shapes `state`; their sizes; and the values that fix
+        shapes.
+        """
+        shapes: list[Sequence[int] | None] = [v.shape for v in inputs]
+        values = [to_host(inputs[i]) for _, i in self._shape_values]
+        shapes += [v.ravel().tolist() if _are_sizes(v) else () for v in values]
+        dims, sizes = class_of(self._known, [*shapes, *state])
+        return (dims, tuple([v.shape if _are_sizes(v) else (v.shape, v.tobytes()) for v in values])), sizes, values
+
+    def _served(
+        self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value]
+    ) -> tuple[Program | None, _Class | None]:
         """Returns the program for inputs, and for variables of the shapes `state`, and the class that serves them.
 
-        If no class does, the cluster is compiled for another one, which is shown until `wait` is left.
+        Returns None for both if no class does.
         """
-        infos = [info_of(v) for v in inputs]
-        values = [to_host(inputs[i]) for _, i in self._shape_values]
-        numbers = [v.ravel().tolist() if _are_sizes(v) else () for v in values]
-        known = [*(self.cluster.known_shapes or [()] * len(infos)), *[()] * len(values), *self._known_states]
-        shapes, sizes = class_of(known, [*(i.shape for i in infos), *numbers, *state])
-        key = shapes, tuple(v.shape if _are_sizes(v) else (v.shape, v.tobytes()) for v in values)
-        classes = self._classes.get(key)
-        for known_class in classes or ():
+        key, sizes, _ = self._class_key(state, inputs)
+        for known_class in self._classes.get(key) or ():
             program = known_class.served.program(sizes)
             if program is not None:
                 self._classes.hits += 1
                 return program, known_class
+        return None, None
+
+    def _program_of_new_class(
+        self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value], wait: ExitStack
+    ) -> tuple[Program, _Class]:
+        """Returns what `_served` would, after the cluster was compiled for a class that serves it.
+
+        The compilation is shown until `wait` is left.
+        """
+        key, sizes, values = self._class_key(state, inputs)
+        infos = [info_of(v) for v in inputs]
         what = f"{self.cluster.name} of {len(self.cluster.nodes):,} nodes"
         wait.enter_context(compiling(what, "cluster"))
         wait.enter_context(collector_paused())
-        if len(self.cluster.nodes) >= _MANY_NODES:
-            self.device.expect_builds("\n".join([f"{n.type} {n.name}" for n in self.cluster.nodes]))
         with self._classes.timed():
-            served = ServedShapes(sizes, partial(self._compile_class, shapes, infos, values))
+            served = ServedShapes(sizes, partial(self._compile_class, key[0], infos, values))
+        classes = self._classes.get(key)
         if classes is None:
             classes = self._classes.put(key, [])
         new_class = _Class(served)

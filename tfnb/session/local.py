@@ -5,12 +5,14 @@ Invariant: devices and state belong to one session and end with it; built OpenCL
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,9 @@ __all__ = ["DeviceDescription", "LocalWorker"]
 
 _PATIENCE = 5.0  # seconds for which `close` waits for steps and Python functions
 _POLL, _LATE_POLL = 1e-3, 0.1  # seconds between two checks whether they have ended, before and after that
+
+# Gives up the interpreter's lock and the processor for as long as it takes others that wait for them.
+_leave_lock: Callable[[], None] = getattr(os, "sched_yield", partial(time.sleep, 0))
 
 _TASK = "/job:localhost/replica:0/task:0"
 
@@ -105,6 +110,7 @@ class LocalWorker:
         # The running steps, each with its cancellation (None: the step never waits). A step adds and removes itself
         # by a single operation of the dictionary inside a `try` block, so an interrupt cannot leave it here.
         self._running: dict[object, Cancellation | None] = {}
+        self._runners: set[int] = set()  # the threads that have run steps
         self._closed = False
 
     def execute(
@@ -114,7 +120,11 @@ class LocalWorker:
         options: RunOptions | None,
         metadata: RunMetadata | None,
     ) -> list[np.ndarray]:
-        """Runs a step and returns the values of its fetches. Raises the first error of the step."""
+        """Runs a step and returns the values of its fetches. Raises the first error of the step.
+
+        A step of small kernels is computed inside calls into C that keep the interpreter's lock. Where several threads
+        run steps, each step ends by leaving the lock to the others, which TensorFlow's steps do not hold at all.
+        """
         executor = self._executors.get(step)
         if executor is None:
             executor = self._executors.setdefault(step, self._executor(step))
@@ -123,6 +133,7 @@ class LocalWorker:
         trace = traced(options, metadata, self.recording)
         recorder = None if trace is None else trace.recorder
         cancellation = Cancellation() if executor.is_cancellable else None
+        self._runners.add(threading.get_ident())
         key = object()
         try:
             self._running[key] = cancellation
@@ -144,6 +155,8 @@ class LocalWorker:
                 progress.finish()
             if trace is not None:
                 trace.keep(step.graph, self.context.placing.costs)
+            if len(self._runners) > 1:
+                _leave_lock()
 
     def _executor(self, step: CompiledStep) -> Executor:
         return Executor.of_parts(step.parts, self._threads, self.context.settings.fast_loops)

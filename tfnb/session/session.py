@@ -25,6 +25,7 @@ from tfnb.errors import (
     InvalidArgumentError,
     NotFoundError,
     OpError,
+    ReentryError,
 )
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
@@ -365,6 +366,11 @@ class Session:
         return _AsDefault(self)
 
     def __enter__(self) -> Session:
+        if self._contexts:
+            raise ReentryError(
+                "Session context managers are not re-entrant. Use `Session.as_default()` if you want to enter a "
+                "session multiple times"
+            )
         context = self._graph.as_default()
         context.__enter__()
         default.push(self)

@@ -356,6 +356,10 @@ def _jacobians(
         unit = np.zeros(columns, as_dtype(y.dtype).np)
         unit[j] = 1
         analytic[:, j] = _dense(session.run(grad, {**feeds, x: value, dy: unit.reshape(tuple(y_shape))}), value.shape)
+    if not columns and grad is not None:  # nothing to differentiate: the gradient must still have the shape of x
+        found = np.asarray(session.run(grad, {**feeds, x: value, dy: np.zeros(tuple(y_shape), as_dtype(y.dtype).np)}))
+        if found.shape != value.shape:
+            raise InvalidArgumentError(f"Empty gradient has wrong shape: expected {value.shape}, got {found.shape}")
     numeric = np.zeros((rows, columns), dtype)
     for i in range(rows):
         outputs = []

@@ -14,6 +14,7 @@ import random
 import re
 import resource
 import sys
+import threading
 import time
 import traceback
 from typing import Any, Callable  # noqa: UP035  # Python 3.6
@@ -42,7 +43,7 @@ class Recorder:
         self.settings = settings
         self.runs, self.times, self.own, self.outer, self.depth = [], {}, 0, 0, 0
         self.fresh, self.initial, self.synced = set(), 0, {}
-        self.ended, self.error = "whole", ""
+        self.ended, self.error, self.process = "whole", "", os.getpid()
 
     def finish(self) -> None:
         """Writes the record."""
@@ -56,8 +57,13 @@ class Recorder:
             "synced": self.synced,
             "seconds": time.time() - START,
         }
-        with open(self.settings["record"], "w") as file:
+        # A process that the program has forked keeps no record, and a thread may end it while another writes one.
+        if os.getpid() != self.process:
+            return
+        scratch = "{}.{}".format(self.settings["record"], threading.get_ident())
+        with open(scratch, "w") as file:
             json.dump(record, file)
+        os.replace(scratch, self.settings["record"])
 
     def cut(self) -> None:
         """Ends the program here, when the reference was ended after as many runs or its time is over."""
@@ -77,7 +83,8 @@ class Recorder:
         fetches = arguments[0] if arguments else keywords.get("fetches")
         feeds = arguments[1] if len(arguments) > 1 else keywords.get("feed_dict")
         own = called_by_program()
-        initial = is_initial(fetches)
+        elements = flat(fetches, session.graph)
+        initial = is_initial(elements)
         self.depth += 1
         try:
             if own and not initial and id(session) in self.fresh:
@@ -94,12 +101,12 @@ class Recorder:
         if own:
             self.own += 1
             if len(self.runs) < KEPT_RUNS and not initial:
-                self.runs.append(self.described(fetches, feeds, result))
-            self.times.setdefault(signature(fetches, feeds), []).append(spent)
+                self.runs.append(self.described(elements, feeds, result))
+            self.times.setdefault(signature(elements, feeds), []).append(spent)
         self.cut()
         return result
 
-    def described(self, fetches: Any, feeds: Any, result: Any) -> Any:
+    def described(self, elements: Any, feeds: Any, result: Any) -> Any:
         """Returns what is kept of a run."""
         values = []
         collect(result, values)
@@ -113,7 +120,7 @@ class Recorder:
                 fed.append([[], 0.0, 0.0])
         entry = {"values": values, "feeds": sorted(fed)}
         if self.settings["implementation"] == "tensorflow":
-            entry["random"], entry["changes"] = nature(fetches)
+            entry["random"], entry["changes"] = nature(elements)
         return entry
 
     def share_values(self, session: Any) -> None:
@@ -181,12 +188,17 @@ def called_by_program() -> bool:
     return all(re.search(r"run|eval|wrapped|__call__|_call|call_operator|inner|execute", name) for name in names)
 
 
-def flat(fetches: Any) -> Any:
-    """Returns the graph elements among fetches."""
+def flat(fetches: Any, graph: Any) -> Any:
+    """Returns the graph elements among fetches; a name stands for the element that has it."""
     if isinstance(fetches, dict):
         fetches = list(fetches.values())
     if isinstance(fetches, (list, tuple)):
-        return [element for part in fetches for element in flat(part)]
+        return [element for part in fetches for element in flat(part, graph)]
+    if isinstance(fetches, str):
+        try:
+            return [graph.as_graph_element(fetches)]
+        except (KeyError, ValueError):
+            return [fetches]  # the run raises the error
     return [fetches]
 
 
@@ -196,12 +208,12 @@ def operation(element: Any) -> Any:
     return found if hasattr(found, "control_inputs") else None
 
 
-def is_initial(fetches: Any) -> bool:
+def is_initial(elements: Any) -> bool:
     """Says whether fetches give variables their first values."""
-    elements = [operation(element) for element in flat(fetches)]
-    return bool(elements) and all(
+    ops = [operation(element) for element in elements]
+    return bool(ops) and all(
         op is not None and (re.search(r"(^|/)(init|tables_init|.*Initializer)", op.name) or made_of_initialisers(op))
-        for op in elements
+        for op in ops
     )
 
 
@@ -217,9 +229,9 @@ def made_of_initialisers(op: Any) -> bool:
     )
 
 
-def nature(fetches: Any) -> Any:
+def nature(elements: Any) -> Any:
     """Returns whether fetches depend on random numbers, and whether they change variables."""
-    waiting = [op for op in map(operation, flat(fetches)) if op is not None]
+    waiting = [op for op in map(operation, elements) if op is not None]
     seen, is_random, changes = set(), False, False
     while waiting:
         op = waiting.pop()
@@ -277,11 +289,10 @@ def collect(value: Any, found: Any) -> None:
         found.append([list(array.shape), float(np.abs(array).mean()), array.ravel()[:KEPT_NUMBERS].tolist()])
 
 
-def signature(fetches: Any, feeds: Any) -> str:
-    """Returns a text that is equal for equal work: number and names of the fetches and shapes of the feeds."""
-    ops = [op.type if op is not None else "?" for op in map(operation, flat(fetches))]
+def signature(elements: Any, feeds: Any) -> str:
+    """Returns a text that is equal for equal work: number of the fetches and shapes of the feeds."""
     shapes = sorted(str(np.shape(v)) for v in feeds.values() if not is_ragged(v)) if isinstance(feeds, dict) else []
-    return f"{len(ops)}|{','.join(shapes)}"
+    return f"{len(elements)}|{','.join(shapes)}"
 
 
 def is_ragged(value: Any) -> bool:
@@ -353,6 +364,7 @@ def start() -> None:
     after["tfnb.datasets.mnist"] = digits
     for package in ("tensorflow", "tensorflow_core"):
         after[package + ".python.keras.utils.data_utils"] = stand_ins.without_checksums
+        after[package + ".python.lib.io.file_io"] = stand_ins.sort_listings
     after["gym.core"] = stand_ins.without_screen
     after["gym.utils.seeding"] = stand_ins.with_one_seed
     sys.meta_path.insert(0, Hook(after))

@@ -1,7 +1,8 @@
 """What a program meets instead of the network, a screen and a keyboard, alike under every implementation.
 
 Runs under Python 3.6 and later. Invariant: a file that a program downloads is one of the folder of made data, found by
-the last part of its address; an address without one fails as without a network.
+the last part of its address; an address without one fails as without a network. Folders are listed in the order of
+names, as the order in which a file system lists them is arbitrary.
 """
 
 import io
@@ -75,6 +76,48 @@ def with_one_seed(seeding: Any) -> None:
     seeding.create_seed = lambda a=None, max_bytes=8: original(0 if a is None else a, max_bytes)
 
 
+class SortedEntries:
+    """What `os.scandir` returns, in the order of names."""
+
+    def __init__(self, found: Any) -> None:
+        with found:
+            self.entries = iter(sorted(found, key=lambda entry: entry.name))
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self.entries)
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """The folder was closed when it had been read."""
+
+
+def in_order(listing: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function that lists names, but in their order."""
+    return lambda *arguments, **keywords: sorted(listing(*arguments, **keywords))
+
+
+def sort_listings(file_io: Any) -> None:
+    """Makes TensorFlow's module of files list names in their order, as `sort_folders` makes Python."""
+    for name in ("get_matching_files", "get_matching_files_v2", "list_directory", "list_directory_v2"):
+        if hasattr(file_io, name):
+            setattr(file_io, name, in_order(getattr(file_io, name)))
+
+
+def sort_folders() -> None:
+    """Makes Python list the names in a folder in their order; `os.walk` and `glob` read folders by `os.scandir`."""
+    scan = os.scandir
+    os.listdir = in_order(os.listdir)
+    os.scandir = lambda *arguments: SortedEntries(scan(*arguments))
+
+
 class Response:
     """What `requests.get` returns."""
 
@@ -100,6 +143,7 @@ class Response:
 
 def install(folder: Any) -> None:
     """Puts everything in place."""
+    sort_folders()
 
     def urlretrieve(url: Any, filename: Any = None, reporthook: Any = None, data: Any = None) -> Any:
         path = made_file(folder, url)

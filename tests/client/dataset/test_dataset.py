@@ -475,3 +475,13 @@ def test_seeded_numbers_in_map_begin_anew_with_the_iterator():
             assert len(set(rounds[0])) == 3
             found[name] = rounds[0] == rounds[1]
     assert found == {"seeded": True, "unseeded": False}
+
+
+def test_a_negative_size_of_a_buffer_is_refused():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        size = tf.placeholder(tf.int64, [])
+        iterator = tf.data.Dataset.range(2).prefetch(size).make_initializable_iterator()
+        with pytest.raises(tf.errors.InvalidArgumentError, match="buffer_size"):
+            sess.run(iterator.initializer, {size: -5})
+        sess.run(iterator.initializer, {size: -1})
+        assert sess.run(iterator.get_next()) == 0

@@ -105,3 +105,16 @@ def test_weights_whose_rank_a_step_gives():
         for weights in ([[1.2], [3.4], [5.6]], [1.2, 3.4, 5.6]):
             assert sess.run(loss, {fed: weights}) == pytest.approx(34.0, abs=1e-3)
         assert sess.run(loss, {fed: 2.0}) == pytest.approx(20.0, abs=1e-3)
+
+
+def test_sampled_softmax_of_one_label_for_all_rows():
+    """A program of 0.x gives the number 0 as the label of the whole batch."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        w, b, x = tf.ones([9, 4]), tf.zeros([9]), tf.random_normal([8, 4], seed=1)
+        given = tf.nn.uniform_candidate_sampler(tf.zeros([1, 1], tf.int64), 1, 5, True, 9, seed=2)
+        one, each = (
+            tf.nn.sampled_softmax_loss(w, b, tf.zeros([n, 1], tf.int32), x, 5, 9, sampled_values=given) for n in (1, 8)
+        )
+        found = sess.run([one, each])
+        assert found[0].shape == (8,)
+        np.testing.assert_allclose(*found, rtol=1e-6)

@@ -137,3 +137,11 @@ def test_the_scope_with_an_empty_name():
         assert tf.constant(1).op.name == "m/Const"
     with tf.variable_scope("a"), tf.variable_scope("") as inner:
         assert (inner.name, tf.get_variable("w", []).op.name) == ("a/", "a//w")
+
+
+def test_the_root_scope_keeps_its_name_scope_without_an_auxiliary_one():
+    with tf.Graph().as_default():
+        root = tf.get_variable_scope()
+        with tf.variable_scope("outer"), tf.variable_scope(root, auxiliary_name_scope=False) as inner:
+            assert inner.original_name_scope == ""
+            assert tf.get_variable("w", []).name == "w:0" and tf.constant(0, name="c").name == "outer/c:0"

@@ -217,3 +217,39 @@ class TestUseAfterControlDependencies:
         part = tf.get_variable("p", [2], initializer=tf.zeros_initializer(), partitioner=tf.fixed_size_partitioner(2))
         with tf.control_dependencies(part.assign(tf.constant([1.0, 2.0]))):
             assert run(tf.reduce_sum(part)) == 3.0
+
+
+def test_a_variable_shows_the_dtype_of_its_reference():
+    with tf.Graph().as_default():
+        assert repr(tf.Variable(1.0, name="v")) == "<tf.Variable 'v:0' shape=() dtype=float32_ref>"
+        assert repr(tf.Variable(1.0, name="w", use_resource=True)) == "<tf.Variable 'w:0' shape=() dtype=float32>"
+        r = tf.get_variable("r", [2], use_resource=True)
+        assert repr(r) == "<tf.Variable 'r:0' shape=(2,) dtype=float32>"
+
+
+def test_what_changes_or_initialises_a_variable_is_colocated_with_it():
+    with tf.Graph().as_default():
+        with tf.device("/job:ps"):
+            v = tf.Variable(lambda: tf.zeros([2]) + 1.0, name="v")
+            w = tf.get_variable("w", [2])
+        with tf.device("/job:worker/task:7"):
+            changes = [v.assign([1.0, 2.0]), tf.assign_add(v, [1.0, 1.0]), tf.scatter_add(v, [0], [1.0])]
+            reads = v + 1.0
+        assert {c.device for c in changes} == {"/job:ps"} and reads.device == "/job:worker/task:7"
+        assert {name for c in changes for name in c.op.colocation_groups()} == {b"loc:@v"}
+        for variable in (v, w):
+            groups = [t.op.colocation_groups() for t in variable.initializer.inputs]
+            assert groups == [[f"loc:@{variable.op.name}".encode()]] * 2
+        message = tf.get_default_graph().as_graph_def()
+        marked = {n.name for n in message.node if n.attr["_class"].list.s == [b"loc:@v"]}
+        assert {"v/Initializer/add", "v/Assign", "AssignAdd", "ScatterAdd"} <= marked
+
+
+def test_an_initialiser_without_arguments_gives_the_shape():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        v = tf.get_variable("v", initializer=lambda: tf.constant([1.0, 2.0, 3.0]))
+        assert v.shape.as_list() == [3]
+        sess.run(v.initializer)
+        assert sess.run(v).tolist() == [1, 2, 3]
+        with pytest.raises(errors.ShapeError, match="fully defined"):
+            tf.get_variable("w", initializer=tf.zeros_initializer())

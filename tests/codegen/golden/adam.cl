@@ -5,8 +5,13 @@
 #define T float
 #define W 16
 #include "fused/put.clh"
+#undef ITEM
+#undef ITEMS
+#define ITEM item
+#define ITEMS items
 
-__kernel void k0_assign(
+static PART void part_k0_assign(
+    int item, int items,
     __global float *out_1, __global const float *in_1, __global float *out_2,
     __global float *out_3, __global const float *in_2, __global const float *in_3, int n0)
 {
@@ -15,14 +20,23 @@ __kernel void k0_assign(
     float div_1 = (sqrt((1.0f - x_5)) * 0.01f) / (1.0f - x_6);
     RANGE(int, i0, n0, 16) {
         int live = LIVE(i0_end - i0, 16);
-        float16 x_1 = vload16(0, out_1 + i0);
-        float16 x_2 = vload16(0, in_1 + i0);
+        float16 x_1 = LOAD(float, 16, out_1 + i0);
+        float16 x_2 = LOAD(float, 16, in_1 + i0);
         float16 add_1 = (x_1 * 0.9f) + (x_2 * 0.1f);
-        float16 x_3 = vload16(0, out_2 + i0);
+        float16 x_3 = LOAD(float, 16, out_2 + i0);
         float16 add_2 = (x_3 * 0.999f) + ((x_2 * 0.001f) * x_2);
-        float16 x_4 = vload16(0, out_3 + i0);
+        float16 x_4 = LOAD(float, 16, out_3 + i0);
         put(out_1 + i0, add_1, live);
         put(out_2 + i0, add_2, live);
         put(out_3 + i0, (x_4 - ((div_1 * add_1) / (sqrt(add_2) + 1.0e-08f))), live);
     }
+}
+
+__kernel void k0_assign(
+    __global float *out_1, __global const float *in_1, __global float *out_2,
+    __global float *out_3, __global const float *in_2, __global const float *in_3, int n0)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k0_assign(
+        item, items, out_1, in_1, out_2, out_3, in_2, in_3, n0);
 }

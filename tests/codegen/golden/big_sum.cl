@@ -6,8 +6,13 @@
 #define T float
 #define W 16
 #include "lib/reduce.clh"
+#undef ITEM
+#undef ITEMS
+#define ITEM item
+#define ITEMS items
 
-__kernel void k0_sum(
+static PART void part_k0_sum(
+    int item, int items,
     __global const float *in_1, __global float *parts_1, int n_splits, int n_part, int n0,
     int n_block, int n_tasks)
 {
@@ -21,7 +26,7 @@ __kernel void k0_sum(
             int stop = min(end, block + n_block);
             for (int i0 = block; i0 < stop; i0 += 16) {
                 int live = LIVE(stop - i0, 16);
-                float16 x_1 = vload16(0, in_1 + i0);
+                float16 x_1 = LOAD(float, 16, in_1 + i0);
                 float16 value_1 = (lanes16() < (int16)(live)) ? (x_1 * x_1) : (float16)(0.0f);
                 sum_1_block = sum_1_block + value_1;
             }
@@ -32,7 +37,17 @@ __kernel void k0_sum(
     }
 }
 
-__kernel void k1_sum(
+__kernel void k0_sum(
+    __global const float *in_1, __global float *parts_1, int n_splits, int n_part, int n0,
+    int n_block, int n_tasks)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k0_sum(
+        item, items, in_1, parts_1, n_splits, n_part, n0, n_block, n_tasks);
+}
+
+static PART void part_k1_sum(
+    int item, int items,
     __global float *parts_1, __global float *out_1, int n_splits)
 {
     RANGE(int, row, 1, 1) {
@@ -43,4 +58,12 @@ __kernel void k1_sum(
         }
         out_1[0] = sum_1;
     }
+}
+
+__kernel void k1_sum(
+    __global float *parts_1, __global float *out_1, int n_splits)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k1_sum(
+        item, items, parts_1, out_1, n_splits);
 }

@@ -8,13 +8,26 @@
 #define T float
 #define W 16
 #include "lib/math.clh"
+#undef ITEM
+#undef ITEMS
+#define ITEM item
+#define ITEMS items
 
-__kernel void k0_tanh(
+static PART void part_k0_tanh(
+    int item, int items,
     __global const float *in_1, __global float *out_1, int n0)
 {
     RANGE(int, i0, n0, 16) {
         int live = LIVE(i0_end - i0, 16);
-        float16 x_1 = vload16(0, in_1 + i0);
+        float16 x_1 = LOAD(float, 16, in_1 + i0);
         put(out_1 + i0, t_tanh(((x_1 * 1.1f) + 0.1f)), live);
     }
+}
+
+__kernel void k0_tanh(
+    __global const float *in_1, __global float *out_1, int n0)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k0_tanh(
+        item, items, in_1, out_1, n0);
 }

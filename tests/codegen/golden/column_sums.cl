@@ -6,8 +6,13 @@
 #define T float
 #define W 16
 #include "fused/put.clh"
+#undef ITEM
+#undef ITEMS
+#define ITEM item
+#define ITEMS items
 
-__kernel void k0_sum(
+static PART void part_k0_sum(
+    int item, int items,
     __global const float *in_1, __global float *total_1, int n_rows, int n_part, int n1,
     int n_padded, int n_splits, int n_block_rows, int n_tasks)
 {
@@ -28,19 +33,30 @@ __kernel void k0_sum(
                 int stop = min(q_end, block + n_block_rows);
                 for (int q = block; q < stop; ++q) {
                     int i0 = q;
-                    float16 x_1 = vload16(0, in_1 + i0 * n1 + i1);
+                    float16 x_1 = LOAD(float, 16, in_1 + i0 * n1 + i1);
                     float16 value_1 = x_1;
                     sum_1 = sum_1 + value_1;
                 }
                 sum_1_total = sum_1_total + sum_1;
             }
             sum_1 = sum_1_total;
-            vstore16(sum_1, 0, total_1 + (row * n_splits + part) * n_padded + i1);
+            STORE(float, 16, sum_1, total_1 + (row * n_splits + part) * n_padded + i1);
         }
     }
 }
 
-__kernel void k1_sum(
+__kernel void k0_sum(
+    __global const float *in_1, __global float *total_1, int n_rows, int n_part, int n1,
+    int n_padded, int n_splits, int n_block_rows, int n_tasks)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k0_sum(
+        item, items, in_1, total_1, n_rows, n_part, n1, n_padded, n_splits, n_block_rows,
+        n_tasks);
+}
+
+static PART void part_k1_sum(
+    int item, int items,
     __global float *total_1, __global float *out_1, int n_padded, int n_splits, int n1)
 {
     RANGE(int, task, 1, 1) {
@@ -51,10 +67,18 @@ __kernel void k1_sum(
             int live = LIVE(end - i1, 16);
             float16 sum_1 = 0.0f;
             for (int part = 0; part < n_splits; ++part) {
-                float16 sum_1_part = vload16(0, total_1 + (row * n_splits + part) * n_padded + i1);
+                float16 sum_1_part = LOAD(float, 16, total_1 + (row * n_splits + part) * n_padded + i1);
                 sum_1 = sum_1 + sum_1_part;
             }
             put(out_1 + i1, sum_1, live);
         }
     }
+}
+
+__kernel void k1_sum(
+    __global float *total_1, __global float *out_1, int n_padded, int n_splits, int n1)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k1_sum(
+        item, items, total_1, out_1, n_padded, n_splits, n1);
 }

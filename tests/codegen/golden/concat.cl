@@ -5,8 +5,13 @@
 #define T float
 #define W 16
 #include "fused/put.clh"
+#undef ITEM
+#undef ITEMS
+#define ITEM item
+#define ITEMS items
 
-__kernel void k0_concat(
+static PART void part_k0_concat(
+    int item, int items,
     __global const float *in_1, __global float *out_1, __global const float *in_2, int n1,
     int n_tasks, int in_1_s0, int n_cut, int in_2_s0, int in_2_offset)
 {
@@ -18,13 +23,22 @@ __kernel void k0_concat(
         int end_1 = min(end, n_cut);
         for (int i1 = begin; i1 < end_1; i1 += 16) {
             int live = LIVE(end_1 - i1, 16);
-            float16 x_1 = vload16(0, in_1 + i0 * in_1_s0 + i1);
+            float16 x_1 = LOAD(float, 16, in_1 + i0 * in_1_s0 + i1);
             put(out_1 + i0 * n1 + i1, x_1, live);
         }
         for (int i1 = max(begin, n_cut); i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
-            float16 x_2 = vload16(0, in_2 + i0 * in_2_s0 + i1 + in_2_offset);
+            float16 x_2 = LOAD(float, 16, in_2 + i0 * in_2_s0 + i1 + in_2_offset);
             put(out_1 + i0 * n1 + i1, x_2, live);
         }
     }
+}
+
+__kernel void k0_concat(
+    __global const float *in_1, __global float *out_1, __global const float *in_2, int n1,
+    int n_tasks, int in_1_s0, int n_cut, int in_2_s0, int in_2_offset)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k0_concat(
+        item, items, in_1, out_1, in_2, n1, n_tasks, in_1_s0, n_cut, in_2_s0, in_2_offset);
 }

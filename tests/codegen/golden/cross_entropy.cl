@@ -11,8 +11,13 @@
 #define T float
 #define W 16
 #include "lib/reduce.clh"
+#undef ITEM
+#undef ITEMS
+#define ITEM item
+#define ITEMS items
 
-__kernel void k0_max(
+static PART void part_k0_max(
+    int item, int items,
     __global const float *in_1, __global const float *in_2, __global float *out_1, int n1,
     int n_rows)
 {
@@ -21,7 +26,7 @@ __kernel void k0_max(
         float16 max_1 = -INFINITY;
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 x_1 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 x_1 = LOAD(float, 16, in_1 + i0 * n1 + i1);
             float16 value_1 = (lanes16() < (int16)(live)) ? x_1 : (float16)(-INFINITY);
             max_1 = ((value_1 > max_1) | (value_1 != value_1)) ? value_1 : max_1;
         }
@@ -29,7 +34,7 @@ __kernel void k0_max(
         float16 sum_1 = 0.0f;
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 x_2 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 x_2 = LOAD(float, 16, in_1 + i0 * n1 + i1);
             float16 sub_1 = x_2 - max_2;
             float16 value_2 = (lanes16() < (int16)(live)) ? t_exp(sub_1) : (float16)(0.0f);
             sum_1 = sum_1 + value_2;
@@ -39,8 +44,8 @@ __kernel void k0_max(
         float log_1 = t_log(sum_2);
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 x_3 = vload16(0, in_2 + i0 * n1 + i1);
-            float16 x_4 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 x_3 = LOAD(float, 16, in_2 + i0 * n1 + i1);
+            float16 x_4 = LOAD(float, 16, in_1 + i0 * n1 + i1);
             float16 sub_2 = x_4 - max_2;
             float16 value_3 = (lanes16() < (int16)(live)) ? (x_3 * (log_1 - sub_2)) : (float16)(0.0f);
             sum_3 = sum_3 + value_3;
@@ -48,4 +53,13 @@ __kernel void k0_max(
         float sum_4 = across_sum(sum_3);
         out_1[i0] = sum_4;
     }
+}
+
+__kernel void k0_max(
+    __global const float *in_1, __global const float *in_2, __global float *out_1, int n1,
+    int n_rows)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k0_max(
+        item, items, in_1, in_2, out_1, n1, n_rows);
 }

@@ -8,8 +8,13 @@
 #define T float
 #define W 16
 #include "fused/put.clh"
+#undef ITEM
+#undef ITEMS
+#define ITEM item
+#define ITEMS items
 
-__kernel void k0_gather(
+static PART void part_k0_gather(
+    int item, int items,
     __global const float *in_1, __global const int *in_2, __global float *out_1, int n1,
     int n_tasks, int n_limit, int in_1_s, int n_limit_2)
 {
@@ -24,8 +29,17 @@ __kernel void k0_gather(
         int end = n1;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
-            float16 x_2 = vload16(0, in_1 + i1 + min_1 * in_1_s);
+            float16 x_2 = LOAD(float, 16, in_1 + i1 + min_1 * in_1_s);
             put(out_1 + i0 * n1 + i1, (and_1 ? x_2 : (float16)(0.0f)), live);
         }
     }
+}
+
+__kernel void k0_gather(
+    __global const float *in_1, __global const int *in_2, __global float *out_1, int n1,
+    int n_tasks, int n_limit, int in_1_s, int n_limit_2)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k0_gather(
+        item, items, in_1, in_2, out_1, n1, n_tasks, n_limit, in_1_s, n_limit_2);
 }

@@ -7,8 +7,13 @@
 #define T half
 #define W 16
 #include "fused/put.clh"
+#undef ITEM
+#undef ITEMS
+#define ITEM item
+#define ITEMS items
 
-__kernel void k0_mul(
+static PART void part_k0_mul(
+    int item, int items,
     __global const half *in_1, __global const half *in_2, __global half *out_1, int n1,
     int n_tasks)
 {
@@ -24,4 +29,13 @@ __kernel void k0_mul(
             put(out_1 + i0 * n1 + i1, round_float16((x_1 * x_2)), live);
         }
     }
+}
+
+__kernel void k0_mul(
+    __global const half *in_1, __global const half *in_2, __global half *out_1, int n1,
+    int n_tasks)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k0_mul(
+        item, items, in_1, in_2, out_1, n1, n_tasks);
 }

@@ -11,8 +11,13 @@
 #define T float
 #define W 16
 #include "lib/reduce.clh"
+#undef ITEM
+#undef ITEMS
+#define ITEM item
+#define ITEMS items
 
-__kernel void k0_max(
+static PART void part_k0_max(
+    int item, int items,
     __global const float *in_1, __global float *kept_1, __global float *out_1, int n1,
     int n_kept, int n_rows)
 {
@@ -22,7 +27,7 @@ __kernel void k0_max(
         float16 max_1 = -INFINITY;
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 x_1 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 x_1 = LOAD(float, 16, in_1 + i0 * n1 + i1);
             float16 value_1 = (lanes16() < (int16)(live)) ? x_1 : (float16)(-INFINITY);
             max_1 = ((value_1 > max_1) | (value_1 != value_1)) ? value_1 : max_1;
         }
@@ -30,17 +35,26 @@ __kernel void k0_max(
         float16 sum_1 = 0.0f;
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 x_2 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 x_2 = LOAD(float, 16, in_1 + i0 * n1 + i1);
             float16 exp_1 = t_exp((x_2 - max_2));
             float16 value_2 = (lanes16() < (int16)(live)) ? exp_1 : (float16)(0.0f);
             sum_1 = sum_1 + value_2;
-            vstore16(exp_1, 0, kept_1_row + i1);
+            STORE(float, 16, exp_1, kept_1_row + i1);
         }
         float sum_2 = across_sum(sum_1);
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 x_3 = vload16(0, kept_1_row + i1);
+            float16 x_3 = LOAD(float, 16, kept_1_row + i1);
             put(out_1 + i0 * n1 + i1, (x_3 / (float16)(sum_2)), live);
         }
     }
+}
+
+__kernel void k0_max(
+    __global const float *in_1, __global float *kept_1, __global float *out_1, int n1,
+    int n_kept, int n_rows)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k0_max(
+        item, items, in_1, kept_1, out_1, n1, n_kept, n_rows);
 }

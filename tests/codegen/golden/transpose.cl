@@ -8,8 +8,13 @@
 #define T float
 #define W 16
 #include "fused/transpose.clh"
+#undef ITEM
+#undef ITEMS
+#define ITEM item
+#define ITEMS items
 
-__kernel void k0_mul(
+static PART void part_k0_mul(
+    int item, int items,
     __global const float *in_1, __global float *out_1, int n1, int in_1_s1, int n0, int n_blocks,
     int n_tasks)
 {
@@ -21,7 +26,7 @@ __kernel void k0_mul(
             int live = LIVE(n1 - i1, 16);
             float16 tile0[16];
             for (int r = 0; r < 16; ++r)
-                tile0[r] = vload16(0, in_1 + first + min(i1 + r, n1 - 1) * in_1_s1);
+                tile0[r] = LOAD(float, 16, in_1 + first + min(i1 + r, n1 - 1) * in_1_s1);
             transpose(tile0);
             for (int k = 0; k < rows; ++k) {
                 int i0 = first + k;
@@ -30,4 +35,13 @@ __kernel void k0_mul(
             }
         }
     }
+}
+
+__kernel void k0_mul(
+    __global const float *in_1, __global float *out_1, int n1, int in_1_s1, int n0, int n_blocks,
+    int n_tasks)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k0_mul(
+        item, items, in_1, out_1, n1, in_1_s1, n0, n_blocks, n_tasks);
 }

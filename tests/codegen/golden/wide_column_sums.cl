@@ -6,8 +6,13 @@
 #define T float
 #define W 16
 #include "fused/put.clh"
+#undef ITEM
+#undef ITEMS
+#define ITEM item
+#define ITEMS items
 
-__kernel void k0_mean(
+static PART void part_k0_mean(
+    int item, int items,
     __global const float *in_1, __global float *total_1, int n_rows, int n_part, int n1,
     int n_padded, int n_splits, int n_tasks)
 {
@@ -22,23 +27,33 @@ __kernel void k0_mean(
         __global float *sum_1_total = total_1 + (row * n_splits + part) * n_padded;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
-            vstore16((float16)(0.0f), 0, sum_1_total + i1);
+            STORE(float, 16, (float16)(0.0f), sum_1_total + i1);
         }
         for (int q = q_begin; q < q_end; ++q) {
             int i0 = q;
             for (int i1 = begin; i1 < end; i1 += 16) {
                 int live = LIVE(end - i1, 16);
-                float16 x_1 = vload16(0, in_1 + i0 * n1 + i1);
+                float16 x_1 = LOAD(float, 16, in_1 + i0 * n1 + i1);
                 float16 value_1 = x_1;
-                float16 sum_1 = vload16(0, sum_1_total + i1);
+                float16 sum_1 = LOAD(float, 16, sum_1_total + i1);
                 sum_1 = sum_1 + value_1;
-                vstore16(sum_1, 0, sum_1_total + i1);
+                STORE(float, 16, sum_1, sum_1_total + i1);
             }
         }
     }
 }
 
-__kernel void k1_mean(
+__kernel void k0_mean(
+    __global const float *in_1, __global float *total_1, int n_rows, int n_part, int n1,
+    int n_padded, int n_splits, int n_tasks)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k0_mean(
+        item, items, in_1, total_1, n_rows, n_part, n1, n_padded, n_splits, n_tasks);
+}
+
+static PART void part_k1_mean(
+    int item, int items,
     __global float *total_1, __global float *out_1, int n_padded, int n_splits, int n1, float x0)
 {
     RANGE(int, task, 1, 1) {
@@ -49,10 +64,18 @@ __kernel void k1_mean(
             int live = LIVE(end - i1, 16);
             float16 sum_1 = 0.0f;
             for (int part = 0; part < n_splits; ++part) {
-                float16 sum_1_part = vload16(0, total_1 + (row * n_splits + part) * n_padded + i1);
+                float16 sum_1_part = LOAD(float, 16, total_1 + (row * n_splits + part) * n_padded + i1);
                 sum_1 = sum_1 + sum_1_part;
             }
             put(out_1 + i1, (sum_1 / (float16)(x0)), live);
         }
     }
+}
+
+__kernel void k1_mean(
+    __global float *total_1, __global float *out_1, int n_padded, int n_splits, int n1, float x0)
+{
+    int item = get_global_id(0), items = get_global_size(0);
+    part_k1_mean(
+        item, items, total_1, out_1, n_padded, n_splits, n1, x0);
 }

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tfnb.errors import InvalidArgumentError
 
 pytestmark = pytest.mark.opencl
 BOXES = np.float32([[0, 0, 1, 1], [0, 0, 1, 0.9], [0.5, 0.5, 1, 1]])
@@ -32,6 +33,14 @@ def test_combined_suppression_counts_detections(sess):
     found = sess.run(tf.image.combined_non_max_suppression(BOXES[None, :, None], SCORES[None, :, None], 2, 4))
     assert [v.tolist() for v in found[2:]] == [[[0, 0, 0, 0]], [2]]
     np.testing.assert_allclose(found[1], [[0.9, 0.7, 0, 0]])
+
+
+@pytest.mark.parametrize("sides, per_class, total", [(3, 2, 4), (4, 0, 4), (4, 2, 0)])
+def test_combined_suppression_refuses_what_has_no_meaning(sess, sides, per_class, total):
+    boxes = tf.placeholder(tf.float32)
+    with pytest.raises(InvalidArgumentError, match="sizes above 0"):
+        found = tf.image.combined_non_max_suppression(boxes, SCORES[None, :, None], per_class, total)
+        sess.run(found, {boxes: BOXES[None, :, None, :sides]})
 
 
 def test_boxes_in_a_colour(sess):

@@ -38,6 +38,6 @@ CASES = [
         Case("DecodeWav", (_sound(5, 2),), {"desired_samples": n, "desired_channels": k})
         for n, k in ((3, 1), (8, -1), (-1, 2))
     ),
-    Case("DecodeJSONExample", (_texts(_JSON, b"{}"),)),
+    Case("DecodeJSONExample", (_texts(_JSON, b"{}"),), oracle=False),  # a message has several encodings
     Case("ShardedFilespec", (np.array(b"a/b", object), _I(4))),
 ]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tfnb.errors import InvalidArgumentError
 
 
 @pytest.mark.parametrize(
@@ -35,3 +36,12 @@ def test_axes_that_a_step_knows():
                 sess.run(product, {a: x, b: x, axes: wrong})
         with pytest.raises(tf.errors.InvalidArgumentError, match="Matrix size-incompatible"):
             sess.run(product, {a: x, b: np.ones((3, 2)), axes: [[1], [0]]})
+
+
+@pytest.mark.parametrize(
+    ("axes", "words"),
+    [(-1, "from 0 to 2"), (3, "from 0 to 2"), ([1], "length 2"), ([[1], [0, 1]], "1 axes of a for 2 axes of b")],
+)
+def test_axes_that_are_refused(axes, words):
+    with tf.Graph().as_default(), pytest.raises(InvalidArgumentError, match=words):
+        tf.tensordot([[1, 2], [3, 4]], [[1, 2], [3, 4]], axes)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tfnb.ops import CATALOG
 from tfnb.ops.strings.hashing import fingerprint64, siphash
 
 
@@ -83,3 +84,16 @@ def test_numbers_written_and_read_are_the_same(session):
     numbers = np.array([0.1, -1e30, 1.5e-7, np.inf], np.float32)
     again = tf.string_to_number(tf.as_string(numbers, precision=9, scientific=True))
     np.testing.assert_array_equal(session.run(again), numbers)
+
+
+def test_rows_without_strings_have_n_grams_only_beside_others(session):
+    attrs = {"separator": "|", "ngram_widths": [2], "left_pad": "L", "right_pad": "R", "pad_width": -1}
+    for data, limits, expected in (
+        ([], [0, 0, 0], ([], [0, 0, 0])),
+        ([], [], ([], [])),
+        (["a"], [0, 0, 1], ([b"L|R", b"L|a", b"a|R"], [0, 1, 3])),
+    ):
+        strings, splits = tf.constant(data, tf.string), tf.constant(limits, tf.int64)
+        made = CATALOG["StringNGrams"](strings, splits, preserve_short_sequences=True, **attrs)
+        grams, ends = session.run(list(made))
+        assert (grams.tolist(), ends.tolist()) == expected

@@ -104,3 +104,22 @@ def test_same_bytes_and_tensors():
     with tf1.Graph().as_default(), tf1.Session() as session:
         wanted = session.run(parsed(tf1, *theirs))
     _same(mine, wanted)
+
+
+def test_what_json_describes_is_parsed_to_the_same_tensors():
+    """The bytes differ: lists of numbers are packed here, and one field for each number there."""
+    texts = [
+        b'{"features": {"feature": {"i": {"int64List": {"value": ["1", -2]}}, "f": {"floatList": {"value": [0.5, "NaN"]}},'
+        b' "b": {"bytesList": {"value": ["YQ==", ""]}}}}}',
+        b'{"features": {"feature": {"i": {"int64List": {"value": [9223372036854775807, 0]}}}}}',
+        b"{}",
+    ]
+    found = []
+    for tf in (tfnb, tf1):
+        with tf.Graph().as_default(), tf.Session() as session:
+            kinds = {"i": tf.int64, "f": tf.float32, "b": tf.string}
+            features = {name: tf.VarLenFeature(kind) for name, kind in kinds.items()}
+            made = tf.parse_example(tf.io.decode_json_example(texts), features)
+            found.append({k: tuple(v) for k, v in session.run(made).items()})
+    _same(*found)
+    assert found[0]["i"][1].tolist() == [1, -2, 2**63 - 1, 0]

@@ -485,3 +485,25 @@ def test_pointer_file_keeps_absolute_paths_beside_relative_ones(tmp_path, monkey
     (tmp_path / "checkpoint").write_text("")
     with pytest.raises(ValueError, match="names no checkpoint"):
         tf.train.get_checkpoint_state(tmp_path)
+
+
+def test_a_folder_that_is_a_file(tmp_path):
+    (tmp_path / "file").write_text("")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.Variable(1.0)
+        with pytest.raises(ValueError, match=r"Parent directory of .*file/model doesn't exist, can't save"):
+            tf.train.Saver().save(sess, str(tmp_path / "file" / "model"))
+
+
+def test_a_meta_graph_lists_the_definitions_of_its_ops():
+    with tf.Graph().as_default():
+        v = tf.Variable(1.0)
+        tf.data.Dataset.range(3).map(lambda x: x * 2).make_one_shot_iterator()
+        v.assign_sub(2.0)
+        meta_graph = tf.train.export_meta_graph()
+    listed = meta_graph.meta_info_def.stripped_op_list.op
+    names = [op.name for op in listed]
+    assert names == sorted(names) and {"AssignSub", "Const", "VariableV2", "Mul"} <= set(names)
+    assign = listed[names.index("AssignSub")]
+    assert [(a.name, a.is_ref) for a in assign.input_arg] == [("ref", True), ("value", False)]
+    assert tf.contrib.util.stripped_op_list_for_graph(meta_graph.graph_def) == meta_graph.meta_info_def.stripped_op_list

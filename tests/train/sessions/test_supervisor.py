@@ -129,3 +129,15 @@ def test_queue_runners(tmp_path):
         while not sv.should_stop():
             got.append(int(sess.run(item)))
     assert got == [1, 2, 3, 1, 2, 3]
+
+
+def test_a_global_step_of_one_element(tmp_path):
+    with tf.Graph().as_default():
+        tf.Variable([123], name="global_step")
+        sv = tf.train.Supervisor(logdir=str(tmp_path), save_model_secs=0)
+        with sv.managed_session("") as sess:
+            sv.summary_computed(sess, tf.Summary().SerializeToString())
+            sv.saver.save(sess, sv.save_path, global_step=sv.global_step)
+    assert (tmp_path / "model.ckpt-123.index").exists()
+    events = [e for path in tmp_path.glob("events*") for e in tf.train.summary_iterator(str(path))]
+    assert 123 in [e.step for e in events]

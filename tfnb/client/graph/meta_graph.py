@@ -31,6 +31,8 @@ from tfnb.ir.default import get_default_graph
 from tfnb.ir.graphdef.attrs import default_attrs
 from tfnb.ir.graphdef.decode import import_graph_def
 from tfnb.ir.graphdef.message import as_message
+from tfnb.ir.graphdef.message_types import GraphDef
+from tfnb.ir.graphdef.op_def import op_def_message
 from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
@@ -86,6 +88,8 @@ def export_meta_graph(
             node.device = ""
     if strip_default_attrs:
         _strip_default_attrs(meta_graph.graph_def)
+    if not meta_graph.meta_info_def.HasField("stripped_op_list"):
+        meta_graph.meta_info_def.stripped_op_list.CopyFrom(stripped_op_list_for_graph(meta_graph.graph_def))
     if saver_def is not None:
         meta_graph.saver_def.CopyFrom(as_message("saver", "SaverDef", saver_def))
     for key in graph.get_all_collection_keys() if collection_list is None else collection_list:
@@ -104,6 +108,17 @@ def _strip_default_attrs(graph_def: Any) -> None:
         for name, default in ({} if opdef is None else default_attrs(opdef)).items():
             if name in node.attr and node.attr[name] == default:
                 del node.attr[name]
+
+
+def stripped_op_list_for_graph(graph_def: GraphDef) -> Any:
+    """Returns the OpList message with the definitions, without texts, of the ops that a GraphDef uses, by name.
+
+    The nodes of functions count too, and ops that are not in the catalogue do not.
+    """
+    message = as_message("graph", "GraphDef", graph_def)
+    nodes = [*message.node, *(node for function in message.library.function for node in function.node_def)]
+    found = (CATALOG.get(name) for name in sorted({node.op for node in nodes}))
+    return proto("op_def").OpList(op=[op_def_message(opdef) for opdef in found if opdef is not None])
 
 
 def _below(graph_def: Any, scope: str) -> Any:
@@ -264,4 +279,7 @@ def _variable(content: bytes, scope: str, known: dict[str, Variable]) -> Variabl
     return known[name]
 
 
-API: dict[str, Any] = {"train.export_meta_graph": export_meta_graph}
+API: dict[str, Any] = {
+    "train.export_meta_graph": export_meta_graph,
+    "contrib.util.stripped_op_list_for_graph": stripped_op_list_for_graph,
+}

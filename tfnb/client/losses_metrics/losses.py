@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.client.graph.collection_keys import GraphKeys
-from tfnb.client.losses_metrics.weights import of_rank, weighted
+from tfnb.client.losses_metrics.weights import fits, of_rank, weighted
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
-from tfnb.ops.array.constants import ones_like
-from tfnb.ops.array.shape_ops import RESHAPE, STOP_GRADIENT, size
+from tfnb.ops.array.constants import ones_like, range_
+from tfnb.ops.array.shape_ops import RANK, RESHAPE, STOP_GRADIENT, size
 from tfnb.ops.math.binary import ADD_N, DIV_NO_NAN, MINIMUM, SQUARED_DIFFERENCE
 from tfnb.ops.math.cast import cast, cast_to
 from tfnb.ops.math.compare import NOT_EQUAL
@@ -160,21 +160,32 @@ def mean_pairwise_squared_error(
     Rows of fewer than two elements and rows of weight 0 do not count. Raises `ShapeError` unless the shapes are the
     same.
     """
+    return pairwise_squared_error(labels, predictions, weights, scope, loss_collection)
+
+
+def pairwise_squared_error(
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike,
+    scope: str | None,
+    loss_collection: str | None,
+    with_equal_pairs: bool = False,
+) -> Tensor:
+    """Returns the mean over pairs of different elements, or over all pairs: see `mean_pairwise_squared_error`."""
     graph, loss_scope = _pair("mean_pairwise_squared_error", labels, predictions, scope)
     with graph.as_default(), loss_scope:
         y, p = _floats(graph, labels, predictions)
         d = p - y
-        if d.shape.ndims is None:
-            raise ShapeError("mean_pairwise_squared_error needs labels of known rank")
         w = cast(graph.to_tensor(weights), d.dtype)
-        if w.shape.ndims == 1 and d.shape.ndims > 1:
+        if w.shape.ndims == 1 and d.shape.ndims is not None and d.shape.ndims > 1:
             w = RESHAPE(w, [-1, *(1,) * (d.shape.ndims - 1)])
-        row = list(range(1, d.shape.ndims))
-        mask = cast(NOT_EQUAL(w, 0), d.dtype) * ones_like(d)
+        row = range_(1, RANK(d)) if d.shape.ndims is None else list(range(1, d.shape.ndims))
+        with graph.control_dependencies(fits(d, w)):
+            mask = cast(NOT_EQUAL(w, 0), d.dtype) * ones_like(d)
         n = reduce_sum(mask, row, keepdims=True)
         squares, total = reduce_sum(d * d, row, keepdims=True), reduce_sum(d, row, keepdims=True)
-        # 2 * (n * sum d^2 - (sum d)^2) is the sum of squares over all n * (n - 1) ordered pairs
-        n_others = RELU(n - 1)
+        # 2 * (n * sum d^2 - (sum d)^2) is the sum of squares over all ordered pairs, of which n have equal elements
+        n_others = n if with_equal_pairs else RELU(n - 1)
         batch_losses = DIV_NO_NAN(squares, n_others) - DIV_NO_NAN(total * total, n * n_others)
         loss = reduce_sum(2 * batch_losses * w)
         add_loss(loss, loss_collection)

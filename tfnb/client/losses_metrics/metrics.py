@@ -246,6 +246,12 @@ def _confusion(labels: Tensor, predictions: Tensor, n: int, weights: Tensor | No
     return confusion_matrix(y, p, n, float64, weights=w)
 
 
+def counted_confusion(labels: Tensor, predictions: Tensor, n: int, weights: Tensor | None) -> tuple[Variable, Tensor]:
+    """Returns a local variable that holds the confusion matrix, float64, and the operation that adds a batch to it."""
+    total = counter("total_confusion_matrix", [n, n], float64)
+    return total, total.assign_add(_confusion(labels, predictions, n, weights))
+
+
 def mean_iou(
     labels: TensorLike,
     predictions: TensorLike,
@@ -261,8 +267,7 @@ def mean_iou(
     Only classes that occurred count. The update operation returns the confusion matrix [num_classes, num_classes].
     """
     with metric_scope(name, "mean_iou", labels, predictions, weights) as (y, p, w):
-        total = counter("total_confusion_matrix", [num_classes, num_classes], float64)
-        update = total.assign_add(_confusion(y, p, num_classes, w))
+        total, update = counted_confusion(y, p, num_classes, w)
         intersection = DIAG_PART(total.value())
         union = reduce_sum(total.value(), 0) + reduce_sum(total.value(), 1) - intersection
         n_classes = reduce_sum(cast(GREATER(union, 0.0), float64))

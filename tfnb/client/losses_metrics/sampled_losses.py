@@ -21,13 +21,13 @@ from tfnb.ops.array.constants import ones_like, zeros_like
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, RESHAPE, STOP_GRADIENT, shape
 from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.math.cast import cast_to
-from tfnb.ops.math.compare import EQUAL, SELECT
+from tfnb.ops.math.compare import EQUAL, LOGICAL_AND, SELECT
 from tfnb.ops.math.reduce import ANY_OF
 from tfnb.ops.math.reduce_sum import SUM
 from tfnb.ops.math.unary import LOG
 from tfnb.ops.nn.losses import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits
 from tfnb.ops.random.candidate_samplers import API as SAMPLERS
-from tfnb.types import int64
+from tfnb.types import bool_, int64
 
 __all__ = ["API", "nce_loss", "sampled_softmax_loss"]
 
@@ -48,6 +48,7 @@ def _without_hits(logits: Tensor, labels: Tensor, sampled: Tensor) -> Tensor:
         hits = EQUAL(labels, sampled)
     else:
         hits = ANY_OF(EQUAL(EXPAND_DIMS(labels, 2), sampled), np.int32(1))
+    hits = LOGICAL_AND(hits, ones_like(logits, dtype=bool_))  # labels of one row stand for those of all
     lowest = zeros_like(logits) + logits.dtype.np.type(np.finfo(np.float32).min)
     return SELECT(hits, lowest, logits)
 

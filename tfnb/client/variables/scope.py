@@ -289,7 +289,7 @@ def variable_scope(
         graph.as_default(),
         graph.name_scope(inner_name if auxiliary_name_scope and inner_name else _current(graph)) as ops,
     ):
-        if captured is None or not base.original_name_scope:
+        if captured is None or (auxiliary_name_scope and not base.original_name_scope):
             defaults = replace(defaults, original_name_scope=ops)
         with open_scopes.opening(VariableScope._of(owner(graph), defaults), captured is not None) as scope:
             yield scope

@@ -61,6 +61,7 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
     """
 
     SaveSliceInfo = SaveSliceInfo
+    _of_resource = False  # whether `repr` names the dtype of a resource variable, or that of a reference
 
     def __init__(
         self,
@@ -93,6 +94,7 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
         if trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
             keys.append(GraphKeys.TRAINABLE_VARIABLES)
         self._graph = graph
+        self._of_resource = bool(use_resource)
         self.trainable = trainable
         if constraint is not None and not callable(constraint):
             raise InvalidArgumentError(f"The `constraint` argument must be a callable, got {constraint!r}")
@@ -103,7 +105,7 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
             with graph.name_scope(name or "Variable") as scope:
                 value: Any = initial_value
                 if callable(value):
-                    with graph.name_scope("Initializer"):
+                    with graph.name_scope("Initializer"), graph.colocate_with_name(scope[:-1]):
                         value = value()
                 self._initial = _initial_tensor(graph, value, requested_dtype)
                 if not callable(initial_value) and CONTEXT in self._initial.op.extra:
@@ -264,7 +266,8 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
         raise DTypeError(f"the variable {self.name} is not iterable", self.op)
 
     def __repr__(self) -> str:
-        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+        reference = "" if self._of_resource else "_ref"
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}{reference}>"
 
 
 def _graph_for(initial_value: object) -> Any:

@@ -7,6 +7,7 @@ a name that has no variable, is an error.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -185,6 +186,7 @@ def _shared_or_new(
             dtype=(requested_dtype or scope.dtype) if callable(initial) else requested_dtype,
             constraint=constraint if constraint is not None else scope.constraint,
             caching_device=caching_device if caching_device is not None else scope.caching_device,
+            use_resource=use_resource,
         )
     store.variables[full] = variable
     penalty = regularizer if regularizer is not None else scope.regularizer
@@ -295,9 +297,19 @@ def _initial(
             raise ShapeError(f"the variable {full!r}: initializer of shape {init.shape} for shape {as_shape(shape)}")
         return init
     dims = as_shape(shape)
+    if dims.ndims is None and not _takes_arguments(init):
+        return init
     if not dims.is_fully_defined():
         raise ShapeError(f"the new variable {full!r} needs a fully defined shape, got {dims}")
     return lambda: _call_initializer(init, dims.as_list(), dtype, info)
+
+
+def _takes_arguments(initializer: Callable[..., Any]) -> bool:
+    """Returns whether an initialiser takes a shape; one without arguments makes its value of its own shape."""
+    try:
+        return bool(inspect.signature(initializer).parameters)
+    except (TypeError, ValueError):
+        return True
 
 
 def _call_initializer(init: Callable[..., Any], shape: list[Any], dtype: DType, info: PartitionInfo | None) -> Any:

@@ -15,7 +15,7 @@ from tfnb.codegen.opencl_c.tree import Block
 from tfnb.codegen.program import DeviceFacts
 from tfnb.sizes import AnySize, largest, smallest
 
-__all__ = ["NAME", "Generated", "Geometry", "assemble", "geometry"]
+__all__ = ["NAME", "Generated", "Geometry", "LocalMemory", "assemble", "geometry"]
 
 NAME = "KERNEL_NAME"
 GPU_ITEMS, GPU_GROUPS = 128, 16  # work-items of a group, and groups of a compute unit that can be at work at a time
@@ -36,6 +36,14 @@ class Geometry:
 
 
 @dataclass(frozen=True, slots=True)
+class LocalMemory:
+    """The local memory of a kernel: the statement that declares it, and the declarations of what it declares."""
+
+    statement: str
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Generated:
     """A kernel and its arguments: values, scratches, random nodes (ids), then sizes, then numbers."""
 
@@ -48,7 +56,7 @@ class Generated:
     geometry: Geometry
     aligned: frozenset[Value] = frozenset()  # values that are read only at the element that is written
     parameters: tuple[str, ...] = ()  # the declarations of all parameters
-    has_local: bool = False  # it declares local memory, which only a kernel may do, not a function
+    local: LocalMemory | None = None  # on CPUs; only a kernel may declare it, not a function
     touched: Mapping[Value, int] = field(
         default_factory=dict
     )  # the largest number of bytes read of each value that is not read as a whole
@@ -66,7 +74,7 @@ def assemble(
     body: Block,
     shape: Geometry,
     aligned: frozenset[Value] = frozenset(),
-    has_local: bool = False,
+    local: LocalMemory | None = None,
 ) -> Generated:
     """Returns the finished kernel."""
     text = "\n".join([kernel.signature(NAME), "{", *render(body, 1), "}"])
@@ -81,5 +89,5 @@ def assemble(
         shape,
         aligned,
         tuple(kernel.parameters()),
-        has_local,
+        local,
     )

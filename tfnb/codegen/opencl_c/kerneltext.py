@@ -9,6 +9,7 @@ that it computes (`program.Launch`). Invariant: equal work gives equal text, wha
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tfnb.codegen.fusion.nest import Loop
@@ -153,12 +154,12 @@ class KernelText:
         """Returns C text that reads `lanes` elements from `at` on."""
         address = pointer if at == "0" else f"{pointer} + {at}"
         if dtype.is_bool:
-            return f"convert_int{lanes}(vload{lanes}(0, {address}) != (uchar{lanes})(0))"
+            return f"convert_int{lanes}(LOAD(uchar, {lanes}, {address}) != (uchar{lanes})(0))"
         if dtype.name == "float16":
             return f"vload_half{lanes}(0, {address})"
         if dtype.name == "bfloat16":
-            return f"as_float{lanes}(convert_uint{lanes}(vload{lanes}(0, {address})) << 16)"
-        return f"vload{lanes}(0, {address})"
+            return f"as_float{lanes}(convert_uint{lanes}(LOAD(ushort, {lanes}, {address})) << 16)"
+        return f"LOAD({memory_type(dtype)}, {lanes}, {address})"
 
     def gather(self, pointer: str, at: str, dtype: DType, lanes: int, index: DType) -> str:
         """Returns C text that reads one element for each lane of the vector `at`, whose dtype is `index`."""
@@ -200,13 +201,14 @@ class KernelText:
         return parts + [f"{kind} {n}" for n in self.sizes.values()] + [f"float {x}" for x in self.numbers.values()]
 
 
-def wrapped(parts: list[str]) -> str:
+def wrapped(parts: Sequence[str], indent: int = 4) -> str:
     """Returns the rest of a list after its opening parenthesis, broken into lines."""
-    lines, line = [], "   "
+    margin = " " * (indent - 1)
+    lines, line = [], margin
     for k, part in enumerate(parts):
         text = part + ("," if k + 1 < len(parts) else ")")
         if len(line) + len(text) > 96 and line.strip():
             lines.append(line)
-            line = "   "
+            line = margin
         line += " " + text
     return "\n".join([*lines, line])

@@ -75,4 +75,4 @@ def _store(node: Store) -> str:
     address = node.pointer if node.at == "0" else f"{node.pointer} + {node.at}"
     if node.live:
         return f"put({address}, {node.value}, {node.live});"
-    return f"vstore{node.lanes}({node.value}, 0, {address});"
+    return f"STORE({node.ctype}, {node.lanes}, {node.value}, {address});"

@@ -1,8 +1,8 @@
 """Chains: small kernels that follow each other, in one launch.
 
 A launch costs more than the work of such a kernel, and one thread that runs all of them has the results of the last one
-in its cache. Each kernel becomes a function, and a new kernel calls those functions in turn that its first argument
-selects. So the compiled kernel also serves when a part gets several work-items, and the parts are launched one by one.
+in its cache. A new kernel calls the functions of those kernels in turn that its first argument selects. So the compiled
+kernel also serves when a part gets several work-items, and the parts are launched one by one.
 Invariant: a part computes the same bits however many parts are selected, because the branches between them keep the
 compiler from joining operations of two parts.
 """
@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tfnb.codegen.opencl_c.functions import ITEM, argument_of, part_name
 from tfnb.codegen.opencl_c.kerneltext import wrapped
 from tfnb.codegen.program import Launch, Slot, Step
 from tfnb.ir.kernelcall import F32, F64, I32
 
-__all__ = ["as_part", "chain_name", "chain_text", "joined", "part_name", "selection"]
+__all__ = ["chain_name", "chain_text", "joined", "selection"]
 
 
 def selection(parts: Iterable[int]) -> int:
@@ -46,20 +47,10 @@ def _is_nothing(arg: Slot | I32 | F32 | F64) -> bool:
     return arg.kind == "none" if isinstance(arg, Slot) else not arg.value
 
 
-def part_name(entry: str) -> str:
-    """Returns the name of the function that does the work of the kernel `entry`."""
-    return f"part_{entry}"
-
-
 def chain_name(entries: Sequence[str]) -> str:
     """Returns the name of the kernel that is made of others: the numbers of all, and the name of the first."""
     numbers = [e.split("_")[0] for e in entries]
     return "_".join([*numbers, *entries[0].split("_")[1:]])
-
-
-def as_part(text: str) -> str:
-    """Returns a kernel's text as a function."""
-    return text.replace("__kernel void", "static void", 1)
 
 
 def chain_text(name: str, parts: Sequence[tuple[str, Sequence[str]]]) -> str:
@@ -68,8 +59,9 @@ def chain_text(name: str, parts: Sequence[tuple[str, Sequence[str]]]) -> str:
     for k, (entry, parameters) in enumerate(parts):
         args = []
         for text in parameters:
-            parameter_name = text.replace("*", " ").split()[-1]
+            parameter_name = argument_of(text)
             declarations.append(f"{text.removesuffix(parameter_name)}{chr(97 + k)}_{parameter_name}")
             args.append(f"{chr(97 + k)}_{parameter_name}")
-        calls.append(f"    if (parts & {selection([k])})\n        {part_name(entry)}({', '.join(args)});")
-    return f"__kernel void {name}(\n{wrapped(declarations)}\n{{\n" + "\n".join(calls) + "\n}"
+        call = f"{part_name(entry)}({', '.join(['item', 'items', *args])});"
+        calls.append(f"    if (parts & {selection([k])})\n        {call}")
+    return f"__kernel void {name}(\n{wrapped(declarations)}\n{{\n" + "\n".join([ITEM, *calls]) + "\n}"

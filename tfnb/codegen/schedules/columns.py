@@ -128,7 +128,7 @@ class _Accumulator:
         return f"{self.name}_block"
 
     def load(self, name: str, pointer: str, at: str) -> Declare:
-        return Declare(self.vector, name, f"vload{self.lanes}(0, {pointer} + {at})")
+        return Declare(self.vector, name, f"LOAD({self.ctype}, {self.lanes}, {pointer} + {at})")
 
     def store(self, value: str, pointer: str, at: str) -> Store:
         return Store(pointer, at, value, self.ctype, self.lanes)

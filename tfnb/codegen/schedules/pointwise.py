@@ -152,7 +152,7 @@ def _segment(body: Body, inner: Loop, segment: Segment, k: int) -> Block:
 
 def _emit_scalar(kernel: KernelText, nest: Nest, stores: list[Stored]) -> Generated:
     """Returns the kernel of a group of scalars: one work-item without a loop."""
-    block: Block = [If("get_global_id(0)", [Return()])]
+    block: Block = [If("ITEM", [Return()])]
     printer = Printer(kernel, nest, {}, 1)
     printer.open(0, block)
     printer.count(e for _, e in stores)

@@ -11,7 +11,7 @@ from tfnb.codegen.fusion.nest import make_nest
 from tfnb.codegen.fusion.values import CallDef
 from tfnb.codegen.opencl_c.clexpr import INNER
 from tfnb.codegen.opencl_c.ctypes import register_type, vector_lanes
-from tfnb.codegen.opencl_c.emission import Generated, Geometry, assemble
+from tfnb.codegen.opencl_c.emission import Generated, Geometry, LocalMemory, assemble
 from tfnb.codegen.opencl_c.kerneltext import KernelText
 from tfnb.codegen.opencl_c.tree import Block, Call, Declare, For
 from tfnb.codegen.program import DeviceFacts
@@ -23,6 +23,7 @@ from tfnb.sizes import AnySize, largest, smallest, typical
 __all__ = ["emit_product", "emit_small_product", "is_small_product"]
 
 PANEL = 12  # the rows of a tile that are assumed when the number of groups is computed
+_MEMORY = LocalMemory("PRODUCT_MEMORY", ("__local float *b_block", "__local float *a_panel", "__local float *tile"))
 LONG = 1 << 25  # multiplications; a product with as many or more takes more than a quarter of a millisecond
 
 
@@ -48,7 +49,7 @@ def emit_product(group: Group, facts: DeviceFacts, needed: frozenset[object]) ->
     _store(body, stores)
     aligned_pointers = [kernel.pointer(v) for v in sorted(body.aligned(stores), key=lambda v: v.number)]
     loops = _loops(kernel, call.product, a, b, name, body, aligned_pointers, f"{ctype}{lanes}")
-    return assemble(kernel, [*body.top, *loops], Geometry(_groups(call.product, facts.units), 1), has_local=True)
+    return assemble(kernel, [*body.top, *loops], Geometry(_groups(call.product, facts.units), 1), local=_MEMORY)
 
 
 def _groups(p: Product, units: int) -> AnySize:
@@ -85,7 +86,7 @@ def _loops(
     ]
     tile: Block = [
         Declare("int", "columns", "LOWER(NR, width - j)"),
-        *(Call("AHEAD", (f"{t} + i * {n} + j0 + j", n, "rows", "columns")) for t in touched),
+        *(Call("product_ahead", (f"{t} + i * {n} + j0 + j", n, "rows", "columns")) for t in touched),
         Call("product_tile", ("a_panel", f"b_block + j / NR * B_PANEL({k})", k, "columns", "tile")),
         For("int", "r", "0", "rows", "1", [For("int", "c", "0", "columns", str(lanes), vector)]),
     ]
@@ -101,7 +102,6 @@ def _loops(
         For("int", "panel", "first", "last", "1", panel),
     ]
     return [
-        Call("PRODUCT_MEMORY", None),
         Declare("int", "panels", f"({m} + MR - 1) / MR"),
         Declare("int", "first", "panels * ITEM / ITEMS"),
         Declare("int", "last", "panels * (ITEM + 1) / ITEMS"),

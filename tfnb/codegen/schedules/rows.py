@@ -238,8 +238,8 @@ class _Rows(Body):
 
     def _reload(self, e: Expr, pointer: str) -> None:
         name = self.kernel.fresh("x")
-        kind = self.printer.typename(e.dtype, True)
-        self.inner.append(Declare(kind, name, f"vload{self.lanes}(0, {pointer} + {self._scratch_at()})"))
+        vector = f"LOAD({register_type(e.dtype)}, {self.lanes}, {pointer} + {self._scratch_at()})"
+        self.inner.append(Declare(self.printer.typename(e.dtype, True), name, vector))
         self.printer.names[INNER][e] = name
 
     def _scratch_at(self) -> str:
@@ -355,7 +355,7 @@ def _whole(plan: Plan, shape: Geometry, team: int) -> Generated:
         if has_one_phase and plan.full and not plan.reductions
         else frozenset()
     )
-    return assemble(kernel, [*body.top, loop], shape, aligned, has_local=team > 1)
+    return assemble(kernel, [*body.top, loop], shape, aligned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,7 +397,7 @@ def _partial(plan: Plan, shape: Geometry, splits: int, team: int) -> Generated:
         pairs = zip(parts, body.states[r.name], strict=True)
         body.once([Store(part.pointer, "task", state, part.ctype) for part, state in pairs])
     loop = body.tasks("task", kernel.size(rows * splits, "n_tasks"))
-    return assemble(kernel, [*body.top, loop], shape, has_local=team > 1)
+    return assemble(kernel, [*body.top, loop], shape)
 
 
 def _combined(plan: Plan, splits: int, rows: int, shape: Geometry) -> Generated:
@@ -420,4 +420,4 @@ def _combined(plan: Plan, splits: int, rows: int, shape: Geometry) -> Generated:
         body.finish(r, body.joined(r, acc))
     body.store_kept()
     loop = body.tasks("row", kernel.size(rows, "n_rows"))
-    return assemble(kernel, [*body.top, loop], shape, has_local=body.team > 1)
+    return assemble(kernel, [*body.top, loop], shape)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import operator
 import struct
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from itertools import compress, count
 from typing import Any, NamedTuple
 
 import pyopencl as cl
 from pyopencl import invoker
 
-from tfnb.caches import Cache
+from tfnb.caches import Cache, remembered
 from tfnb.codegen.program import Copy, Launch, Module, Program, Slot
 from tfnb.devices.buffers import DeviceTensor
 from tfnb.devices.host import capacity_of
@@ -61,11 +61,20 @@ def _generated_once(*arguments: object, **named: object) -> Any:
 
 invoker.generate_enqueue_and_set_args = _generated_once
 
-Use = tuple[Callable[[int, Any], None], int]  # `set_arg` of a kernel, and the index of the argument
+Use = tuple[int, int]  # the numbers of a kernel of a binding, and of an argument of it
 
 
 # What pyopencl's own generated functions call for numbers: `set_arg` takes 10 microseconds for each.
 _set_numbers: Callable[[cl.Kernel, tuple[int | bytes, ...]], None] = vars(cl.Kernel)["_set_arg_buf_multi"]
+
+
+class _Row(NamedTuple):
+    """An input or output, the bytes of its memory, and the arguments that point to its start or further into it."""
+
+    info: TensorInfo
+    capacity: int
+    plain: list[Use]
+    further: list[Use]
 
 
 class _U64(NamedTuple):
@@ -103,13 +112,52 @@ class _Uses:
 
     def __init__(self) -> None:
         self.plain: list[Use] = []
-        self.further: list[tuple[Use, int, int]] = []
+        self.further: list[Use] = []
+
+
+_NO_USES = _Uses()
+
+
+class _Layout:
+    """The arguments of a program's launches that point to memory; programs that differ in nothing but sizes share it.
+
+    `builts` has the built program of each launch, `writes` whether the launch writes a variable, `uses` the arguments
+    that point to each input, output and variable, `rows` those that point to a row of the table of random states, with
+    the number of the row, `consts` those that point to constants, and `arena` those that point to scratch memory.
+    """
+
+    def __init__(self, program: Program, steps: Sequence[Launch], builts: list[Built]) -> None:
+        self.builts = builts
+        self.writes: list[bool] = []
+        self.uses: dict[tuple[str, int], _Uses] = {}
+        self.rows: list[tuple[Use, int]] = []
+        self.consts: list[Use] = []
+        self.arena: list[Use] = []
+        for k, step in enumerate(steps):
+            slots = [((k, place), a) for place, a in enumerate(step.args) if isinstance(a, Slot)]
+            for use, slot in slots:
+                self._add(use, slot)
+            self.writes.append(any(s.kind == "variable" and program.variables[s.index].writes for _, s in slots))
+        self.cells = [self.uses.get(("variable", i)) for i in range(len(program.variables))]
+
+    def _add(self, use: Use, slot: Slot) -> None:
+        if slot.kind == "arena":
+            self.arena.append(use)
+        elif slot.kind == "const":
+            self.consts.append(use)
+        elif slot.kind == "rng":
+            self.rows.append((use, slot.index))
+        elif slot.kind != "none":
+            uses = self.uses.setdefault((slot.kind, slot.index), _Uses())
+            (uses.further if slot.offset else uses.plain).append(use)
 
 
 class Binding:
-    """The kernels of `program` on `device`; its launches go to `queue`.
+    """The kernels of `program` on `device`; its launches go to `queue`. `calls` are those of `enqueue_nd_range_kernel`.
 
     `consts` are the program's constants on the device. The caller keeps them alive as long as the kernels are in use.
+    `like` is the binding of another program for the same queue: if the two differ in nothing but sizes, they share
+    what does not depend on sizes.
     """
 
     def __init__(
@@ -119,65 +167,101 @@ class Binding:
         consts: Sequence[DeviceTensor],
         queue: cl.CommandQueue,
         inline: bool,
+        like: Binding | None = None,
     ) -> None:
         self._device = device
         self._program = program
         self._queue = queue
-        self._inline = inline
         self._consts = consts
-        self._uses: defaultdict[tuple[str, int], _Uses] = defaultdict(_Uses)
-        self._built: dict[int, Built] = {}
-        self.launches: list[BoundLaunch] = []
-        self.rows: list[tuple[Use, int]] = []  # arguments that point to a row of the table of random states
-        self.arena_uses: list[tuple[Use, int, int]] = []
-        self._arena_places: list[tuple[int, int]] = []  # for each of these the numbers of its launch and argument
-        self._arena_parts: list[tuple[int, int] | None] = []  # for each of these the offset and bytes that are set
-        self._arena = 0  # the number of the arena of which these are parts
+        self._steps = self._steps_of(program)
+        if like is not None and like._changes(program, self._steps) is None:
+            like = None
+        self.layout: _Layout = self._new_layout(inline) if like is None else like.layout
+        self.kernels = [cl.Kernel(b.program, s.entry) for b, s in zip(self.layout.builts, self._steps, strict=True)]
+        self.calls = [self._call(kernel, step) for kernel, step in zip(self.kernels, self._steps, strict=True)]
         self._parts: dict[Use, Any] = {}  # the memory behind arguments that are parts of a buffer
-        steps = self._steps_of(program)
-        expect("kernel", len(steps))
-        for step in steps:
-            try:
-                self._bind(step)
-            except KernelBuildError as e:
-                e.nodes = step.nodes
-                raise
-        self._name_ends()
+        self._arena = 0  # the number of the arena to which arguments point
+        self._arena_places: dict[Use, object] = {}  # the place in it to which each of them points
+        self._accessed: tuple[Program, list[int]] | None = None  # what `accessed_bytes` returned for which program
+        self._moved: Set[Use] = frozenset()  # those that may have to point to another place now
+        self.changed: Sequence[int] = ()  # the launches that `rebind` has changed
+        self._set_constants()
+        self.inputs: Sequence[_Row] = self._table("input", program.inputs, () if like is None else like.inputs)
+        self.outputs: Sequence[_Row] = self._table("output", program.outputs, () if like is None else like.outputs)
+
+    def _new_layout(self, inline: bool) -> _Layout:
+        """Builds the kernels. Raises `KernelBuildError` with the nodes of the launch."""
+        expect("kernel", len(self._steps))
+        built: dict[int, Built] = {}
+        for step in self._steps:
+            if step.module not in built:
+                module = _COPY if step.module == _COPIES else self._program.modules[step.module]
+                try:
+                    built[step.module] = self._device.library.get(module, inline)
+                except KernelBuildError as e:
+                    e.nodes = step.nodes
+                    raise
+        return _Layout(self._program, self._steps, [built[s.module] for s in self._steps])
+
+    def _set_constants(self) -> None:
+        """Sets the arguments that stay: numbers, constants and null pointers."""
+        for kernel, step in zip(self.kernels, self._steps, strict=True):
+            numbers: list[int | bytes] = []
+            for place, arg in enumerate(step.args):
+                if not isinstance(arg, Slot):
+                    numbers += (place, _PACK[type(arg)](arg.value))
+                elif arg.kind == "none":
+                    kernel.set_arg(place, None)
+            _set_numbers(kernel, tuple(numbers))
+        for use in self.layout.consts:
+            slot = self.slot_of(use)
+            self.set_part(use, self._device.memory.part(self._consts[slot.index], slot.offset, self.nbytes_of(slot)))
 
     def rebind(self, program: Program) -> bool:
         """Binds the same kernels to another program, whose steps differ in nothing but sizes.
 
         Returns whether it is such a program; nothing has changed if it is not.
         """
-        former = self._program
-        if program.modules != former.modules or not _are_same(program.consts, former.consts):
-            return False
-        if [v.writes for v in program.variables] != [v.writes for v in former.variables]:
-            return False
         steps = self._steps_of(program)
-        if len(steps) != len(self.launches):
+        changes = self._changes(program, steps)
+        if changes is None:
             return False
-        changes: list[list[int | bytes]] = []
-        for old, new in zip(self.launches, steps, strict=True):
-            numbers = [] if old.step is new else _changed_numbers(old.step, new)
-            if numbers is None:
-                return False
-            changes.append(numbers)
-        self._program = program
-        launches = []  # a new list, since traced runs of the former program may yet be reported
-        for old, new, numbers in zip(self.launches, steps, changes, strict=True):
-            kernel = old.call[1]
+        calls = self.calls.copy()  # a new list, since the former program has this one
+        moved = set(self._moved)
+        for k, (numbers, arena) in changes:
+            kernel = self.kernels[k]
             if numbers:
                 _set_numbers(kernel, tuple(numbers))
-            is_same = old.step is new
-            launches.append(old if is_same else BoundLaunch(self._call(kernel, new), old.built, new, old.writes))
-        self.launches = launches
-        self.arena_uses = [
-            (use, (slot := steps[k].args[place]).offset, slot.nbytes)  # type: ignore[union-attr]
-            for (use, _, _), (k, place) in zip(self.arena_uses, self._arena_places, strict=True)
-        ]
-        self._name_ends()
+            calls[k] = self._call(kernel, steps[k])
+            moved.update([(k, place) for place in arena])
+        self._program, self._steps, self.calls = program, steps, calls
+        self._moved, self.changed = moved, [k for k, _ in changes]
+        self.inputs = self._table("input", program.inputs, self.inputs)
+        self.outputs = self._table("output", program.outputs, self.outputs)
         return True
+
+    def _changes(self, program: Program, steps: Sequence[Launch]) -> list[tuple[int, _Changes]] | None:
+        """Returns which launches differ from those of `program`, and how.
+
+        Returns None if the two programs differ in more than sizes.
+        """
+        former = self._program
+        if program.modules != former.modules or not _are_same(program.consts, former.consts):
+            return None
+        if len(program.inputs) != len(former.inputs) or len(program.outputs) != len(former.outputs):
+            return None
+        if len(steps) != len(self._steps) or len(program.variables) != len(former.variables):
+            return None
+        if any(a is not b and a.writes != b.writes for a, b in zip(program.variables, former.variables, strict=True)):
+            return None
+        changes: list[tuple[int, _Changes]] = []
+        for k, (old, new) in enumerate(zip(self._steps, steps, strict=True)):
+            if old is not new:
+                change = _changes_of(old, new)
+                if change is None:
+                    return None
+                changes.append((k, change))
+        return changes
 
     def set_part(self, use: Use, part: cl.Buffer | cl.SVM[Any]) -> None:
         """Sets an argument to a part of a buffer, and keeps the part.
@@ -185,85 +269,54 @@ class Binding:
         A kernel keeps no reference to its arguments, and drivers refuse buffers that have been released meanwhile. A
         pointer into shared memory is no such object.
         """
-        set_arg, place = use
-        set_arg(place, part)
+        kernel, place = use
+        self.kernels[kernel].set_arg(place, part)
         if isinstance(part, cl.Buffer):
             self._parts[use] = part
 
-    def bind_arena(self, arena: DeviceTensor, number: int, offsets: Mapping[int, int]) -> None:
-        """Sets the arguments that are parts of the arena with this number; `offsets` are the places of the slots."""
-        memory, parts = self._device.memory, dict[tuple[int, int], Any]()
+    def arena_offsets(self) -> set[int]:
+        """Returns where in scratch memory the slots of the program begin."""
+        return {self.slot_of(use).offset for use in self.layout.arena}
+
+    def bind_arena(self, arena: DeviceTensor, number: int, offsets: Mapping[int, int] | None) -> None:
+        """Sets the arguments that are parts of the arena with this number.
+
+        `offsets` are the places of the slots; None: the slots lie where the program says.
+        """
+        memory, layout, parts = self._device.memory, self.layout, dict[object, Any]()
+        moved: Iterable[Use] = self._moved
         if self._arena != number:
-            self._arena, self._arena_parts = number, [None] * len(self.arena_uses)
-        for k, (use, slot_offset, nbytes) in enumerate(self.arena_uses):
-            place = offsets[slot_offset], nbytes if memory.has_sized_parts else 0
-            if self._arena_parts[k] == place:
+            moved = layout.arena
+            self._arena, self._arena_places = number, {}
+        places = self._arena_places
+        for use in moved:
+            slot = self.slot_of(use)
+            offset = slot.offset if offsets is None else offsets[slot.offset]
+            place: object = (offset, slot.nbytes) if memory.has_sized_parts else offset
+            if places.get(use) == place:
                 continue
             part = parts.get(place)
             if part is None:
-                part = parts[place] = memory.part(arena, place[0], nbytes)
+                part = parts[place] = memory.part(arena, offset, slot.nbytes)
             self.set_part(use, part)
-            self._arena_parts[k] = place
+            places[use] = place
+        self._moved = frozenset()
 
-    def _name_ends(self) -> None:
-        """Lists the arguments of kernels that are inputs, outputs and variables."""
-        program = self._program
-        self.inputs = self._table("input", program.inputs)
-        self.outputs = self._table("output", program.outputs)
-        self.cell_uses = [self._uses.get(("variable", i)) for i in range(len(program.variables))]
-
-    def _steps_of(self, program: Program) -> list[Launch]:
+    def _steps_of(self, program: Program) -> Sequence[Launch]:
         """Returns the launches of all steps that do anything."""
         most = 8 * self._device.facts.units
-        steps = [_launch_of(s, most) if isinstance(s, Copy) else s for s in program.steps]
+        steps: Any = program.steps
+        if Copy in map(type, steps):
+            steps = [_launch_of(s, most) if isinstance(s, Copy) else s for s in steps]
         return [s for s in steps if 0 not in s.groups]
 
-    def _bind(self, step: Launch) -> None:
-        built = self._built.get(step.module)
-        if built is None:
-            module = _COPY if step.module == _COPIES else self._program.modules[step.module]
-            built = self._built[step.module] = self._device.library.get(module, self._inline)
-        kernel = cl.Kernel(built.program, step.entry)
-        set_arg = kernel.set_arg
-        writes = False
-        numbers: list[int | bytes] = []
-        for place, arg in enumerate(step.args):
-            if isinstance(arg, Slot):
-                self._bind_slot((set_arg, place), arg)
-                writes = writes or self._writes(arg)
-            else:
-                numbers += (place, _PACK[type(arg)](arg.value))
-        _set_numbers(kernel, tuple(numbers))
-        self.launches.append(BoundLaunch(self._call(kernel, step), built, step, writes))
-
     def _call(self, kernel: cl.Kernel, step: Launch) -> tuple[Any, ...]:
-        x, y, z = step.groups
-        local = step.local
-        sizes = x * local[0], y * local[1], z * local[2]
-        width = 3 if sizes[2] != 1 else 2 if sizes[1] != 1 else 1
-        return self._queue, kernel, sizes[:width], local[:width]
+        return (self._queue, kernel, *_work_sizes(step.groups, step.local))
 
-    def _writes(self, slot: Slot) -> bool:
-        """Returns whether the slot is a variable that the program writes."""
-        return slot.kind == "variable" and self._program.variables[slot.index].writes
-
-    def _bind_slot(self, use: Use, slot: Slot) -> None:
-        """Sets an argument that points to a constant, and lists any other one."""
-        kind = slot.kind
-        if kind == "arena":
-            self.arena_uses.append((use, slot.offset, slot.nbytes))
-            self._arena_places.append((len(self.launches), use[1]))
-        elif kind == "const":
-            const = self._consts[slot.index]
-            self.set_part(use, self._device.memory.part(const, slot.offset, self.nbytes_of(slot)))
-        elif kind == "none":
-            use[0](use[1], None)
-        elif kind == "rng":
-            self.rows.append((use, slot.index))
-        elif slot.offset:
-            self._uses[kind, slot.index].further.append((use, slot.offset, self.nbytes_of(slot)))
-        else:
-            self._uses[kind, slot.index].plain.append(use)
+    def slot_of(self, use: Use) -> Slot:
+        """Returns what an argument points to."""
+        kernel, place = use
+        return self._steps[kernel].args[place]  # type: ignore[return-value]
 
     def nbytes_of(self, slot: Slot) -> int:
         """Returns the bytes of a slot; one that does not say how many means all that it points to."""
@@ -278,13 +331,39 @@ class Binding:
             return p.variables[slot.index].info.nbytes
         return int(p.consts[slot.index].nbytes) if slot.kind == "const" else 0
 
-    def accessed_bytes(self, launch: BoundLaunch) -> int:
-        """Returns the bytes of all memory to which the arguments of a launch point."""
-        return sum(self.nbytes_of(a) for a in launch.step.args if isinstance(a, Slot))
+    def launches(self) -> list[BoundLaunch]:
+        """Returns the launches of the program, in the order of `calls`."""
+        layout = self.layout
+        return list(map(BoundLaunch, self.calls, layout.builts, self._steps, layout.writes))
 
-    def _table(self, kind: str, infos: Sequence[TensorInfo]) -> list[tuple[TensorInfo, int, list[Use], list[Any]]]:
-        uses = [self._uses[kind, i] for i in range(len(infos))]
-        return [(t, capacity_of(t.nbytes), u.plain, u.further) for t, u in zip(infos, uses, strict=True)]
+    def accessed_bytes(self) -> list[int]:
+        """Returns for each launch the bytes of all memory to which its arguments point."""
+        if self._accessed is None or self._accessed[0] is not self._program:
+            found = [sum(self.nbytes_of(a) for a in step.args if isinstance(a, Slot)) for step in self._steps]
+            self._accessed = self._program, found
+        return self._accessed[1]
+
+    def have_launched(self, launches: Iterable[int]) -> bool:
+        """Returns whether the launches with these numbers have run before, in this program or in others."""
+        has_launched, builts, steps = self._device.library.has_launched, self.layout.builts, self._steps
+        for k in launches:
+            _, _, sizes, local = self.calls[k]
+            if not has_launched(builts[k], steps[k].entry, sizes, local):
+                return False
+        return True
+
+    def _table(self, kind: str, infos: Sequence[TensorInfo], former: Sequence[_Row]) -> Sequence[_Row]:
+        """Returns the tensors of inputs or outputs, with the arguments that point to them.
+
+        `former` is the table of a program that differs in sizes only, or empty.
+        """
+        if not former:
+            uses = [self.layout.uses.get((kind, i), _NO_USES) for i in range(len(infos))]
+            return [_Row(t, capacity_of(t.nbytes), u.plain, u.further) for t, u in zip(infos, uses, strict=True)]
+        return [
+            row if row[0] is t else _Row(t, capacity_of(t.nbytes), row[2], row[3])
+            for row, t in zip(former, infos, strict=True)
+        ]
 
 
 def _launch_of(copy: Copy, most: int) -> Launch:
@@ -295,27 +374,44 @@ def _launch_of(copy: Copy, most: int) -> Launch:
     return Launch(_COPIES, "copy", args, (groups, 1, 1), (1, 1, 1), copy.nodes, "copy")
 
 
-def _changed_numbers(old: Launch, new: Launch) -> list[int | bytes] | None:
-    """Returns the places and bytes of the numbers that a kernel gets instead of those of another launch of it.
-
-    Returns None if the two launches differ in more than numbers, group sizes and places in scratch memory.
+class _Changes(NamedTuple):
+    """What differs between two launches of a kernel: `numbers` are places of arguments and their new bytes, in turns,
+    `arena` the places of those that point to scratch memory.
     """
+
+    numbers: list[int | bytes]
+    arena: list[int]
+
+
+def _changes_of(old: Launch, new: Launch) -> _Changes | None:
+    """Returns None if the two launches differ in more than numbers, group sizes and places in scratch memory."""
     if old.module != new.module or old.entry != new.entry or len(old.args) != len(new.args):
         return None
-    changed: list[int | bytes] = []
-    for place, (a, b) in enumerate(zip(old.args, new.args, strict=True)):
-        if a is b:
-            continue
-        if isinstance(a, Slot):
-            if not isinstance(b, Slot) or a.kind != b.kind or a.index != b.index:
-                return None
-            if a.kind != "arena" and (a.offset or b.offset or a.kind == "const") and a != b:
-                return None
-        elif type(a) is not type(b):
+    changes = _Changes([], [])
+    others = map(operator.is_not, old.args, new.args)
+    pairs: Iterable[tuple[int, Any, Any]] = zip(count(), old.args, new.args, strict=False)
+    for place, a, b in compress(pairs, others):
+        if type(a) is not type(b):
             return None
+        if isinstance(a, Slot):
+            kind, index, offset, _ = a
+            if kind != b[0] or index != b[1] or (kind == "const" and a != b):
+                return None
+            if kind == "arena":
+                changes.arena.append(place)
+            elif offset != b[2]:
+                return None
         elif a.value != b.value or isinstance(a.value, float):  # -0.0 equals 0.0
-            changed += (place, _PACK[type(b)](b.value))
-    return changed
+            changes.numbers.extend((place, _PACK[type(b)](b.value)))
+    return changes
+
+
+@remembered("sizes of launches", 4096)
+def _work_sizes(groups: tuple[int, int, int], local: tuple[int, int, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns the global and the local size of a launch, in as many dimensions as it needs."""
+    sizes = groups[0] * local[0], groups[1] * local[1], groups[2] * local[2]
+    width = 3 if sizes[2] != 1 else 2 if sizes[1] != 1 else 1
+    return sizes[:width], local[:width]
 
 
 def _are_same(some: Sequence[object], others: Sequence[object]) -> bool:

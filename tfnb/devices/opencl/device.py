@@ -107,9 +107,9 @@ class OpenCLDevice:
 
     # ---- the Device interface --------------------------------------------------------------
 
-    def load(self, program: Program, spare: LoadedProgram | None = None) -> OpenCLProgram:
+    def load(self, program: Program, former: LoadedProgram | None = None, is_spare: bool = True) -> OpenCLProgram:
         with self.lock:
-            return OpenCLProgram(self, program, spare if isinstance(spare, OpenCLProgram) else None)
+            return OpenCLProgram(self, program, former if isinstance(former, OpenCLProgram) else None, is_spare)
 
     def expect_builds(self, what: str) -> None:
         self.library.expect_builds(what)

@@ -17,7 +17,7 @@ import pyopencl as cl
 from tfnb.codegen.program import VariableUse
 from tfnb.devices.buffers import Cell
 from tfnb.devices.interface import Recorder
-from tfnb.devices.opencl.binding import Binding
+from tfnb.devices.opencl.binding import Binding, BoundLaunch
 from tfnb.devices.opencl.clock import RunEvent, SeenEvent
 from tfnb.devices.opencl.first_run import first_run
 from tfnb.devices.opencl.program_device import ProgramDevice
@@ -31,26 +31,26 @@ _QUEUED, _START, _END = (getattr(cl.profiling_info, n) for n in ("QUEUED", "STAR
 class Launcher:
     """Launches the kernels of `binding`, those of one program on `device`; the caller holds the device's lock.
 
-    `variables` are those of the program. `changes` are the arguments of the `setattr` calls that set the new memory of
-    cells.
+    `variables` are those of the program.
+    `changes` are the arguments of the `setattr` calls that set the new memory of cells.
     """
 
-    def __init__(
-        self,
-        device: ProgramDevice,
-        binding: Binding,
-        variables: Sequence[VariableUse],
-        inline: bool,
-    ) -> None:
+    def __init__(self, device: ProgramDevice, binding: Binding, variables: Sequence[VariableUse], inline: bool) -> None:
         self._device = device
         self._binding = binding
-        self._launches = launches = binding.launches
         self._variables = variables
         self._inline = inline
-        self._calls = [b.call for b in launches]
+        self._calls = binding.calls
         self._traced_calls: list[Any] | None = None
-        library = device.library
-        self._has_run = all(library.has_launched(b.built, b.step.entry, b.call[2], b.call[3]) for b in launches)
+        self._has_run = binding.have_launched(range(len(self._calls)))
+
+    def follow(self, variables: Sequence[VariableUse]) -> None:
+        """Continues with the program to which the binding was bound again."""
+        self._variables = variables
+        self._calls = self._binding.calls
+        self._traced_calls = None
+        changed = self._binding.changed if self._has_run else range(len(self._calls))
+        self._has_run = self._binding.have_launched(changed)
 
     def run(
         self, cells: Sequence[Cell], changes: list[Any], recorder: Recorder | None
@@ -72,7 +72,7 @@ class Launcher:
         self, calls: Sequence[Any], cells: Sequence[Cell], changes: list[Any], recorder: Recorder | None
     ) -> tuple[list[Any], BaseException | None]:
         written = [cell for cell, use in zip(cells, self._variables, strict=True) if use.writes]
-        results = first_run(self._device, self._launches, calls, written, changes, recorder)
+        results = first_run(self._device, self._binding.launches(), calls, written, changes, recorder)
         self._has_run = True
         return results
 
@@ -97,8 +97,8 @@ class Launcher:
         run_event = SeenEvent(events[-1])
         if self._inline:  # it is done already, in this thread
             run_event.wait()
-        accessed = [self._binding.accessed_bytes(b) for b in self._launches]
-        recorder.later(partial(self._report, recorder, events, run_event, start, recorder.now_us(), accessed))
+        works = list(zip(self._binding.launches(), self._binding.accessed_bytes(), strict=True))
+        recorder.later(partial(self._report, recorder, events, run_event, start, recorder.now_us(), works))
         return run_event, interrupt
 
     def _report(
@@ -108,11 +108,11 @@ class Launcher:
         done: SeenEvent,
         before: float,
         after: float,
-        accessed: Sequence[int],
+        works: Sequence[tuple[BoundLaunch, int]],
     ) -> None:
         """Passes the times of a run's launches, which were enqueued between `before` and `after`, to the recorder.
 
-        `accessed` has the bytes that each of them accesses.
+        `works` has each of them, and the bytes that it accesses.
         """
         done.wait()
         times = [(1e-3 * e.get_profiling_info(_START), 1e-3 * e.get_profiling_info(_END)) for e in events]
@@ -121,7 +121,7 @@ class Launcher:
         zero = self._device.clocks[self._inline].zero(begin + before, first, last, begin + after, latest_zero) - begin
         name, queue = self._device.name, "inline" if self._inline else "queue"
         launch = recorder.launch
-        for b, (start, end), nbytes in zip(self._launches, times, accessed, strict=True):
+        for (b, nbytes), (start, end) in zip(works, times, strict=True):
             launch(name, queue, b.label, b.step.nodes, zero + start, zero + end, nbytes)
 
 

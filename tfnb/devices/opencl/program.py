@@ -7,12 +7,14 @@ those variables whose memory has changed, and then launches all kernels (`launch
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from typing import Any
+from itertools import compress, count
+from operator import is_not
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyopencl as cl
 
-from tfnb.codegen.program import Copy, Program, Slot
+from tfnb.codegen.program import Copy, Module, Program, Slot, Step
 from tfnb.devices.buffers import Cell, DeviceTensor
 from tfnb.devices.host import capacity_of
 from tfnb.devices.interface import ProgramTakenError, Recorder
@@ -46,64 +48,79 @@ def error_of(error: cl.Error, device: str) -> OpError:
 class OpenCLProgram:
     """A loaded program, see `LoadedProgram`. `inline` says whether it runs in the caller's thread.
 
-    It takes over the kernels of `spare` if the steps of the two differ in nothing but sizes; `is_taken` then says that
-    the spare program has none.
+    `former` is another program that may differ in nothing but sizes. If so, this one takes over its kernels if it is
+    `spare`; `is_taken` then says that the former program has none.
     """
 
-    def __init__(self, device: ProgramDevice, program: Program, spare: OpenCLProgram | None = None) -> None:
+    def __init__(
+        self, device: ProgramDevice, program: Program, former: OpenCLProgram | None = None, is_spare: bool = True
+    ) -> None:
         self.program = program
         self._device = device
         self.is_taken = False
-        prefers_inline = device.inline_queue is not None and _is_small(program, device.facts.units)
+        self._works = _works_of(program, former)
+        prefers_inline = device.inline_queue is not None and _is_small(self._works, device.facts.units)
         # While the kernels are being built for the better one of the two devices, the other one runs them.
-        self._moves = device.inline_queue is not None and self._has_only(not prefers_inline)
+        self._moves = device.inline_queue is not None and self._has_only(not prefers_inline, former)
         if self._moves:
             device.library.build_soon(program.modules, prefers_inline)
-        self._bind(prefers_inline is not self._moves, spare)
+        self._bind(prefers_inline is not self._moves, former, is_spare)
 
-    def _has_only(self, inline: bool) -> bool:
+    def _has_only(self, inline: bool, former: OpenCLProgram | None) -> bool:
         """Returns whether the kernels are built for this device only, and the work there is shorter than a build."""
         library, modules = self._device.library, self.program.modules
+        if former is not None and former.inline is not inline and former.program.modules == modules:
+            return False
         return (
             not library.has(modules, not inline)
             and library.has(modules, inline)
-            and _is_small(self.program, self._device.facts.units, _WORK_OF_A_BUILD)
+            and _is_small(self._works, self._device.facts.units, _WORK_OF_A_BUILD)
         )
 
-    def _bind(self, inline: bool, spare: OpenCLProgram | None = None) -> None:
+    def _bind(self, inline: bool, former: OpenCLProgram | None = None, is_spare: bool = True) -> None:
         device, program = self._device, self.program
         self.inline = inline
         inline_queue = device.inline_queue if inline else None
         self._queue = inline_queue or device.queue
-        self._reads = SmallReads.of(program) if inline else None
-        if spare is not None and (
-            spare._device is not device or spare.is_taken or spare.inline is not inline or not spare._gives(program)
-        ):
-            spare = None
+        self._reads = SmallReads.of(program) if inline and program.reads else None
+        if former is not None and (former._device is not device or former.inline is not inline):
+            former = None
+        spare = former if former is not None and is_spare and former._gives(program) else None
         if spare is not None:
             self._consts: list[DeviceTensor] = spare._consts
             self._binding: Binding = spare._binding
+            self._launcher: Launcher = spare._launcher
+            self._launcher.follow(program.variables)
         else:
+            like = None if former is None else former._binding
             try:
                 self._consts = [device.constant(array) for array in program.consts]
-                self._binding = Binding(device, program, self._consts, self._queue, inline)
+                self._binding = Binding(device, program, self._consts, self._queue, inline, like)
             except cl.Error as e:
                 raise error_of(e, device.name) from None
-        self._launcher = Launcher(device, self._binding, program.variables, inline)
+            self._launcher = Launcher(device, self._binding, program.variables, inline)
+        self._kernels = self._binding.kernels
         self._inputs = self._binding.inputs
         self._outputs = self._binding.outputs
-        self._rows = self._binding.rows
-        self._arena_uses = self._binding.arena_uses
-        self._cell_uses = self._binding.cell_uses
+        self._rows = self._binding.layout.rows
+        self._cell_uses = self._binding.layout.cells
+        self._has_arena = bool(self._binding.layout.arena)
         self._arena = 0  # the number of the arena that is bound; a reference would keep the memory of an older one
-        self._own: list[DeviceTensor | None] = [None] * len(program.inputs)  # memory for small input arrays
-        self._holds_own = [False] * len(program.inputs)  # whether that memory is bound now
+        # Memory for small input arrays, and whether it is bound now.
+        self._own: list[DeviceTensor | None] = [None] * len(program.inputs)
+        self._holds_own = bytearray(len(program.inputs))
         self._bound_cells: list[Any] = [None] * len(program.variables) if spare is None else spare._bound_cells
+        if spare is not None:
+            for k, info in enumerate(program.inputs):
+                if info is spare.program.inputs[k]:
+                    self._own[k], self._holds_own[k] = spare._own[k], spare._holds_own[k]
 
     def _gives(self, program: Program) -> bool:
         """Gives the kernels to another program if they fit."""
-        self.is_taken = self._binding.rebind(program)
-        return self.is_taken
+        if self.is_taken or not self._binding.rebind(program):
+            return False
+        self.is_taken = True
+        return True
 
     # ---- running ---------------------------------------------------------------------------
 
@@ -145,8 +162,9 @@ class OpenCLProgram:
         if queue is not device.active or device.in_flight is not None:
             device.settle()  # first wait for work on another queue or of an interrupted run
             device.active = queue
-        if self._arena_uses and self._arena != device.arenas:
+        if self._has_arena and self._arena != device.arenas:
             self._bind_arena()
+        kernels = self._kernels
         keep: list[Any] = []
         for k, (value, (info, capacity, uses_at_start, uses_at_offset)) in enumerate(
             zip(inputs, self._inputs, strict=True)
@@ -161,8 +179,8 @@ class OpenCLProgram:
             self._holds_own[k] = False
             keep.append(value.array)
             keep.append(arg := value.arg)
-            for set_arg, place in uses_at_start:
-                set_arg(place, arg)
+            for kernel, place in uses_at_start:
+                kernels[kernel].set_arg(place, arg)
             if uses_at_offset:
                 self._bind_further(value, uses_at_offset)
             self._holds_own[k] = uses_own
@@ -170,8 +188,8 @@ class OpenCLProgram:
         for info, capacity, uses_at_start, uses_at_offset in self._outputs:
             value = memory.allocate(info, capacity)
             arg = value.arg
-            for set_arg, place in uses_at_start:
-                set_arg(place, arg)
+            for kernel, place in uses_at_start:
+                kernels[kernel].set_arg(place, arg)
             if uses_at_offset:
                 self._bind_further(value, uses_at_offset)
             outputs.append(value)
@@ -207,16 +225,19 @@ class OpenCLProgram:
         recorder.span("transfer", label, start, info.nbytes, f"{info.dtype.name}{list(info.shape)}, {how}")
         return value
 
-    def _bind_further(self, value: DeviceTensor, further: Iterable[tuple[Use, int, int]]) -> None:
-        part = self._device.memory.part
-        for use, offset, nbytes in further:
-            self._binding.set_part(use, part(value, offset, nbytes))
+    def _bind_further(self, value: DeviceTensor, further: Iterable[Use]) -> None:
+        binding, part = self._binding, self._device.memory.part
+        for use in further:
+            slot = binding.slot_of(use)
+            binding.set_part(use, part(value, slot.offset, binding.nbytes_of(slot)))
 
     def _bind_arena(self) -> None:
-        device = self._device
-        new_offsets, surplus = _spread({offset for _, offset, _ in self._arena_uses}, device.memory.align)
+        device, binding = self._device, self._binding
+        offsets, surplus = None, 0
+        if device.memory.align > 1:
+            offsets, surplus = _spread(binding.arena_offsets(), device.memory.align)
         arena = device.scratch(self.program.arena_nbytes + surplus, self.program.name)
-        self._binding.bind_arena(arena, device.arenas, new_offsets)
+        binding.bind_arena(arena, device.arenas, offsets)
         self._arena = device.arenas
 
     def _bind_rows(self, rng: np.ndarray | None) -> DeviceTensor:
@@ -245,9 +266,10 @@ class OpenCLProgram:
                 raise InternalError(f"{self.program.name} reads {cell.name}, which has no value")
             uses = self._cell_uses[i]
             if uses is not None:
-                for set_arg, place in uses.plain:
-                    set_arg(place, tensor.arg)
-                self._bind_further(tensor, uses.further)
+                for kernel, place in uses.plain:
+                    self._kernels[kernel].set_arg(place, tensor.arg)
+                if uses.further:
+                    self._bind_further(tensor, uses.further)
             self._bound_cells[i] = tensor.arg, tensor.info
         return changes
 
@@ -295,7 +317,46 @@ def _spread(offsets: Set[int], align: int) -> tuple[dict[int, int], int]:
     return new_offsets, shift
 
 
-def _is_small(program: Program, units: int, times: int = 1) -> bool:
+class _Works(NamedTuple):
+    """The bytes that each step accesses, and those of each input and output.
+
+    `known` is False for library kernels of which nobody says how many they are.
+    """
+
+    nbytes: tuple[int, ...]
+    known: tuple[bool, ...]
+    ends: tuple[int, ...]
+
+
+def _works_of(program: Program, former: OpenCLProgram | None) -> _Works:
+    """Returns the work of a program; `former` is one that may have some of the same steps, inputs and outputs."""
+    modules, steps = program.modules, program.steps
+    infos = (*program.inputs, *program.outputs)
+    if former is not None:
+        old = former.program
+        old_infos = (*old.inputs, *old.outputs)
+        if len(old.steps) == len(steps) and len(old_infos) == len(infos) and old.modules == modules:
+            works = former._works
+            nbytes, known, ends = list(works.nbytes), list(works.known), list(works.ends)
+            for k in compress(count(), map(is_not, old.steps, steps)):
+                nbytes[k], known[k] = _work_of(steps[k], modules)
+            for k in compress(count(), map(is_not, old_infos, infos)):
+                ends[k] = infos[k].nbytes
+            return _Works(tuple(nbytes), tuple(known), tuple(ends))
+    pairs = [_work_of(s, modules) for s in steps]
+    return _Works(tuple([n for n, _ in pairs]), tuple([k for _, k in pairs]), tuple([i.nbytes for i in infos]))
+
+
+def _work_of(step: Step, modules: Sequence[Module]) -> tuple[int, bool]:
+    if isinstance(step, Copy):
+        return 2 * step.nbytes, True
+    if step.nbytes is not None:
+        return step.nbytes, True
+    nbytes = sum([a.nbytes for a in step.args if type(a) is Slot])
+    return nbytes, not modules[step.module].file or (step.groups, step.local) == _ONE_ITEM
+
+
+def _is_small(works: _Works, units: int, times: int = 1) -> bool:
     """Returns whether passing the work to the threads of `units` cores costs more than the work itself.
 
     With `times`, the question is whether that is so for work of which this is `times` as much; a library kernel of
@@ -306,19 +367,10 @@ def _is_small(program: Program, units: int, times: int = 1) -> bool:
     single work-item, as for small matrix products.
     """
     most = times * INLINE_BYTES * units / max(units - 1, 0.5)
-    total = sum(i.nbytes for i in (*program.inputs, *program.outputs))
-    for step in program.steps:
-        if isinstance(step, Copy):
-            nbytes = 2 * step.nbytes
-        elif step.nbytes is not None:
-            nbytes = step.nbytes
-        else:
-            nbytes = sum([a.nbytes for a in step.args if type(a) is Slot])
-            if program.modules[step.module].file and (step.groups, step.local) != _ONE_ITEM:
-                if times == 1:
-                    return False
-                nbytes *= times
-        total += nbytes
-        if nbytes > most:
-            return False
-    return total <= times * _INLINE_LAUNCHES * INLINE_BYTES
+    if times == 1 and not all(works.known):
+        return False
+    counted: Sequence[int] = works.nbytes
+    if times > 1:
+        counted = [n if is_known else n * times for n, is_known in zip(works.nbytes, works.known, strict=True)]
+    total = sum(counted) + sum(works.ends)
+    return max(counted, default=0) <= most and total <= times * _INLINE_LAUNCHES * INLINE_BYTES

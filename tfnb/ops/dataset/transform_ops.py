@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import LOCAL, HostCall, OpDef
 from tfnb.ir.record import record
 from tfnb.ops.dataset import batches
@@ -213,11 +214,20 @@ UNBATCH = dataset_op(
     lambda call, d: batches.Unbatched(source_of(d, call)),
     "The rows of each element.",
 )
+
+
+def _prefetched(call: HostCall, dataset: Any, buffer_size: Any) -> Prefetched:
+    size = int_of(buffer_size)
+    if size < -1:
+        raise InvalidArgumentError(f"buffer_size must be >= 0, or -1 for a size that is chosen, got {size}", call.op)
+    return Prefetched(source_of(dataset, call), size)
+
+
 PREFETCH = dataset_op(
     "PrefetchDataset",
     "input_dataset: variant, buffer_size: int64",
-    lambda call, d, n: Prefetched(source_of(d, call), int_of(n)),
-    "The same elements, up to `buffer_size` of them computed ahead by a thread.",
+    _prefetched,
+    "The same elements, up to `buffer_size` of them computed ahead by a thread (-1: as many as fit).",
     defaults={"slack_period": None, "legacy_autotune": None},
 )
 TAKE = dataset_op(

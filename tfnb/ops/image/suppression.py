@@ -14,7 +14,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, NoAttrs, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, NoAttrs, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.tensor import TensorLike
@@ -153,7 +153,7 @@ NON_MAX_SUPPRESSION_V5 = OpDef(
     attrs=PadAttrs,
     infer=lambda c: (_infer_v4(c)[0], _infer_v4(c)[0], scalar),
     host=_host_v5,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
     dynamic=True,
 )
 
@@ -217,12 +217,12 @@ def _infer_combined(c: Infer) -> tuple[Shape, ...]:
 
 def _host_combined(call: HostCall, boxes: np.ndarray, scores: np.ndarray, *rest: np.ndarray) -> Any:
     per_class, total, threshold, lowest = (x.item() for x in rest)
-    batch, n, q, _ = boxes.shape
+    batch, n, q, sides = boxes.shape
     classes = scores.shape[-1]
-    if scores.shape[:2] != (batch, n) or q not in (1, classes) or per_class < 0 or total < 0:
+    if scores.shape[:2] != (batch, n) or q not in (1, classes) or sides != 4 or per_class < 1 or total < 1:
         raise InvalidArgumentError(
             f"CombinedNonMaxSuppression: boxes {boxes.shape}, scores {scores.shape} and sizes {per_class}, {total} do "
-            "not fit",
+            "not fit; needed: (batch, m, q, 4) with q 1 or the number of classes, (batch, m, classes), sizes above 0",
             call.op,
         )
     _checked(call, True, rest[1], threshold)
@@ -253,13 +253,13 @@ COMBINED_NON_MAX_SUPPRESSION = OpDef(
     """Suppresses overlapping boxes for each class of each image, and keeps those with the best scores.
 
     boxes: (batch, m, q, 4), q the number of classes or 1. scores: (batch, m, classes). The sizes and thresholds are
-    scalars. nmsed_boxes: (batch, k, 4); nmsed_scores, nmsed_classes: (batch, k), filled up with zeros, with k =
-    max_total_size, or less with `pad_per_class`. valid_detections: (batch,). Errors: the shapes do not match. Runs on
-    the host.""",
+    scalars, the sizes above 0. nmsed_boxes: (batch, k, 4); nmsed_scores, nmsed_classes: (batch, k), filled up with
+    zeros, with k = max_total_size, or less with `pad_per_class`. valid_detections: (batch,). Errors: the shapes do not
+    match. Runs on the host.""",
     attrs=CombinedAttrs,
     infer=_infer_combined,
     host=_host_combined,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
     shape_inputs=(2, 3),
 )
 
@@ -282,6 +282,7 @@ DRAW_BOUNDING_BOXES_V2 = replace(
     images: float16 or float32, (n, height, width, channels) with 1, 3 or 4 channels. boxes: (n, boxes, 4). colors:
     (count, channels); ten colours of its own if the count is 0. output: dtype and shape of images. Host only.""",
     host=_host_draw,
+    grad=GRADIENT_MISSING,
 )
 
 

@@ -27,7 +27,7 @@ from tfnb.ops.linalg.diag import MATRIX_DIAG, MATRIX_DIAG_PART
 from tfnb.ops.linalg.diag_band import MATRIX_DIAG_PART_V3, MATRIX_DIAG_V3, MATRIX_SET_DIAG_V3
 from tfnb.ops.math.complex_numbers import CONJ
 from tfnb.ops.math.reduce_sum import SUM
-from tfnb.types import COMPLEX, Shape, float32, float64
+from tfnb.types import COMPLEX, Shape, float32, float64, unknown_shape
 
 __all__ = ["API", "OPS"]
 
@@ -54,12 +54,19 @@ MATRIX_SET_DIAG_V2 = _left(MATRIX_SET_DIAG_V3, "MatrixSetDiagV2")
 _FIELDS = (float64, float32, *COMPLEX)
 
 
+def _check_product(name: str, diagonal: Shape, rhs: Shape) -> None:
+    """Raises `ShapeError` unless diagonals of one shape (..., 1, m) fit a right side of shape (..., m, n)."""
+    d, r = (shape.as_list() if shape.ndims is not None else None for shape in (diagonal, rhs))
+    if any(dims is not None and len(dims) < 2 for dims in (d, r)):
+        raise ShapeError(f"{name}: diagonals and rhs need a rank >= 2, got shapes {diagonal} and {rhs}")
+    expected = unknown_shape if r is None else Shape((*r[:-2], 1, r[-2]))
+    if not diagonal.is_compatible_with(expected) or (d is not None and d[-2] not in (None, 1)):
+        raise ShapeError(f"{name}: rhs of shape {rhs} needs diagonals of shape {expected}, got {diagonal}")
+
+
 def _infer_product(c: Infer) -> Shape:
-    rhs = c.shapes[3]
-    if rhs.ndims is not None and rhs.ndims < 2:
-        raise ShapeError(f"{c.op_name}: rhs needs a rank >= 2, got shape {rhs}")
-    merged(c, 0, 1, 2)
-    return rhs
+    _check_product(c.op_name, merged(c, 0, 1, 2), c.shapes[3])
+    return c.shapes[3]
 
 
 def _shifted(x: Any, rows: int) -> Any:
@@ -80,6 +87,8 @@ def _expand_product(op: Operation, upper: Tensor, main: Tensor, lower: Tensor, r
 
 
 def _host_product(call: HostCall, upper: np.ndarray, main: np.ndarray, lower: np.ndarray, rhs: np.ndarray) -> Any:
+    for diagonal in (upper, main, lower):
+        _check_product("TridiagonalMatMul", Shape(diagonal.shape), Shape(rhs.shape))
     u, d, low = (x.swapaxes(-1, -2) for x in (upper, main, lower))
     result = d * rhs
     result[..., :-1, :] += u[..., :-1, :] * rhs[..., 1:, :]

@@ -52,7 +52,10 @@ def tensordot(a: Any, b: Any, axes: TensorLike, name: str | None = None) -> Any:
 
 
 def _two_lists(axes: TensorLike) -> tuple[list[int], list[int]]:
-    first, second = ([x] if isinstance(x, int) else list(x) for x in np.asarray(axes).tolist())
+    sides: list[Any] = list(axes) if isinstance(axes, (list, tuple, np.ndarray)) else []
+    if len(sides) != 2:
+        raise InvalidArgumentError(f"'axes' must be an integer or have length 2, got {axes!r}")
+    first, second = (np.asarray(x).reshape(-1).tolist() for x in sides)
     if len(first) != len(second):
         raise InvalidArgumentError(f"tensordot: {len(first)} axes of a for {len(second)} axes of b")
     return first, second
@@ -60,6 +63,8 @@ def _two_lists(axes: TensorLike) -> tuple[list[int], list[int]]:
 
 def _contracted(axes: TensorLike, rank_a: int, rank_b: int) -> tuple[list[int], list[int]]:
     if isinstance(axes, (int, np.integer)):
+        if axes < 0 or axes > min(rank_a, rank_b):
+            raise InvalidArgumentError(f"'axes' must be from 0 to {min(rank_a, rank_b)}, the smaller rank, got {axes}")
         return list(range(rank_a - axes, rank_a)), list(range(axes))
     first, second = _two_lists(axes)
     return [normalize_axis(int(i), rank_a) for i in first], [normalize_axis(int(i), rank_b) for i in second]

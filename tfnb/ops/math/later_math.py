@@ -16,8 +16,10 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import broadcast, normalize_axis, scalar_shape, unchanged
 from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.ops.math.binary import MUL
 from tfnb.ops.math.compare import SELECT
+from tfnb.ops.math.reduce_sum import unbroadcast
 from tfnb.ops.math.scan import ScanAttrs
 from tfnb.ops.math.unary import ABS, EXP, LOG
 from tfnb.ops.math.v1_late_math import BESSEL_I0E, BESSEL_I1E
@@ -32,6 +34,12 @@ def _next_after(call: HostCall, x1: np.ndarray, x2: np.ndarray) -> np.ndarray:
         return np.asarray(np.nextafter(x1, x2))
 
 
+def _grad_next_after(op: Operation, dy: Tensor) -> Any:
+    """The gradient passes to x1, as if the step had no size; x2 says the direction only, and gets zeros."""
+    x1, x2 = op.inputs
+    return unbroadcast(x1, x2, dy, None)[0], ZEROS_LIKE(x2)
+
+
 NEXT_AFTER = OpDef(
     "NextAfter",
     "x1: T, x2: T",
@@ -42,7 +50,7 @@ NEXT_AFTER = OpDef(
     types={"T": (float64, float32)},
     infer=broadcast,
     host=_next_after,
-    grad=NOT_DIFFERENTIABLE,
+    grad=_grad_next_after,
     api="math.nextafter",
 )
 

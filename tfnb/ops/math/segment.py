@@ -33,7 +33,7 @@ from tfnb.ops.array.gather import (
 )
 from tfnb.ops.array.shape_ops import RESHAPE, SHAPE
 from tfnb.ops.kernel_dtypes import signed_defines
-from tfnb.ops.math.binary import DIV_NO_NAN, MAXIMUM, REAL_DIV
+from tfnb.ops.math.binary import MAXIMUM, REAL_DIV
 from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.compare import EQUAL, GREATER, LOGICAL_AND, SELECT
 from tfnb.ops.math.unary import SQRT
@@ -45,7 +45,6 @@ __all__ = [
     "SEGMENT_SUM",
     "UNSORTED_SEGMENT_MAX",
     "check_sorted",
-    "counts_like",
     "reduce_rows",
 ]
 
@@ -135,20 +134,20 @@ def _mean_rows(rows: np.ndarray, ids: np.ndarray, count: int) -> np.ndarray:
     return (total / sizes.astype(total.dtype)).astype(rows.dtype)
 
 
-def counts_like(ids: Tensor, values: Tensor) -> Any:
-    """Returns the number of rows in each segment of `values`, with trailing dimensions of size 1.
+def _counts_like(ids: Tensor, values: Tensor) -> Any:
+    """Returns the number of rows in each segment of `values`, 1 for none, with trailing dimensions of size 1.
 
-    The result has the dtype and rank of `values`.
+    The result has the dtype and rank of `values`. The rows are counted as integers: complex numbers have no maximum.
     """
-    ones = cast_to(ONES_LIKE(ids), values.dtype)
-    counts = UNSORTED_SEGMENT_SUM(ones, ids, SHAPE(values, out_type=int32)[0])
+    sizes = UNSORTED_SEGMENT_SUM(cast_to(ONES_LIKE(ids), int32), ids, SHAPE(values, out_type=int32)[0])
+    counts = cast_to(MAXIMUM(sizes, 1), values.dtype)
     if values.shape.ndims is None:
         raise InvalidArgumentError("the gradient of a segment mean needs a known rank")
     return RESHAPE(counts, np.asarray([-1, *(1,) * (values.shape.ndims - 1)], np.int32))
 
 
 def _grad_mean(op: Operation, dy: Tensor) -> Any:
-    return GATHER(DIV_NO_NAN(dy, counts_like(op.inputs[1], dy)), op.inputs[1]), None
+    return GATHER(REAL_DIV(dy, _counts_like(op.inputs[1], dy)), op.inputs[1]), None
 
 
 def _grad_extreme(op: Operation, dy: Tensor) -> Any:

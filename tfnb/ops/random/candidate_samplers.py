@@ -7,6 +7,7 @@ returned."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,12 @@ __all__ = [
 ]
 
 _CALLS = 16  # so many calls of a sampler draw their numbers together
-_MOST_TOGETHER = 1 << 11  # numbers of a call, if it draws them together with others
+_MOST_TOGETHER = 1 << 11  # draws of a call, if it makes them together with others
+_MOST_KEPT = 1 << 17  # classes of the largest distribution of which the probabilities are kept
 
 Draw = Callable[[np.ndarray], np.ndarray]  # numbers in [0, 1) -> classes
 Chance = Callable[[np.ndarray], np.ndarray]  # classes -> their probabilities
+BySize = Callable[[int], tuple[Draw, Chance]]  # the number of classes -> a distribution
 
 
 @record
@@ -89,8 +92,7 @@ class HitAttrs:
     seed2: int = 0
 
 
-def _log_uniform(call: HostCall) -> tuple[Draw, Chance]:
-    n = call.attrs.range_max
+def _log_uniform(n: int) -> tuple[Draw, Chance]:
     width = np.log1p(n)
     return (
         lambda u: np.minimum(np.expm1(u * width).astype(np.int64), n - 1),
@@ -98,8 +100,7 @@ def _log_uniform(call: HostCall) -> tuple[Draw, Chance]:
     )
 
 
-def _uniform(call: HostCall) -> tuple[Draw, Chance]:
-    n = call.attrs.range_max
+def _uniform(n: int) -> tuple[Draw, Chance]:
     return lambda u: (u * n).astype(np.int64), lambda k: np.full(k.shape, 1.0 / n)
 
 
@@ -122,42 +123,61 @@ def _weights_in(file: str) -> list[float]:
     return [float(line.rpartition(",")[2]) for line in lines if line.strip()]
 
 
-def _numbers(key: np.ndarray, first: int, n: int) -> np.ndarray:
-    """Numbers first, first + 1, ... of the random stream of a call, in [0, 1)."""
+def _drawn(draw: Draw, key: np.ndarray, first: int, n: int) -> np.ndarray:
+    """Draws first, first + 1, ... of a call."""
+    return draw(_stream(key[0], key[1], key[2], first, n))
+
+
+def _drawn_by_size(distribution: BySize, classes: int, key: np.ndarray, first: int, n: int) -> np.ndarray:
     if first or n > _MOST_TOGETHER:
-        return _stream(key[0], key[1], key[2], first, n)
+        return _drawn(distribution(classes)[0], key, first, n)
     number = int(key[2])
-    together = _calls_together(int(key[0]), int(key[1]), number // _CALLS * _CALLS, n)
+    together = _calls_together(distribution, classes, int(key[0]), int(key[1]), number // _CALLS * _CALLS, n)
     return together[number % _CALLS]
 
 
-@remembered("random numbers of candidate samplers", 16)
-def _calls_together(key0: int, key1: int, number: int, n: int) -> np.ndarray:
-    """The first `n` numbers of the streams of `_CALLS` calls from `number` on.
+@remembered("draws of candidate samplers", 16)
+def _calls_together(distribution: BySize, classes: int, key0: int, key1: int, number: int, n: int) -> np.ndarray:
+    """The first `n` draws of `_CALLS` calls from `number` on.
 
-    For so few numbers the calls of NumPy take longer than their work, so steps that follow each other share them.
+    For so few draws the calls of NumPy take longer than their work, so steps that follow each other share them.
     """
     numbers = number + np.arange(_CALLS, dtype=np.uint64)  # the number of a call has 32 bits
-    return _stream(np.uint32(key0), np.uint32(key1), numbers.astype(np.uint32)[:, None], 0, n)
+    return distribution(classes)[0](_stream(np.uint32(key0), np.uint32(key1), numbers.astype(np.uint32)[:, None], 0, n))
 
 
 def _stream(key0: np.ndarray, key1: np.ndarray, number: np.ndarray, first: int, n: int) -> np.ndarray:
+    """Numbers first, first + 1, ... of the random stream of a call, in [0, 1)."""
     words = philox_4x32(key0, key1, np.arange(first, first + n, dtype=np.uint32), number)
     return np.asarray(((words[0] >> 5) * 67108864.0 + (words[1] >> 6)) * 2.0**-53)
 
 
-def _distinct(draw: Draw, key: np.ndarray, wanted: int) -> tuple[np.ndarray, int]:
-    """The first `wanted` distinct classes of the stream, and the number of draws needed to obtain them."""
-    candidates = np.zeros(0, np.int64)
-    block = 2 * wanted
-    while candidates.size < 1 << 28:
-        candidates = np.concatenate([candidates, draw(_numbers(key, candidates.size, block))])
+def _distinct(drawn: Callable[[int, int], np.ndarray], wanted: int) -> tuple[np.ndarray, int]:
+    """The first `wanted` distinct classes of the draws, and the number of draws needed to obtain them."""
+    candidates = drawn(0, 2 * wanted)
+    while True:
         classes = candidates.tolist()
         different = list(dict.fromkeys(classes))  # in the order in which they are drawn first
         if len(different) >= wanted:
-            return np.array(different[:wanted]), classes.index(different[wanted - 1]) + 1
-        block = candidates.size
-    raise InvalidArgumentError(f"fewer than {wanted} different classes have a chance to be drawn")
+            return np.array(different[:wanted], np.int64), classes.index(different[wanted - 1]) + 1
+        if candidates.size >= 1 << 28:
+            raise InvalidArgumentError(f"fewer than {wanted} different classes have a chance to be drawn")
+        candidates = np.concatenate([candidates, drawn(candidates.size, candidates.size)])
+
+
+def _log_of_absence(p: np.ndarray) -> np.ndarray:
+    """The logarithm of the probability that a draw is another class than one of the probability p."""
+    return np.asarray(np.log1p(-np.minimum(p, 1 - 1e-16)))
+
+
+def _absence_of(chance: Chance) -> Chance:
+    return lambda k: _log_of_absence(chance(k))
+
+
+@remembered("probabilities of candidate samplers", 8)
+def _logs_of_absence(distribution: BySize, n: int) -> np.ndarray:
+    """That of each of `n` classes: a few logarithms take longer than to look them up."""
+    return _log_of_absence(distribution(n)[1](np.arange(n)))
 
 
 def sampler_kernel(distribution: Callable[[HostCall], tuple[Draw, Chance]]) -> Callable[..., Any]:
@@ -167,27 +187,53 @@ def sampler_kernel(distribution: Callable[[HostCall], tuple[Draw, Chance]]) -> C
     """
 
     def kernel(call: HostCall, true_classes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        a = call.attrs
-        bad = (true_classes < 0) | (true_classes >= a.range_max)
-        if bad.any():
-            raise InvalidArgumentError(
-                f"{call.op.type}: the class {int(true_classes[bad][0])} is not in [0, {a.range_max})",
-                call.op,
-            )
         draw, chance = distribution(call)
         key = call.rng()  # type: ignore[misc]
-        if a.unique:
-            sampled, tries = _distinct(draw, key, a.num_sampled)
-        else:
-            sampled, tries = draw(_numbers(key, 0, a.num_sampled)), a.num_sampled
-
-        p = chance(np.concatenate([true_classes.reshape(-1), sampled]))
-        count = -np.expm1(tries * np.log1p(-np.minimum(p, 1 - 1e-16))) if a.unique else p * tries
-        expected_count = np.asarray(count, np.float32)
-        n = true_classes.size
-        return sampled.astype(np.int64), expected_count[:n].reshape(true_classes.shape), expected_count[n:]
+        return _sample(call, true_classes, partial(_drawn, draw, key), chance, _absence_of(chance))
 
     return kernel
+
+
+def _kernel_by_size(distribution: BySize) -> Callable[..., Any]:
+    """Returns the host kernel of a sampler whose distribution depends on the number of classes alone."""
+
+    def kernel(call: HostCall, true_classes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        n = call.attrs.range_max
+        chance = distribution(n)[1]
+        absence = _logs_of_absence(distribution, n).__getitem__ if n <= _MOST_KEPT else _absence_of(chance)
+        drawn = partial(_drawn_by_size, distribution, n, call.rng())  # type: ignore[misc]
+        return _sample(call, true_classes, drawn, chance, absence)
+
+    return kernel
+
+
+def _sample(
+    call: HostCall,
+    true_classes: np.ndarray,
+    drawn: Callable[[int, int], np.ndarray],
+    chance: Chance,
+    log_of_absence: Chance,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns the outputs of a sampler. `drawn(first, n)` are draws of the call.
+
+    Raises `InvalidArgumentError` if a true class does not exist.
+    """
+    a = call.attrs
+    numbers = true_classes.view(np.uint64)  # as unsigned numbers the negative ones are the largest of all
+    if numbers.size and np.maximum.reduce(numbers, None) >= a.range_max:
+        bad = numbers >= a.range_max
+        raise InvalidArgumentError(
+            f"{call.op.type}: the class {int(true_classes[bad][0])} is not in [0, {a.range_max})", call.op
+        )
+    n = true_classes.size
+    if a.unique:
+        sampled, tries = _distinct(drawn, a.num_sampled)
+        count = -np.expm1(tries * log_of_absence(np.concatenate([true_classes.reshape(-1), sampled])))
+    else:
+        sampled = drawn(0, a.num_sampled).astype(np.int64)
+        count = chance(np.concatenate([true_classes.reshape(-1), sampled])) * a.num_sampled
+    expected_count = np.asarray(count, np.float32)
+    return sampled, expected_count[:n].reshape(true_classes.shape), expected_count[n:]
 
 
 def infer_sampler(c: Infer) -> tuple[Shape, ...]:
@@ -207,7 +253,7 @@ the expected count of each class among the samples; with `unique`, the probabili
 Errors: a class is outside [0, range_max), or more distinct classes are requested than exist."""
 
 
-def _sampler(name: str, distribution: Callable[..., Any], doc: str, attrs: type = SamplerAttrs) -> OpDef:
+def _sampler(name: str, kernel: Callable[..., Any], doc: str, attrs: type = SamplerAttrs) -> OpDef:
     return OpDef(
         name,
         "true_classes: int64",
@@ -215,7 +261,7 @@ def _sampler(name: str, distribution: Callable[..., Any], doc: str, attrs: type 
         doc + SAMPLER_DOC,
         attrs=attrs,
         infer=infer_sampler,
-        host=sampler_kernel(distribution),
+        host=kernel,
         grad=NOT_DIFFERENTIABLE,
         stateful=True,
     )
@@ -223,13 +269,15 @@ def _sampler(name: str, distribution: Callable[..., Any], doc: str, attrs: type 
 
 LOG_UNIFORM_CANDIDATE_SAMPLER = _sampler(
     "LogUniformCandidateSampler",
-    _log_uniform,
+    _kernel_by_size(_log_uniform),
     "Draws class k with probability log((k + 2) / (k + 1)) / log(range_max + 1): for classes sorted by frequency.",
 )
-UNIFORM_CANDIDATE_SAMPLER = _sampler("UniformCandidateSampler", _uniform, "Draws all classes with equal probability.")
+UNIFORM_CANDIDATE_SAMPLER = _sampler(
+    "UniformCandidateSampler", _kernel_by_size(_uniform), "Draws all classes with equal probability."
+)
 FIXED_UNIGRAM_CANDIDATE_SAMPLER = _sampler(
     "FixedUnigramCandidateSampler",
-    _fixed,
+    sampler_kernel(_fixed),
     "Draws classes in proportion to given weights, each to the power `distortion`.\n\n"
     "The first num_reserved_ids classes have no weight and are not in the list. With `num_shards` > 1, only classes k"
     " with k % num_shards == shard are drawn.",

@@ -63,13 +63,19 @@ def _columns(call: HostCall, arrays: Sequence[np.ndarray]) -> tuple[int, list[li
     """(number of examples, for each column the values of each example)."""
     n = len(call.types["sparse_types"])
     indices, values, shapes, dense = arrays[:n], arrays[n : 2 * n], arrays[2 * n : 3 * n], arrays[3 * n :]
+    for size in shapes:
+        if size.shape != (2,):
+            raise ShapeError(f"needed sparse matrices, got one with a shape of {size.shape} numbers", call.op)
+    for d in dense:
+        if d.ndim != 2:
+            raise ShapeError(f"needed dense matrices, got shape {d.shape}", call.op)
     sizes = {int(s[0]) for s in shapes} | {len(d) for d in dense}
     if len(sizes) != 1:
         raise InvalidArgumentError(f"the columns have {sorted(sizes)} examples; needed one number", call.op)
     batch = sizes.pop()
     columns = []
-    for at, of, size in zip(indices, values, shapes, strict=True):
-        if at.shape != (len(of), 2) or size.shape != (2,):
+    for at, of in zip(indices, values, strict=True):
+        if of.ndim != 1 or at.shape != (len(of), 2):
             raise ShapeError(f"needed sparse matrices, got indices {at.shape} for {len(of)} values", call.op)
         if len(at) and (at[:, 0].min() < 0 or at[:, 0].max() >= batch):
             raise InvalidArgumentError(f"a row is outside of the {batch} examples", call.op)
@@ -104,7 +110,11 @@ def _hashed(a: CrossAttrs, parts: Sequence[Any]) -> int:
     return total % (a.num_buckets or _LARGEST)
 
 
-def _shapes(_: Infer) -> tuple[Shape, Shape, Shape]:
+def _shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
+    given, needed = c.types["out_type"], int64 if c.attrs.hashed_output else string
+    if given is not needed:
+        what = f"hashed_output={c.attrs.hashed_output} needs {needed.name}"
+        raise InvalidArgumentError(f"{c.op_name}: out_type is {given.name}; {what}")
     return Shape((None, 2)), Shape((None,)), Shape((2,))
 
 

@@ -62,6 +62,8 @@ def _host(call: HostCall, data: np.ndarray, splits: np.ndarray) -> tuple[np.ndar
     limits = [int(n) for n in splits]
     if limits and (limits[0] != 0 or limits[-1] != data.size or sorted(limits) != limits):
         raise InvalidArgumentError(f"StringNGrams: {limits[:20]} do not divide {data.size} strings", call.op)
+    if not data.size:  # an empty row has n-grams of padding alone only beside rows with strings
+        return np.empty(0, object), np.zeros_like(splits)
     rows = [_of_row(call.attrs, list(data[a:b])) for a, b in zip(limits, limits[1:], strict=False)]
     flat = np.empty(sum(map(len, rows)), object)
     flat[:] = [text for row in rows for text in row]
@@ -76,7 +78,8 @@ STRING_NGRAMS = OpDef(
     """All n-grams of the strings of each row, joined, for each width.
 
     data: a vector of strings. data_splits: the limits of its rows, ascending from 0 to its length. ngrams: a vector;
-    ngrams_splits: the limits of its rows. Errors: the limits do not divide data. Runs on the host.""",
+    ngrams_splits: the limits of its rows. Without strings in any row there are no n-grams. Errors: the limits do not
+    divide data. Runs on the host.""",
     types={"Tsplits": INDEX},
     attrs=NGramAttrs,
     infer=lambda c: (Shape((None,)), c.shapes[1]),

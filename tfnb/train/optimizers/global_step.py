@@ -26,17 +26,19 @@ def get_global_step(graph: GraphBuilder | None = None) -> Any:
 
     Raises `DTypeError` when it is not an integer scalar.
     """
-    graph = graph or get_default_graph()
+    step = find_global_step(graph or get_default_graph())
+    if step is not None:
+        assert_global_step(step)
+    return step
+
+
+def find_global_step(graph: GraphBuilder) -> Any:
+    """Returns the global step of the graph, of any dtype and shape, or None if there is none."""
     steps = graph.get_collection(GraphKeys.GLOBAL_STEP)
     if steps:
-        step = steps[-1]
-    else:
-        named = [v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v.op.name == "global_step"]
-        if not named:
-            return None
-        step = named[0]
-    assert_global_step(step)
-    return step
+        return steps[-1]
+    named = [v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v.op.name == "global_step"]
+    return named[0] if named else None
 
 
 def create_global_step(graph: GraphBuilder | None = None) -> Any:

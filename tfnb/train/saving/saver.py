@@ -44,7 +44,7 @@ from tfnb.train.saving.checkpoint_state import (
 from tfnb.train.saving.saver_graph import Saveable, SaverNames, add_saver, saveables
 from tfnb.types import as_shape
 
-__all__ = ["API", "Saver"]
+__all__ = ["API", "Saver", "step_number"]
 
 _V1, _V2 = 1, 2
 _ATTEMPTS = 50  # to restore a checkpoint that is replaced at the same time
@@ -262,9 +262,12 @@ class Saver:
             raise InvalidArgumentError(f"save_path must name a file, got {prefix!r}")
         if base == (latest or "checkpoint") and global_step is None and not self._sharded:
             raise InvalidArgumentError(f"save_path {prefix!r} collides with the name of the pointer file")
+        folder = os.path.dirname(prefix)
+        if os.path.exists(folder) and not os.path.isdir(folder):
+            raise InvalidArgumentError(f"Parent directory of {prefix} doesn't exist, can't save.")
         if global_step is None:
             return prefix
-        step = _step_number(sess, global_step)
+        step = step_number(sess, global_step)
         return f"{prefix}-{step:08d}" if self._pad_step_number else f"{prefix}-{step}"
 
     def _finish(self, path: str, suffix: str, state: bool, latest: str | None, metric: float | None) -> None:
@@ -459,10 +462,10 @@ def _same_folder(one: str, other: str) -> bool:
     return os.path.realpath(os.path.dirname(one)) == os.path.realpath(os.path.dirname(other))
 
 
-def _step_number(sess: Session, global_step: TensorLike) -> int:
+def step_number(sess: Session, global_step: TensorLike) -> int:
     """Returns the value of a step given as a number, a tensor or a variable, as an int."""
     if hasattr(global_step, "graph"):
-        return int(sess.run(global_step))
+        return int(np.asarray(sess.run(global_step)).item())
     if not isinstance(global_step, (int, np.integer)):
         raise DTypeError(f"global_step must be an integer, a tensor or a variable, got {global_step!r}")
     return int(global_step)

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.graph_def import write_graph
 from tfnb.client.graph.meta_graph import export_meta_graph
@@ -30,9 +32,9 @@ from tfnb.ir.tensor import TensorLike
 from tfnb.session.api import ConfigProto, RunOptions
 from tfnb.session.session import Session
 from tfnb.summary.writer import FileWriter, Message
-from tfnb.train.optimizers.global_step import get_global_step
+from tfnb.train.optimizers.global_step import find_global_step
 from tfnb.train.saving.checkpoint_state import FilePath
-from tfnb.train.saving.saver import Saver
+from tfnb.train.saving.saver import Saver, step_number
 from tfnb.train.sessions.coordinator import Coordinator, ExcInfo, LooperThread
 from tfnb.train.sessions.scaffold import Scaffold, collected_saver
 from tfnb.train.sessions.session_manager import SessionManager
@@ -95,7 +97,7 @@ class Supervisor:
             )
             self.summary_op = chosen(summary_op, lambda: get_or_default("", GraphKeys.SUMMARY_OP, merge_all))
             self.saver = chosen(saver, self._default_saver)
-            self.global_step = chosen(global_step, get_global_step)
+            self.global_step = chosen(global_step, lambda: find_global_step(self._graph))
         if not is_chief:
             self._check_devices()
         self._graph.finalize()
@@ -223,7 +225,7 @@ class Supervisor:
             return threads
         if self.summary_writer is not None and self.global_step is not None:
             log = proto("event").SessionLog(status=proto("event").SessionLog.START)
-            self.summary_writer.add_session_log(log, int(sess.run(self.global_step)))
+            self.summary_writer.add_session_log(log, step_number(sess, self.global_step))
         if self.summary_op is not None and self.summary_writer is not None and self.save_summaries_secs:
             threads.append(self._looper(self.save_summaries_secs, self._summarize, sess))
         if self.summary_writer is not None and self.global_step is not None and self.save_summaries_secs:
@@ -244,13 +246,14 @@ class Supervisor:
         self.saver.save(sess, self.save_path, global_step=self.global_step)
         if self.summary_writer is not None and self.global_step is not None:
             log = proto("event").SessionLog(status=proto("event").SessionLog.CHECKPOINT, checkpoint_path=self.save_path)
-            self.summary_writer.add_session_log(log, int(sess.run(self.global_step)))
+            self.summary_writer.add_session_log(log, step_number(sess, self.global_step))
 
     def _summarize(self, sess: Session) -> None:
         if self.global_step is None:
             self.summary_writer.add_summary(sess.run(self.summary_op))
         else:
-            self.summary_writer.add_summary(*sess.run([self.summary_op, self.global_step]))
+            summary, step = sess.run([self.summary_op, self.global_step])
+            self.summary_writer.add_summary(summary, np.asarray(step).item())
 
     def start_queue_runners(self, sess: Session, queue_runners: Iterable[Any] | None = None) -> list[Any]:
         """Starts the threads of `queue_runners`, by default all of the graph, in `sess`, and returns them."""
@@ -283,7 +286,7 @@ class Supervisor:
         if self.summary_writer is None:
             raise NotReadyError("writing a summary requires a summary writer")
         if global_step is None and self.global_step is not None:
-            global_step = int(sess.run(self.global_step))
+            global_step = step_number(sess, self.global_step)
         self.summary_writer.add_summary(summary, global_step)
 
     # ---- stopping --------------------------------------------------------------------------------
@@ -334,7 +337,7 @@ class _StepRate:
 
     def __call__(self, sess: Session) -> None:
         sv = self._supervisor
-        sample, step = time.time(), int(sess.run(sv.global_step))
+        sample, step = time.time(), step_number(sess, sv.global_step)
         if self._last is not None and sample > self._last[0]:
             summary = proto("summary").Summary()
             rate = (step - self._last[1]) / (sample - self._last[0])
