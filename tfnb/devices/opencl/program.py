@@ -58,7 +58,7 @@ class OpenCLProgram:
         if former is not None and former._device is not device:
             former = None
         self.program = program
-        self._device = device
+        self._device: ProgramDevice = device
         self.is_taken = False
         self._works = _works_of(program, former)
         prefers_inline = device.inline_queue is not None and _is_small(self._works, device.facts.units)
