@@ -42,10 +42,9 @@ def test_tasks_devices_and_who_sends_what(dask):
         for _ in range(5):
             assert sess.run(sums) == [2000, 2000]
         for monitor in (cluster.cluster_status(), sess.cluster_status()):
-            state = monitor.poll()
+            state = until(monitor, lambda tasks: {t["state"] for t in tasks.values()} == {ALIVE})
             tasks = by_name(state)
             assert list(tasks) == ["ps 0", "worker 0", "worker 1", "client 0"]
-            assert {t["state"] for t in tasks.values()} == {ALIVE}
             assert (tasks["ps 0"]["variables"], tasks["ps 0"]["variable_bytes"]) == (1, 4000)
             ((name, size, shape),) = tasks["ps 0"]["largest"]
             assert (name, size, list(shape)) == ("w", 4000, [100, 10])
