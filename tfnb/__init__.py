@@ -160,6 +160,18 @@ _REST = {
         f"contrib.learn.datasets.base.{name}": _table(name)
         for name in ("Dataset", "Datasets", "load_csv_with_header", "load_csv_without_header")
     },
+    **{
+        f"config.{public}": _Lazy(lambda name=name: getattr(_import_module("tfnb.session.device_lists"), name))
+        for public, name in (
+            ("experimental.get_visible_devices", "list_physical_devices"),
+            ("experimental.list_logical_devices", "list_logical_devices"),
+            ("experimental.list_physical_devices", "list_physical_devices"),
+            ("experimental_list_devices", "experimental_list_devices"),
+        )
+    },
+    "contrib.learn.datasets.mnist.dense_to_one_hot": _Lazy(
+        lambda: _import_module("tfnb.datasets.batches").dense_to_one_hot
+    ),
     "train.DaskCluster": _of_cluster("DaskCluster"),
     "train.Server": _of_cluster("Server"),
     "examples.tutorials.mnist.input_data.read_data_sets": _read_mnist,

@@ -16,6 +16,8 @@ from tensorflow.contrib.framework.python.ops import add_arg_scope, arg_scope, va
 from tensorflow.contrib.layers.python.layers import batch_norm, initializers, layers, utils
 from tensorflow.contrib.learn.python.learn import learn_runner, metric_spec
 from tensorflow.contrib.learn.python.learn.datasets.base import Dataset, Datasets
+from tensorflow.contrib.learn.python.learn.datasets.base import maybe_download
+from tensorflow.contrib.learn.python.learn.datasets.mnist import DataSet, dense_to_one_hot, extract_images
 from tensorflow.contrib.learn.python.learn.estimators.model_fn import ModeKeys, ModelFnOps
 from tensorflow.contrib.rnn.python.ops.lstm_ops import LSTMBlockCell
 from tensorflow.contrib.seq2seq.python.ops import attention_wrapper, basic_decoder, decoder, helper
@@ -185,3 +187,34 @@ def test_what_a_checkpoint_holds(trained, capsys):
     value = str(np.float32([[1], [2]]))
     told = f"tensor_name:  w\ntensor_name:  w\n{value}\ntensor_name:  w\n{value}\nw (float32) [2, 1]"
     assert capsys.readouterr().out.strip() == told
+
+
+def test_the_network_of_the_tutorial_learns():
+    with installation() as tf, tf.Graph().as_default(), tf.Session() as sess:
+        from tensorflow.examples.tutorials.mnist import mnist
+
+        tf.set_random_seed(1)
+        rng = np.random.default_rng(0)
+        images, labels = rng.random((20, mnist.IMAGE_PIXELS), np.float32), np.arange(20) % mnist.NUM_CLASSES
+        logits = mnist.inference(tf.constant(images), 32, 16)
+        loss = mnist.loss(logits, tf.constant(labels))
+        train, right = mnist.training(loss, 0.5), mnist.evaluation(logits, tf.constant(labels))
+        assert [v.op.name for v in tf.trainable_variables()] == [
+            f"{layer}/{name}" for layer in ("hidden1", "hidden2", "softmax_linear") for name in ("weights", "biases")
+        ]
+        sess.run(tf.global_variables_initializer())
+        before = sess.run(loss)
+        for _ in range(30):
+            sess.run(train)
+        assert sess.run(loss) < before and sess.run(right).dtype == np.int32
+        assert len(tf.get_collection(tf.GraphKeys.SUMMARIES)) == 1
+
+
+def test_devices_of_the_machine():
+    with installation() as tf:
+        physical = tf.config.experimental.list_physical_devices()
+        assert ("/physical_device:CPU:0", "CPU") in physical and physical[0].device_type in ("CPU", "GPU")
+        assert tf.config.experimental.get_visible_devices("CPU") == [d for d in physical if d.device_type == "CPU"]
+        assert tf.config.experimental.list_physical_devices("TPU") == []
+        assert tf.config.experimental.list_logical_devices("CPU")[0].name == "/device:CPU:0"
+        assert tf.config.experimental_list_devices()[0].startswith("/job:localhost/replica:0/task:0/device:")

@@ -39,6 +39,8 @@ io <- tf : PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue
 io <- train : match_filenames_once write_graph
 io.gfile <- gfile : GFile=Open
 contrib.framework <- tf : TensorSpec
+contrib.learn.datasets.base <- examples.tutorials.mnist.input_data : maybe_download
+contrib.learn.datasets.mnist <- examples.tutorials.mnist.input_data : extract_images extract_labels
 contrib.stateless <- random : stateless_multinomial stateless_random_normal=stateless_normal
 contrib.stateless <- random : stateless_random_uniform=stateless_uniform stateless_truncated_normal
 contrib.util <- tf : constant_value=get_static_value

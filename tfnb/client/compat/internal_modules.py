@@ -164,6 +164,7 @@ VIEWS: Mapping[str, Sequence[str]] = {
     **_views("python.framework", "smart_cond", ("contrib.framework", "")),
     "python.util.deprecation": ("contrib.framework",),
     "contrib.learn.python.learn.datasets.base": ("contrib.learn.datasets.base",),
+    "contrib.learn.python.learn.datasets.mnist": ("contrib.learn.datasets.mnist",),
     "core.protobuf.config_pb2": _ROOT,
     **_views("core.protobuf", "cluster_pb2 queue_runner_pb2 tensorflow_server_pb2", ("train",)),
     **_views("core.example", "example_pb2 feature_pb2", ("train",)),

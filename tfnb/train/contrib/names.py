@@ -12,6 +12,8 @@ from tfnb.client.namespace import lazy_names
 __all__ = ["API"]
 
 _TABLE = """
+examples.tutorials.mnist.mnist : tfnb.train.contrib.mnist_tutorial : IMAGE_PIXELS IMAGE_SIZE NUM_CLASSES evaluation
+examples.tutorials.mnist.mnist : tfnb.train.contrib.mnist_tutorial : inference loss training
 contrib.testing : tfnb.train.contrib.summary_testing : FakeSummaryWriter assert_summary latest_event_file latest_events
 contrib.testing : tfnb.train.contrib.summary_testing : latest_summaries simple_values_from_events to_summary_proto
 contrib.model_pruning : tfnb.train.contrib.pruning : Pruning apply_mask get_masked_weights get_masks get_pruning_hparams
