@@ -9,9 +9,11 @@ from tfnb.client.compat import (
     arg_scope,
     build_facts,
     contrib_layers,
+    contrib_modules,
     contrib_seq2seq,
     contrib_stacks,
     conversions,
+    generated_modules,
     internal_modules,
     late_names,
     later_functions,
@@ -19,6 +21,7 @@ from tfnb.client.compat import (
     lazy_modules,
     model_variables,
     nest_functions,
+    python_helpers,
     raw_ops,
     refused,
     resource_ops,
@@ -57,7 +60,7 @@ from tfnb.client.losses_metrics import (
     sampled_losses,
 )
 from tfnb.client.platform import file_io, flags, gfile, resource_loader, tf_logging
-from tfnb.client.rnn import cell_wrappers, dynamic_rnn, seq2seq, static_rnn
+from tfnb.client.rnn import cell_wrappers, dynamic_rnn, linear_map, seq2seq, static_rnn
 from tfnb.client.rnn import cells as rnn_cells
 from tfnb.client.sync import accumulators, barriers, queues
 from tfnb.client.variables import (
@@ -128,6 +131,7 @@ MODULES = (
     sampled_losses,
     rnn_cells,
     cell_wrappers,
+    linear_map,
     static_rnn,
     seq2seq,
     chain,
@@ -149,10 +153,12 @@ MODULES = (
     example_protos,
     text_and_types,
     internal_modules,
+    generated_modules,
+    python_helpers,
     contrib_names,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}
 ALIASES = aliases.ALIASES
-VIEWS = {**internal_modules.VIEWS, **contrib_names.VIEWS}
+VIEWS = {**contrib_modules.VIEWS, **internal_modules.VIEWS, **contrib_names.VIEWS}
 REFUSED_PACKAGES = refused.PACKAGES
 REFUSED_NAMES = refused.NAMES

@@ -38,6 +38,14 @@ initializers <- tf : variables=variables_initializer
 io <- tf : PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue
 io <- train : match_filenames_once write_graph
 io.gfile <- gfile : GFile=Open
+contrib.framework <- tf : TensorSpec
+contrib.stateless <- random : stateless_multinomial stateless_random_normal=stateless_normal
+contrib.stateless <- random : stateless_random_uniform=stateless_uniform stateless_truncated_normal
+contrib.util <- tf : constant_value=get_static_value
+python.framework.tensor_util <- tf : constant_value=get_static_value
+python.ops.rnn <- contrib.rnn : _best_effort_input_batch_size=best_effort_input_batch_size
+python.ops.rnn <- contrib.rnn : _transpose_batch_time=transpose_batch_time
+python.ops.rnn_cell_impl <- nn.rnn_cell : _RNNCell=RNNCell
 nn <- raw_ops : quantized_avg_pool=QuantizedAvgPool
 nn <- raw_ops : quantized_max_pool=QuantizedMaxPool quantized_relu_x=QuantizedReluX
 random <- tf : get_seed

@@ -149,10 +149,10 @@ class Document:
         """Makes the drawing of a large graph before somebody asks for it; another thread may use the document. Returns
         whether there is one.
         """
-        is_large = self._original is not None and self._built.is_deferred
-        if is_large:
-            self._drawings.columns(self._original)
-        return is_large
+        if self._original is None or not self._built.is_deferred:
+            return False
+        self._drawings.columns(self._original)
+        return True
 
     def import_apart(self) -> None:
         """Imports all of a large graph, for `complete`; another thread may use the document meanwhile."""

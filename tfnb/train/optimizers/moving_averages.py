@@ -10,13 +10,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.variables.initializers import Zeros
+from tfnb.client.variables.scope import get_variable, variable_scope
 from tfnb.client.variables.variable import Variable, group, trainable_variables
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import zeros
-from tfnb.ops.math.binary import MINIMUM, POW
+from tfnb.ops.math.binary import FLOOR_DIV, MINIMUM, POW, REAL_DIV
 from tfnb.ops.math.cast import cast
 from tfnb.train.optimizers.slots import create_slot
 
@@ -24,7 +26,7 @@ __all__ = ["API", "ExponentialMovingAverage", "assign_moving_average"]
 
 
 def assign_moving_average(
-    variable: Variable, value: TensorLike, decay: TensorLike, zero_debias: bool = False, name: str | None = None
+    variable: Variable, value: TensorLike, decay: TensorLike, zero_debias: bool = True, name: str | None = None
 ) -> Any:
     """Returns an operation that computes variable -= (1 - decay) * (variable - value).
 
@@ -41,6 +43,29 @@ def assign_moving_average(
         if zero_debias:
             return _debiased(variable, value, rest)
         return variable.assign_sub((variable.value() - value) * rest)
+
+
+def weighted_moving_average(
+    value: Tensor,
+    decay: TensorLike,
+    weight: TensorLike,
+    truediv: bool = True,
+    collections: Iterable[str] | None = None,
+    name: str | None = None,
+) -> Any:
+    """Returns the moving average of `value` with the changing weights `weight`, as of after this step.
+
+    Two variables hold the averages of weight * value and of weight; `collections` are theirs. The division rounds down
+    unless `truediv`.
+    """
+    keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
+    with value.graph.as_default(), variable_scope(name, "WeightedMovingAvg", [value, weight]):
+        weighted = value * weight
+        averages = []
+        for what, now in (("value_x_weight", weighted), ("weight", value.graph.to_tensor(weight, value.dtype))):
+            shadow = get_variable(f"{what}_var", now.shape, value.dtype, Zeros(), trainable=False, collections=keys)
+            averages.append(assign_moving_average(shadow, now, decay, zero_debias=False))
+        return (REAL_DIV if truediv else FLOOR_DIV)(*averages)
 
 
 def _now(value: Any) -> Any:
@@ -146,4 +171,6 @@ class ExponentialMovingAverage:
 
 API = {
     "train.ExponentialMovingAverage": ExponentialMovingAverage,
+    "python.training.moving_averages.assign_moving_average": assign_moving_average,
+    "python.training.moving_averages.weighted_moving_average": weighted_moving_average,
 }

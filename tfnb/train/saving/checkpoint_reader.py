@@ -207,6 +207,7 @@ def assign_from_checkpoint_fn(
 
 API: dict[str, Any] = {
     "train.NewCheckpointReader": CheckpointReader,
+    "python.pywrap_tensorflow.NewCheckpointReader": CheckpointReader,
     "train.load_checkpoint": load_checkpoint,
     "train.list_variables": list_variables,
     "train.load_variable": load_variable,
