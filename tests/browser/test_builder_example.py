@@ -134,7 +134,7 @@ def digits(reader):
     reader.notebook.shot("example-model")
     reader.run(TRAIN)
     accuracy = float(re.search(r"test accuracy: ([\d.]+)", reader.notebook.text()).group(1))
-    assert accuracy > 0.85
+    assert accuracy > 0.7
     view.scroll_into_view_if_needed()
     hands.find("w")
     hands.press("r")
@@ -176,7 +176,7 @@ def hidden_layer(reader, hands):
     hands.press("r")
     shown = hands.node("accuracy").locator(".value.number b")
     shown.wait_for(timeout=90_000)
-    assert float(shown.text_content()) > 0.85
+    assert float(shown.text_content()) > 0.7
     hands.press("0")
     hands.settle()
     reader.notebook.shot("example-accuracy")
