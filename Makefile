@@ -86,8 +86,8 @@ gestures: $(READY) ## 10,000 random gestures in the graph builder: undo, redo, c
 	@TFNB_GESTURES=10000 $(PY) -m pytest -q -n $(TEST_WORKERS) tests/notebook/builder/test_random_gestures.py $(PYTEST_ARGS)
 
 films: $(FRONTEND) ## build LeNet in the graph builder by mouse, and by keyboard; leave a picture every ten gestures
-	@TFNB_FILMS=1 $(PY) -m pytest -q -n 0 tests/browser/test_builder_films.py $(PYTEST_ARGS)
-	@echo "the pictures are in tests/browser/shots/film-*"
+	@TFNB_FILMS=1 $(PY) -m pytest -q -n 0 tests/browser/test_builder_films.py tests/browser/test_builder_example.py $(PYTEST_ARGS)
+	@echo "the pictures are in tests/browser/shots, film-* and example-*"
 
 bench: $(ORACLE_READY) ## our medians and TensorFlow's from one alternating run
 	@$(ORACLE_PY) -m benchmarks $(BENCH_ARGS)

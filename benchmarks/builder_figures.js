@@ -73,6 +73,8 @@ globalThis.builderFigures = (() => {
     }, seconds);
     pointer("pointerup", x, y);
     await settled();
+    key("z", { ctrlKey: true });
+    await settled();
     return { ...found, selected, near, nodes: Number(stage().dataset.nodes) };
   }
 

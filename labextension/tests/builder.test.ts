@@ -11,12 +11,14 @@ import {
   faceOf,
   nearest,
   overlap,
+  type Point,
   pointOn,
   type Rect,
 } from "../src/views/builder/geometry";
 import { BuilderModel } from "../src/views/builder/model";
 import { withParameters } from "../src/views/builder/palette";
 import { aligned, distributed, freePlace, snap, straightened } from "../src/views/builder/placing";
+import { roomFor } from "../src/views/builder/room";
 import { curvesOf, insertedAt, routeOf } from "../src/views/builder/wires/route";
 import { layoutAll } from "../src/views/graph/layout";
 
@@ -207,6 +209,46 @@ test("layouts have no overlaps, go from left to right, and later nodes move no o
   for (const [id, at] of placesBeside(model, added, faceOf)) model.automatic.set(id, at);
   assert.ok(isApart());
   for (const [id, at] of before) assert.deepEqual(model.automatic.get(id), at);
+});
+
+test("a value covers no node: those below and beside it move aside, and no others", () => {
+  const rect = (x: number, y: number) => ({ x, y, width: 120, height: 60 });
+  const grown = (id: string, x: number, y: number, grows: Point = [0, 0]) => ({
+    id,
+    rect: rect(x, y),
+    grows,
+  });
+  const nodes = [
+    grown("value", 0, 0, [50, 100]),
+    grown("below", 20, 80),
+    grown("lower", 20, 170),
+    grown("beside", 140, 0),
+    grown("far below", 0, 600),
+    grown("elsewhere", 400, 80),
+  ];
+  const aside = roomFor(nodes);
+  assert.deepEqual([...aside.keys()].sort(), ["below", "beside", "lower"]);
+  const after = nodes.map(({ id, rect: r, grows }) => ({
+    x: r.x + (aside.get(id)?.[0] ?? 0),
+    y: r.y + (aside.get(id)?.[1] ?? 0),
+    width: r.width + grows[0],
+    height: r.height + grows[1],
+  }));
+  for (const [k, a] of after.entries())
+    for (const b of after.slice(k + 1)) assert.ok(!overlap(a, b, 19));
+  assert.equal(roomFor(nodes.map((one) => ({ ...one, grows: [0, 0] }))).size, 0);
+});
+
+test("nodes that touched before a value came keep their distance", () => {
+  const at = (id: string, y: number, more: Point) => ({
+    id,
+    rect: { x: 0, y, width: 100, height: 40 },
+    grows: more,
+  });
+  assert.deepEqual(
+    [...roomFor([at("a", 0, [0, 30]), at("b", 45, [0, 0]), at("c", 20, [0, 0])])],
+    [["b", [0, 30]]],
+  );
 });
 
 test("a large drawing is laid out in columns, in a moment", async () => {

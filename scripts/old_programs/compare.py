@@ -123,7 +123,15 @@ def reason(result: dict[str, Any]) -> str:
         return f"not at its end after {result['limit']} s of processor time"
     text = (result["record"] or {}).get("error") or result["output"]
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    for line in reversed(lines):
+    for number, line in reversed(list(enumerate(lines))):
         if re.match(r"[\w.]*(Error|Exception|Interrupt|Exit|Warning)\b", line):
+            message = "" if re.search(r"\w:? ?\S.*\S", line.partition(":")[2]) else first_words(lines[number + 1 :])
+            return f"{line} {message}".strip()[:160]
+        if re.search(r"\berror: ", line):
             return line[:160]
-    return lines[-1][:160] if lines else f"ended with {result['code']}"
+    return f"ended with {result['code']}" + (f" after: {lines[-1][:140]}" if lines else "")
+
+
+def first_words(lines: list[str]) -> str:
+    """Returns the first line that has words, or nothing."""
+    return next((line for line in lines if re.search(r"[A-Za-z]{3}", line)), "")

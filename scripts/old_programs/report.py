@@ -22,11 +22,11 @@ HEAD = """# A collection of public programs
 
 Programs of TensorFlow 0.x and 1.x, chosen by `scripts/old_programs/choose.py` from the texts of public repositories
 before any was run, and run as they are: `make programs` fetches, runs and compares them and writes this page. Numbers
-of epochs are made small, data is made up, and a program that is not at its end after 8 seconds of TensorFlow's
-processor time (12 for those of 2026-11-25) is ended after as many session runs in both.
+of epochs are made small, data is made up, folders are listed in the order of names, and a program that is not at its
+end after 8 seconds of TensorFlow's processor time (12 for the first ones) is ended after as many session runs in both.
 
 - **there**: the TensorFlow that runs it. A program that none runs (its data, its arguments or a library is missing)
-  counts for nothing.
+  counts for nothing; "why" says what 1.15.5 said.
 - **values**: greatest difference in the first ten comparable steps, relative to the largest element of an array. A step
   is comparable if no random numbers reach it; both start with the same values of variables. Where values differ,
   TensorFlow runs twice more from initial values that differ in the last bit, and a step in which it differs from itself

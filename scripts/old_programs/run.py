@@ -9,6 +9,7 @@ is not run again; remove the result to repeat it. Invariant: both runs get equal
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -166,26 +167,33 @@ def commit_of(folder: Path) -> str:
 
 
 def code_of(process: subprocess.Popen[bytes], seconds: int) -> int | None:
-    """Waits for a process and returns its exit code; one that runs too long, or only waits, is ended: None."""
-    spent, idle = -1.0, 0
-    for _ in range(seconds // LOOK_EACH):
+    """Waits for a process and returns its exit code; one that runs too long, or only waits, is ended: None.
+
+    Time in which it is ready to run and other processes have the processors counts neither as running nor as waiting.
+    """
+    before, passed, idle = (0.0, 0.0), 0.0, 0
+    while passed < seconds and idle < MOST_IDLE:
         try:
             return process.wait(LOOK_EACH)
         except subprocess.TimeoutExpired:
-            now = spent_by(process.pid)
-            idle = idle + LOOK_EACH if now - spent < IDLE_SHARE * LOOK_EACH else 0
-            spent = now
-        if idle >= MOST_IDLE:
-            break
+            now = ran_and_ready(process.pid)
+            ran, ready = (abs(new - old) for new, old in zip(now, before, strict=True))
+            idle = idle + LOOK_EACH if ran + ready < IDLE_SHARE * LOOK_EACH else 0
+            passed += LOOK_EACH * (1.0 if idle else ran / (ran + ready))
+            before = now
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     return None
 
 
-def spent_by(pid: int) -> float:
-    """Returns the processor time of a process in seconds."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def ran_and_ready(pid: int) -> tuple[float, float]:
+    """Returns for how many seconds a process's threads had a processor, and for how many they waited for one."""
+    ran, ready = 0.0, 0.0
+    for file in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with contextlib.suppress(OSError):  # the thread has ended meanwhile
+            numbers = file.read_text(encoding="utf-8").split()
+            ran, ready = ran + int(numbers[0]) / 1e9, ready + int(numbers[1]) / 1e9
+    return ran, ready
 
 
 def as_long_as(there: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import combinations
 
 from builder_hands import CELLS, built, go, opened, photographs, source_of, status, wait_for_code
 
@@ -12,6 +13,21 @@ y = tf.tanh(x)
 z = tf.exp(y)
 s = tf.add(z, x)
 """
+
+
+def covered(hands):
+    """Pairs of nodes of which one lies on the other."""
+    boxes = {n.get_attribute("data-node"): n.bounding_box() for n in hands.view.locator(".node").all()}
+    return [(a, b) for a, b in combinations(boxes, 2) if overlap(boxes[a], boxes[b])]
+
+
+def overlap(a, b):
+    return (
+        a["x"] < b["x"] + b["width"]
+        and b["x"] < a["x"] + a["width"]
+        and a["y"] < b["y"] + b["height"]
+        and b["y"] < a["y"] + a["height"]
+    )
 
 
 def routes(hands):
@@ -128,6 +144,7 @@ unused = other + 1.0
     assert re.search(r"[\d.]+ ms", view.locator(".pane.form").text_content())
     hands.press("0")
     hands.settle()
+    assert covered(hands) == []  # what has a value has got room
     photographs(notebook, view, "builder-values")
     # At a placeholder that has a value, another one is asked for.
     go(hands, "x")
@@ -194,20 +211,7 @@ def test_row_17_new_nodes_overlap_none_others_stay_and_tidy_moves_the_selection_
     def boxes():
         return {n.get_attribute("data-node"): n.bounding_box() for n in hands.view.locator(".node").all()}
 
-    def overlap(a, b):
-        return (
-            a["x"] < b["x"] + b["width"]
-            and b["x"] < a["x"] + a["width"]
-            and a["y"] < b["y"] + b["height"]
-            and b["y"] < a["y"] + a["height"]
-        )
-
-    def check_overlaps():
-        found = list(boxes().items())
-        for k, (one, a) in enumerate(found):
-            assert not [other for other, b in found[k + 1 :] if overlap(a, b)], one
-
-    check_overlaps()
+    assert covered(hands) == []
     # Those that were there have kept their distances: only the window has moved.
     now = boxes()
     scale = (now["s"]["x"] - now["x"]["x"]) / (before["s"][0] - before["x"][0])

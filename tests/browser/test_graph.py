@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -136,20 +135,19 @@ def test_graph(notebook):
 
 
 LARGE = """
-import time
 from benchmarks.inception_graph import repeated_towers
 import tfnb as tf
 graph = repeated_towers()
-begin = time.perf_counter()
 view = tf.show_graph(graph)
-print(f"{len(graph.node):,} nodes, model in {time.perf_counter() - begin:.2f} s, message {len(view.model.to_bytes()):,} bytes")
+print(len(graph.node))
 """
 FIGURES = Path(__file__).resolve().parents[2] / "benchmarks" / "graph_figures.js"
 SCOPES = ("tower_1", "tower_1/mixed_17x17x768b", "tower_1/gradients", "tower_2", "tower_2/mixed_8x8x2048a/branch_1")
 
 
 @pytest.mark.slow
-def test_a_graph_of_36000_nodes(notebook, capsys):
+def test_a_graph_of_36000_nodes(notebook):
+    """How long all of it takes is measured by `python -m benchmarks.graph_view`."""
     page = notebook.page
     notebook.lab.write("large.ipynb", [LARGE, "view"])
     notebook.open("large.ipynb")
@@ -160,16 +158,9 @@ def test_a_graph_of_36000_nodes(notebook, capsys):
     page.wait_for_function("() => window.took", timeout=60_000)
     page.evaluate("paths => void figures.rest(paths).then(found => (window.found = found))", list(SCOPES))
     page.wait_for_function("() => window.found", timeout=60_000)
-    first, found = page.evaluate("() => [window.took, window.found]")
-    slowest = max(found["opened"], key=lambda o: o["took"])
-    with capsys.disabled():
-        sys.stdout.write(
-            f"\n{page.locator('.jp-OutputArea-output pre').first.inner_text().strip()}; first drawing {first:.2f} s; "
-            f"opened {len(found['opened'])} scopes, the slowest ({slowest['path']}, {slowest['boxes']} boxes) in "
-            f"{slowest['took']:.2f} s; {found['boxes']} boxes: zoom {found['zoom']:.0f}, pan {found['pan']:.0f} frames/s\n"
-        )
+    found = page.evaluate("() => window.found")
+    assert int(page.locator(".jp-OutputArea-output pre").first.inner_text()) > 30_000
+    assert [o["path"] for o in found["opened"]] == list(SCOPES) and 0 < found["boxes"] < 2_000
     notebook.shot("graph-large")
-    # Generous: other work may share this machine. `python -m benchmarks.graph_view` measures.
-    assert first < 15 and slowest["took"] < 3 and min(found["zoom"], found["pan"]) > 5
     notebook.save("large.ipynb")
     assert (notebook.lab.root / "large.ipynb").stat().st_size < 200_000

@@ -225,7 +225,10 @@ def test_reasons(scripts):
     assert reason(result(-24, timed_out=True)) == "not at its end after 80 s of processor time"
     assert reason(result(None, timed_out=True)).startswith("ended: it only waited")
     assert reason(result(1, output="Traceback\n  File x\nValueError: bad\nbye\n")) == "ValueError: bad"
+    assert reason(result(1, output="LookupError:\n****\n  Resource punkt not found.\n")).endswith("punkt not found.")
+    assert reason(result(1, output="usage: a.py [-h]\na.py: error: no b\n")) == "a.py: error: no b"
     assert reason(result(2)) == "ended with 2"
+    assert reason(result(255, output="--lr LR  a rate\n")) == "ended with 255 after: --lr LR  a rate"
 
 
 def test_a_program_that_only_waits_is_ended(scripts, monkeypatch):

@@ -95,3 +95,12 @@ def test_cells_of_a_scope_share_variables(graph):
         cells.GRUCell(2)(np.zeros([1, 2], "f"), np.zeros([1, 2], "f"))
     assert len(tfnb.global_variables()) == 4
     assert tfnb.global_variables()[0].op.name == "a/GRUCell/Gates/Linear/Matrix"
+
+
+@pytest.mark.usefixtures("graph")
+def test_the_linear_map_has_the_names_of_the_era():
+    early = tensorflow_of("0.12")
+    x = tfnb.zeros([2, 3])
+    early.python.ops.rnn_cell._linear([x, x], 4, True, 1.0)
+    early.python.ops.rnn_cell._linear(x, 4, False, scope="map")
+    assert [v.name for v in tfnb.global_variables()] == ["Linear/Matrix:0", "Linear/Bias:0", "map/Matrix:0"]

@@ -10,7 +10,7 @@ from tfnb.errors import GraphError, InvalidArgumentError
 from tfnb.ir.opdef import Kind
 from tfnb.ir.step_graph.graph import Edge, Graph
 from tfnb.ir.step_graph.verify import verify
-from tfnb.passes.cluster import cluster
+from tfnb.passes.cluster import cluster, grouping
 from tfnb.passes.cse import cse
 from tfnb.passes.expand import expand
 from tfnb.passes.fold import fold
@@ -232,6 +232,31 @@ def test_a_path_through_the_host_splits_a_cluster():
     assert len(c.clusters) == 2 and len(c.singles) == 1
     first, second = c.clusters
     assert first.outputs and set(first.outputs) <= set(second.inputs) | {Edge(a.op.id, 0)}
+
+
+def test_what_waits_for_a_constant_waits_for_what_the_constant_waits_for():
+    x = tf.placeholder(tf.float32, [4])
+    a = tf.exp(x)
+    with tf.control_dependencies([tf.Print(a, [a])]):
+        one = tf.constant(1.0)
+    with tf.control_dependencies([one]):
+        b = tf.log(x)
+    c = clusters(a, b, feeds=[x])
+    assert c.member[a.op.id] < c.member[b.op.id]
+
+
+def test_readers_of_a_variable_do_not_move_past_the_host():
+    """The sums of segments run on the host. What they need may be computed late, but not with what needs them."""
+    table = tf.Variable(np.zeros((6, 2), np.float32))
+    ids = tf.SparseTensor([[0, 0], [0, 1], [1, 0]], tf.constant([5, 1, 1], tf.int64), [2, 2])
+    weights = tf.SparseTensor([[0, 0], [0, 1], [1, 0]], [3.0, 1.0, 2.0], [2, 2])
+    loss = tf.reduce_sum(tf.nn.embedding_lookup_sparse(table, ids, weights, combiner="mean"))
+    step = tf.train.GradientDescentOptimizer(1.0).minimize(loss)
+    c = clusters(loss, targets=[step])
+    level = grouping(c.graph).level
+    on_host = [i for i in c.singles if c.graph.nodes[i].opdef.kind is Kind.COMPUTE]
+    pairs = [(e.id, i) for i in c.member for e in c.graph.nodes[i].inputs if e.id in on_host]
+    assert pairs and all(level[source] < level[reader] for source, reader in pairs)
 
 
 def test_a_shape_that_depends_on_data_is_an_input_of_a_later_cluster():

@@ -659,10 +659,8 @@ def test_a_deadline_says_what_waits():
         [(1, 0)],
     )
     e = Executor(plan, [recv, host(lambda call, x: x)])
-    begin = time.monotonic()
     with pytest.raises(DeadlineExceededError, match="'use' waits for 'from_ps' output 0"):
         e.run(timeout=0.05, rendezvous=Rendezvous())
-    assert time.monotonic() - begin < 10
 
 
 def test_a_deadline_ends_a_loop_that_does_not(device, resources):

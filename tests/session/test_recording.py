@@ -64,28 +64,32 @@ def test_a_training_step_adds_up():
 
 
 def test_kernels_and_gaps_are_what_a_clock_outside_of_the_session_says():
-    """The sum of a LeNet step's kernels, by the device's clock, and of the gaps is the step's wall time within 5%."""
+    """Between two kernels the host sleeps: the gap is no shorter, by the device's clock, and the step no longer, by ours."""
+    asleep = 0.2
+
+    def slow(value):
+        time.sleep(asleep)
+        return value
+
     with tf.Graph().as_default(), tf.Session() as session:
-        fetches, feed = lenet()
-        session.run(tf.global_variables_initializer())
-        session.run(fetches, feed)
+        x = tf.placeholder(tf.float32, [100_000])
+        between = tf.py_func(slow, [tf.sqrt(x) + 1.0], tf.float32)
+        between.set_shape([100_000])
+        y = tf.reduce_sum(tf.exp(-between))
+        feed = {x: np.ones(100_000)}
+        session.run(y, feed)
         walls = []
         with tf.profile(session) as recording:
-            for _ in range(12):
+            for _ in range(2):
                 begin = time.perf_counter()
-                session.run(fetches, feed)
+                session.run(y, feed)
                 walls.append((time.perf_counter() - begin) * 1e6)
-    sums = []
-    for step in recording.steps:
+    for step, wall in zip(recording.steps, walls, strict=True):
+        assert asleep * 1e6 < step.wall_us <= wall
         kernels = sorted((t.start_us, t.end_us) for t in step.times if t.kind == "kernel")
-        gaps, at = 0.0, 0.0
-        for start, end in kernels:
-            gaps += max(start - at, 0.0)
-            at = max(at, end)
-        sums.append(sum(end - start for start, end in kernels) + gaps + max(step.wall_us - at, 0.0))
-    off = [abs(found / wall - 1) for found, wall in zip(sums, walls, strict=True)]
-    # A busy machine may stop this thread between the clocks; more than that would be in every step.
-    assert sorted(off)[len(off) // 3] < 0.05, off
+        gap = max(start - end for (_, end), (start, _) in itertools.pairwise(kernels))
+        assert gap > 0.5 * asleep * 1e6  # the two clocks are compared from time to time, not always
+        assert step.account.gaps_us >= gap
 
 
 def test_recording_costs_little():

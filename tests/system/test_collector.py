@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from waiting import until
 
 import tfnb as tf
 from tfnb.system import collector
@@ -90,13 +91,6 @@ def test_a_fork_ends_the_pauses_of_other_threads():
     assert gc.isenabled()
 
 
-def until(condition):
-    end = time.monotonic() + 10
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.005)
-    return condition()
-
-
 def test_no_search_begins_inside_and_it_goes_on_soon_after():
     assert gc.isenabled()
     before = gc.get_stats()[0]["collections"]
@@ -107,7 +101,8 @@ def test_no_search_begins_inside_and_it_goes_on_soon_after():
             ring.append(ring)
         del rings, ring
         assert gc.get_stats()[0]["collections"] == before
-    assert not gc.isenabled() and until(gc.isenabled)
+    assert not gc.isenabled()
+    until(gc.isenabled)
     [[] for _ in range(5000)]
     assert gc.get_stats()[0]["collections"] > before
 
@@ -121,7 +116,7 @@ def test_blocks_may_overlap_and_an_error_inside_ends_one():
             pass
         time.sleep(2 * collector.SECONDS_AFTER)
         assert not gc.isenabled()
-    assert until(gc.isenabled)
+    until(gc.isenabled)
 
 
 def test_a_search_that_the_program_turned_off_stays_off():

@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+from waiting import until
 
 import tfnb as tf
 from tfnb.system import progress
@@ -34,10 +35,7 @@ def threads():
 
 
 def until_shown(terminal, text):
-    end = time.monotonic() + 10
-    while text not in terminal.getvalue():
-        assert time.monotonic() < end, terminal.getvalue()
-        time.sleep(0.005)
+    until(lambda: text in terminal.getvalue(), f"{text!r} was not shown")
 
 
 def test_a_short_compilation_shows_nothing_and_leaves_no_thread(terminal, monkeypatch):

@@ -60,7 +60,7 @@ from tfnb.client.losses_metrics import (
     sampled_losses,
 )
 from tfnb.client.platform import file_io, flags, gfile, resource_loader, tf_logging
-from tfnb.client.rnn import cell_wrappers, dynamic_rnn, seq2seq, static_rnn
+from tfnb.client.rnn import cell_wrappers, dynamic_rnn, linear_map, seq2seq, static_rnn
 from tfnb.client.rnn import cells as rnn_cells
 from tfnb.client.sync import accumulators, barriers, queues
 from tfnb.client.variables import (
@@ -131,6 +131,7 @@ MODULES = (
     sampled_losses,
     rnn_cells,
     cell_wrappers,
+    linear_map,
     static_rnn,
     seq2seq,
     chain,

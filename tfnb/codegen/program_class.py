@@ -15,7 +15,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from tfnb.caches import Cache, remembered
+from tfnb.caches import Cache
 from tfnb.codegen.class_steps import Call, Choice, ClassStep
 from tfnb.codegen.memory import NO_BLOCK, Block, places_of, plan_arena
 from tfnb.codegen.program import Copy, Launch, Module, Program, Slot, Step
@@ -34,7 +34,7 @@ from tfnb.codegen.step_templates import (
     picker,
 )
 from tfnb.ir.bounds import Bound, Check
-from tfnb.ir.kernelcall import F32, F64, I32, KernelCall, KernelSite, TensorInfo
+from tfnb.ir.kernelcall import F32, F64, I32, KernelCall, KernelSite, TensorInfo, i32
 from tfnb.size_trace import SizeTrace
 from tfnb.sizes import AnySize, Size
 from tfnb.types import DType
@@ -44,10 +44,10 @@ __all__ = ["ProgramClass"]
 
 _MAX_PLANS = 32  # memory plans of one class: small blocks often need the same places for several shapes
 
-_NO_SLOTS: Mapping[str, Slot] = {}
+# A new shape brings many slots, and the function that makes a named tuple takes twice as long.
+_new = tuple.__new__
 
-# Programs for many shapes have the same small numbers, and fewer objects mean shorter pauses of Python's collector.
-_i32 = remembered("integers in kernel arguments", 1 << 14)(I32)
+_NO_SLOTS: Mapping[str, Slot] = {}
 
 
 class ProgramClass:
@@ -151,8 +151,10 @@ class ProgramClass:
         """Returns the steps and the modules of a program, when the places of all blocks are known."""
         latest, self._latest = self._latest, None
         arguments, changed = self._tables.arguments_of(numbers, offsets)
-        slots = self._temporary(answers, offsets) if answers.temps else {}
         templates = chosen.templates
+        slots: dict[int, dict[str, Slot]] = {}
+        if answers.temps and (latest is None or latest.answers is not answers or latest.offsets is not offsets):
+            slots = self._temporary(answers, offsets)
         if latest is not None and latest.answers is answers:
             # Only what uses the changed arguments and numbers differs; the modules are the same.
             modules, parts = latest.modules, latest.parts.copy()
@@ -166,7 +168,7 @@ class ProgramClass:
                 parts[k] = template.launches(answers.of[k], arguments, slots.get(k, _NO_SLOTS), modules)
             else:
                 parts[k] = (template.step(numbers, arguments),)
-        self._latest = _Made(answers, modules, parts)
+        self._latest = _Made(answers, offsets, modules, parts)
         steps = _with_chains(templates, parts) if chosen.has_chains else [s for part in parts for s in part]
         return tuple(steps), tuple(modules) if len(modules) > len(self._modules) else self._program.modules
 
@@ -218,6 +220,7 @@ class _Made(NamedTuple):
     """What the latest program was made of: its steps, `parts`, belong to the templates that were chosen."""
 
     answers: _Answers
+    offsets: Mapping[Any, int]
     modules: dict[Module, int]
     parts: list[Sequence[Step]]
 
@@ -400,15 +403,15 @@ class _Tables:
         places: set[int] = set()
         for place, number, n in self._numbers:
             if before is None or before[n] != numbers[n]:
-                arguments[place] = _i32(numbers[n]) if number is I32 else number(numbers[n])
+                arguments[place] = i32(numbers[n]) if number is I32 else number(numbers[n])
                 places.add(place)
         for place, slot, n in self._slots:
             if before is None or before[n] != numbers[n]:
-                arguments[place] = Slot(slot.kind, slot.index, slot.offset, numbers[n])
+                arguments[place] = _new(Slot, (slot.kind, slot.index, slot.offset, numbers[n]))
                 places.add(place)
         for place, block, n in self._arena:
             if before is None or before[n] != numbers[n] or arguments[place].offset != offsets[block]:
-                arguments[place] = Slot("arena", 0, offsets[block], numbers[n])
+                arguments[place] = _new(Slot, ("arena", 0, offsets[block], numbers[n]))
                 places.add(place)
         for n in self._geometry:
             if before is not None and before[n] != numbers[n]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Generic, TypeVar
 
+from tfnb.caches import remembered
 from tfnb.errors import UnimplementedError
 from tfnb.ir.record import Attrs
 from tfnb.sizes import AnySize, plain
@@ -31,6 +32,7 @@ __all__ = [
     "Product",
     "Temp",
     "TensorInfo",
+    "i32",
 ]
 
 A = TypeVar("A", bound=Attrs | None, covariant=True)
@@ -95,6 +97,10 @@ class I32:
 
 # A new shape brings hundreds of these numbers, and the `__init__` of a frozen dataclass takes several times as long.
 _set_value = vars(I32)["value"].__set__
+
+# For numbers alone. Programs for many shapes have the same small ones, and fewer objects mean shorter pauses of
+# Python's collector.
+i32 = remembered("integers in kernel arguments", 1 << 14)(I32)
 
 
 @dataclass(frozen=True, slots=True)

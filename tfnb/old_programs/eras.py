@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 from tfnb.client.argument_types import Activation, InitializerLike
 from tfnb.client.rnn import cells as rnn_cells
 from tfnb.client.rnn import dynamic_rnn, static_rnn
+from tfnb.client.rnn.linear_map import LinearMap, Parts, linear_map
+from tfnb.client.variables.initializers import Constant
 from tfnb.client.variables.scope import ScopeLike, get_variable_scope, variable_scope
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -135,6 +137,18 @@ def _upper_directions(scope: ScopeLike) -> Callable[..., Any]:
         return get(name, *args, **kwargs)
 
     return getter
+
+
+class _EarlyLinearMap(LinearMap):
+    names = "Matrix", "Bias"
+
+
+def linear(
+    args: Parts, output_size: int, bias: bool, bias_start: float = 0.0, scope: ScopeLike | None = None
+) -> Tensor:
+    """Returns the linear map of cells, with the names of 0.x. See `tfnb.client.rnn.linear_map`."""
+    with variable_scope(scope or "Linear"):
+        return _EarlyLinearMap(args, output_size, bias, Constant(bias_start))(args)
 
 
 class _EarlyCell(rnn_cells.RNNCell):
@@ -263,6 +277,7 @@ class MultiRNNCell(_EarlyCell, rnn_cells.MultiRNNCell):
 
 _FUNCTIONS: list[tuple[object, object]] = [
     *((assertions.API[name], _at_run(assertions.API[name])) for name in _CHECKS.split()),
+    (linear_map, linear),
     (joining.concat, concat),
     (joining.split, split),
     (losses.weighted_cross_entropy_with_logits, weighted_cross_entropy_with_logits),

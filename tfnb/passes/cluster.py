@@ -58,11 +58,15 @@ def root_variable(graph: Graph, e: Edge) -> int:
 def waited_for(graph: Graph, node: Node) -> tuple[int, ...]:
     """Returns the ids of the nodes for which a node waits without reading them.
 
-    A constant is part of its readers, so each reader waits for what the constant waits for."""
+    A constant is part of its readers, so each reader, and what waits for it, waits for what the constant waits for.
+    """
+    constants = [e.id for e in node.inputs if graph.nodes[e.id].opdef.kind is Kind.CONST]
     ids = dict.fromkeys(node.control)
-    for e in node.inputs:
-        source = graph.nodes[e.id]
+    pending = [*constants, *ids]
+    while pending:
+        source = graph.nodes[pending.pop()]
         if source.opdef.kind is Kind.CONST:
+            pending += [c for c in source.control if c not in ids]
             ids.update(dict.fromkeys(source.control))
     return tuple(ids)
 
@@ -183,8 +187,7 @@ class _Levels:
             return 1 if cut else 0
         if not device:
             return level
-        is_apart = cut or not self.on_device(before.id) or before.device != node.device
-        return level + 1 if is_apart else level
+        return level + 1 if cut or self._is_apart(before, node) else level
 
     def needed(self, node: Node, level: int) -> Iterator[tuple[int, int]]:
         """The nodes for which a node on `level` waits, each with the highest level that it may have."""
@@ -192,9 +195,13 @@ class _Levels:
         for n, e in enumerate(node.inputs):
             source = self.graph.nodes[e.id]
             is_cut = n in node.opdef.shape_inputs and not self.derivable(e.id)
-            yield e.id, level - (device and (is_cut or source.device != node.device))
+            yield e.id, level - (device and (is_cut or self._is_apart(source, node)))
         for c in waited_for(self.graph, node):
-            yield c, level - (device and self.graph.nodes[c].device != node.device)
+            yield c, level - (device and self._is_apart(self.graph.nodes[c], node))
+
+    def _is_apart(self, before: Node, node: Node) -> bool:
+        """Returns whether `before` cannot be in the cluster of a node that a device computes."""
+        return not self.on_device(before.id) or before.device != node.device
 
     def derivable(self, i: int) -> bool:
         """Returns whether the value of the node is known when the cluster that contains it is specialised."""

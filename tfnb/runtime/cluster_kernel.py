@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
@@ -50,6 +50,8 @@ _MAX_PROGRAMS = 64  # programs of one cluster; when there are more, the oldest i
 _MAX_STEPS = 4096  # of the programs of one cluster: small ones may be more than `_MAX_PROGRAMS`
 _MAX_CLASSES = 64  # classes of shapes of one cluster
 _MAX_CONDITIONS = 16  # classes that differ in their conditions only; the latest are kept
+_MANY_STEPS = 256  # of a program that makes so many objects that the collector would look at all of them
+_NO_PAUSE = nullcontext()
 _MAX_SEEN = 1024  # shapes of one cluster of which it is known that they have come before
 _MAX_SIZES = 32  # elements of the largest value whose numbers are sizes like dimensions
 
@@ -117,6 +119,7 @@ class ClusterKernel:
         self.device = device
         self.node = next((n for n in reversed(cluster.nodes)), None)
         self._compile = compile_program
+        self._waits_for = f"{cluster.name} to be compiled for new shapes"
         self._random = resources.random
         self._nodes = cluster.by_id()
         self._cells = [resources.variable(self._nodes[i], device) for i in cluster.variables]
@@ -155,11 +158,12 @@ class ClusterKernel:
             except ProgramTakenError:  # for other shapes, by another thread
                 continue
             start = recorder.now_us() if recorder is not None else 0.0
-            with collector_paused():  # also while the program runs for the first time, which binds its kernels
-                within(partial(self._specialise, key, inputs), f"{self.cluster.name} to be compiled for new shapes")
-                if recorder is not None:
-                    recorder.span(COMPILE, self.cluster.name, start, detail=f"compiled for {self._shapes(inputs)}")
-                return self.run(inputs, recorder)
+            program = within(partial(self._specialise, key, inputs), self._waits_for)
+            if recorder is not None:
+                recorder.span(COMPILE, self.cluster.name, start, detail=f"compiled for {self._shapes(inputs)}")
+            if len(program.loaded.program.steps) > _MANY_STEPS:
+                with collector_paused():  # while the program runs for the first time, which binds its kernels
+                    return self.run(inputs, recorder)
 
     def _launch(self, program: _Specialised, inputs: Sequence[Value], recorder: StepStats | None) -> Sequence[Value]:
         self._programs.hits += 1
@@ -216,7 +220,7 @@ class ClusterKernel:
                 program, its_class = self._program_of_new_class(state, inputs, wait)
                 loaded = self._load(key, program, its_class)
                 raise_if_held()  # the class and its kernels stay in their caches
-        random = tuple([self._nodes[i] for i in program.random])
+        random = tuple([self._nodes[i] for i in program.random]) if program.random else ()
         if not program.variables:
             return _Specialised(loaded, (), random, None, program.checks)
         shapes = dict(zip(ids, state, strict=True))
@@ -236,14 +240,17 @@ class ClusterKernel:
         """
         newest = its_class.newest
         former = None if newest is None else self._programs.get(newest)
-        is_first = self._seen.find(key) is None
-        if is_first:
+        is_first = key not in self._seen
+        if not is_first:
+            self._seen.hits += 1
+        else:
             self._seen.put(key, True)
             if newest is not None:
                 self._programs.pop(newest, None)
             its_class.newest = key
         try:
-            return self.device.load(program, None if former is None else former.loaded, is_first)
+            with collector_paused() if len(program.steps) > _MANY_STEPS else _NO_PAUSE:
+                return self.device.load(program, None if former is None else former.loaded, is_first)
         except KernelBuildError as e:
             failed_nodes = [self._nodes[n] for n in e.nodes if n in self._nodes]
             raise (e.with_op(failed_nodes[-1]) if failed_nodes else e) from None

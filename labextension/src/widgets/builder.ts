@@ -61,7 +61,8 @@ class Live {
     this.first = source;
     // A cell that was changed while no view was open is newer than what the kernel has.
     const text = link?.read();
-    if (text?.trim() && text !== source) this.sendSource(text);
+    // IPython ends the code with a line break, whether the cell does or not.
+    if (text?.trim() && text !== source && `${text}\n` !== source) this.sendSource(text);
   }
 
   private sendSource = (source: string): void => {

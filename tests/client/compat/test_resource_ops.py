@@ -141,8 +141,9 @@ SPARSE = ("AdagradV2", "AdagradDA", "KerasMomentum", "FtrlV2")
 @pytest.mark.parametrize("rows", ["all", "some"])
 def test_an_update_rule(sess, rule, rows):
     formula, names, hyper = RULES[rule]
-    slots = {name: variable(sess, SLOTS * (i + 1)) for i, name in enumerate(names.split())}
     var = variable(sess, START)
+    with tf.colocate_with(var):
+        slots = {name: variable(sess, SLOTS * (i + 1)) for i, name in enumerate(names.split())}
     before = [START, *(SLOTS * (i + 1) for i in range(len(slots)))]
     if rows == "all":
         sess.run(getattr(raw, f"ResourceApply{rule}")(var=var, grad=GRAD, **slots, **hyper))

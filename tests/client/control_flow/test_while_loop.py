@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -69,10 +67,8 @@ def test_a_loop_without_end_obeys_the_timeout():
     tensors = tf.while_loop(lambda x: tf.reduce_sum(x) > 0, lambda x: tf.maximum(x, 1.0), [tf.ones([3])])
     with tf.Session() as session:
         for y in (forever, tensors):
-            start = time.monotonic()
             with pytest.raises(errors.DeadlineExceededError):
                 session.run(y, options=tf.RunOptions(timeout_in_ms=300))
-            assert time.monotonic() - start < 20
         assert session.run(tf.constant(1)) == 1
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 import threading
-import time
 
 import numpy as np
 import pytest
+from waiting import until
 
 import tfnb as tf
 from tfnb.errors import (
@@ -30,10 +30,7 @@ def graph():
     before = set(threading.enumerate())
     with tf.Graph().as_default() as g:
         yield g
-    end = time.monotonic() + 5
-    while left := [t for t in threading.enumerate() if t not in before and t.is_alive()]:
-        assert time.monotonic() < end, left
-        time.sleep(0.01)
+    until(lambda: all(t in before or not t.is_alive() for t in threading.enumerate()), "a thread is left")
 
 
 def all_of(dataset, limit=10000):
@@ -274,9 +271,7 @@ def test_prefetch_works_ahead_and_stops_with_the_session(graph):
     x = Dataset.from_generator(slow, tf.int32, []).prefetch(5).make_one_shot_iterator().get_next()
     with tf.Session() as s:
         assert s.run(x) == 0
-        end = time.monotonic() + 5
-        while len(made) < 6 and time.monotonic() < end:
-            time.sleep(0.01)
+        until(lambda: len(made) >= 6)
         assert 6 <= len(made) <= 8
         assert [int(s.run(x)) for _ in range(20)] == list(range(1, 21))
     d = Dataset.range(100).map(lambda v: v * 2).prefetch(3).batch(7).prefetch(2)
@@ -300,7 +295,7 @@ def test_an_element_that_does_not_come_obeys_the_timeout(graph, prefetch):
     with tf.Session() as s:
         assert s.run(x) == 1
         with pytest.raises(DeadlineExceededError, match="waits for the next element"):
-            s.run(x, options=tf.RunOptions(timeout_in_ms=50))
+            s.run(x, options=tf.RunOptions(timeout_in_ms=500))
         go.set()
         assert s.run(x) == 2
 
@@ -460,8 +455,10 @@ def test_a_cache_in_a_file_outlives_the_walk(graph, tmp_path):
         all_of(cached())
 
 
+@pytest.mark.not_compared("numbers without a seed are others in each run")
 def test_seeded_numbers_in_map_begin_anew_with_the_iterator():
     with tf.Graph().as_default(), tf.Session() as s:
+        tf.set_random_seed(None)  # `make spread` gives each graph a seed
         seeds = {"seeded": 11, "unseeded": None}
         found = {}
         for name, seed in seeds.items():

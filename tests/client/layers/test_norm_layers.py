@@ -5,7 +5,9 @@ import pytest
 
 import tfnb as tf
 
-RANDOM = np.random.default_rng(5)
+
+def random(*shape):
+    return np.random.default_rng(5).random(shape).astype(np.float32)
 
 
 def test_renormalisation_follows_the_paper():
@@ -19,7 +21,7 @@ def test_renormalisation_follows_the_paper():
         mean = stddev = weight = moving_mean = 0.0
         moving_variance = 1.0
         for _ in range(4):
-            data = RANDOM.random((4, 3)).astype(np.float32)
+            data = random(4, 3)
             m, s = data.mean(0), np.sqrt(data.var(0) + 1e-3)
             mixed_mean, mixed_s = mean + (1 - weight) * m, stddev + (1 - weight) * s
             r, d = (s / mixed_s).clip(0.9, 1.1), ((m - mixed_mean) / mixed_s).clip(-0.1, 0.1)
@@ -34,7 +36,7 @@ def test_renormalisation_follows_the_paper():
 
 @pytest.mark.parametrize(("shape", "axis"), [((6, 2), -1), ((6, 3, 4, 4), 1), ((6, 3, 4), [1, 2]), ((6, 3, 4), 2)])
 def test_virtual_batches_are_normalised_by_themselves(shape, axis):
-    data = RANDOM.random(shape).astype(np.float32)
+    data = random(*shape)
     parts = data.reshape(3, 2, *shape[1:])
     axes = {a % len(shape) + 1 for a in (axis if isinstance(axis, list) else [axis])}
     over = tuple(i for i in range(len(shape) + 1) if i != 1 and i not in axes)
@@ -55,7 +57,7 @@ def test_virtual_batches_are_normalised_by_themselves(shape, axis):
 
 
 def test_several_axes_and_what_is_wrong_with_some():
-    data = RANDOM.random((5, 4, 3)).astype(np.float32)
+    data = random(5, 4, 3)
     with tf.Graph().as_default(), tf.Session() as session:
         y = tf.layers.batch_normalization(tf.constant(data), [1, 2], training=True)
         session.run(tf.global_variables_initializer())
@@ -69,7 +71,7 @@ def test_several_axes_and_what_is_wrong_with_some():
 
 
 def test_adjustment_changes_normalised_values_in_training():
-    data = RANDOM.random((4, 3)).astype(np.float32)
+    data = random(4, 3)
     with tf.Graph().as_default(), tf.Session() as session:
         training = tf.placeholder(tf.bool)
         layer = tf.layers.BatchNormalization(

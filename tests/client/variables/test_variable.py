@@ -253,3 +253,13 @@ def test_an_initialiser_without_arguments_gives_the_shape():
         assert sess.run(v).tolist() == [1, 2, 3]
         with pytest.raises(errors.ShapeError, match="fully defined"):
             tf.get_variable("w", initializer=tf.zeros_initializer())
+
+
+def test_an_initializer_asks_for_no_device_of_its_own():
+    """Device functions see the variable, with which its initializer is; they put other operations on a worker."""
+    with tf.Graph().as_default() as graph, tf.device(tf.train.replica_device_setter(1)):
+        v = tf.get_variable("v", [2], initializer=tf.random_uniform_initializer())
+        assert v.device == "/job:ps/task:0"
+    made = [op for op in graph.get_operations() if op.name.startswith("v/Initializer/")]
+    assert made and {op.device for op in made} == {""}
+    assert {tuple(op.colocation_groups()) for op in made} == {(b"loc:@v",)}

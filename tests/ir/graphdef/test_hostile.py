@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import re
-import time
 import tracemalloc
 
 import numpy as np
@@ -133,7 +132,6 @@ def attempt(message):
     """Imports into a graph of one node; the error, or None. The graph is as before after an error."""
     with tf.Graph().as_default() as graph:
         first = tf.constant(2.0, name="mine")
-        begun = time.monotonic()
         tracemalloc.start()
         try:
             tf.import_graph_def(message, name="")
@@ -144,7 +142,6 @@ def attempt(message):
         finally:
             assert tracemalloc.get_traced_memory()[1] < MEMORY
             tracemalloc.stop()
-            assert time.monotonic() - begun < 20
     return None
 
 

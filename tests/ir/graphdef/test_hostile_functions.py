@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from google.protobuf import text_format
@@ -37,14 +36,11 @@ def parse(library, call):
 
 def attempt(message):
     with tf.Graph().as_default() as graph:
-        begun = time.monotonic()
         try:
             tf.import_graph_def(message, name="")
         except OpError as e:
             assert graph.version == 0
             return str(e)
-        finally:
-            assert time.monotonic() - begun < 20
     return None
 
 

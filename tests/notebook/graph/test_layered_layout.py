@@ -1,7 +1,5 @@
 """The layered layout: layers follow the edges, boxes stay apart, cycles end."""
 
-import time
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -69,6 +67,5 @@ def test_few_crossings_remain():
 def test_nothing_and_much():
     assert layered([], []).size == (0.0, 0.0)
     n = 300
-    begun = time.perf_counter()
-    layered([(60, 30)] * n, [(i, j) for i in range(n) for j in (i + 1, i + 7) if j < n])
-    assert time.perf_counter() - begun < 10
+    layout = layered([(60, 30)] * n, [(i, j) for i in range(n) for j in (i + 1, i + 7) if j < n])
+    assert len({y for _, y in layout.corners}) == n  # a layer for each; it comes back at all

@@ -2,7 +2,6 @@
 
 import json
 import struct
-import time
 import zlib
 
 import numpy as np
@@ -249,9 +248,7 @@ def test_a_flat_graph_of_many_nodes_is_folded():
         node = message.node.add(name=f"n{i * 7919 % 5000:x}q", op=f"Op{i % 700}")
         if i:
             node.input.append(message.node[i - 1].name)
-    start = time.perf_counter()
     model = graph_model(message)
-    assert time.perf_counter() - start < 20
     assert max(len(model.tree.parts(b)) for b in range(len(model.tree.parent))) <= MOST_PARTS
     assert model.nodes[0] == 5_000
 

@@ -9,8 +9,8 @@ import pytest
 import tfnb as tf
 from tfnb.errors import CancelledError, DeadlineExceededError, OutOfRangeError
 from tfnb.ir.opdef import AsyncCall, HostCall
-from tfnb.ops.dataset.iterator import DatasetIterator
-from tfnb.ops.dataset.sources import IteratorRows, Source
+from tfnb.ops.dataset.iterator import DatasetIterator, Prefetched
+from tfnb.ops.dataset.sources import IteratorRows, Rows, Source
 
 SECONDS = 120  # which nothing here takes, however busy the machine
 
@@ -132,3 +132,69 @@ def test_a_session_closes_while_an_element_never_comes():
     closed = not closing.is_alive()
     never.set()
     assert closed
+
+
+def _all_of(source):
+    """The elements of a pass, taken four at a time, with an error's message in its place."""
+    rows, found = source.rows(), []
+    while True:
+        try:
+            elements = rows.take(4)
+        except ValueError as e:
+            found.append(str(e))
+            continue
+        if not elements:
+            rows.close()
+            return found
+        assert len(elements) <= 4
+        found += [element[0] for element in elements]
+
+
+class _Numbers(Rows):
+    """Numbers up to 10; `bad` raises an error instead."""
+
+    def __init__(self, bad):
+        self.at, self.bad = 0, bad
+
+    def take(self, n):
+        self.at += 1
+        if self.at == self.bad:
+            raise ValueError("bad")
+        return [(self.at,)] if self.at <= 10 else []
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize("size", [1, 3, 50])
+@pytest.mark.parametrize("bad", [0, 1, 2, 6, 10])
+def test_a_prefetching_data_set_below_another_one_keeps_the_order(size, bad):
+    source = Source()
+    source.rows = lambda: _Numbers(bad)
+    assert _all_of(Prefetched(source, size)) == [i if i != bad else "bad" for i in range(1, 11)]
+
+
+def test_a_prefetching_pass_that_is_closed_ends_who_waits():
+    blocked, ended = threading.Event(), []
+
+    def elements():
+        blocked.wait(SECONDS)
+        return
+        yield
+
+    rows = Prefetched(Waiting(elements), 2).rows()
+
+    def take():
+        with pytest.raises(CancelledError):
+            rows.take(1)
+        ended.append(True)
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    threading.Timer(0.1, blocked.set).start()
+    with rows._changed:
+        rows._closed = True
+        rows._changed.notify_all()
+    thread.join(SECONDS)
+    rows.close()
+    assert ended and not rows._thread.is_alive()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import time
+import itertools
+import sys
 
 import pytest
 from hypothesis import given
@@ -45,12 +46,15 @@ def test_records_end_where_no_quote_is_open(tmp_path_factory, text, quotes, chun
     assert file.position == len(found)
 
 
-def test_millions_of_lines_in_one_field_take_a_fraction_of_a_second(tmp_path):
+def test_millions_of_lines_in_one_field_are_not_looked_at_one_by_one(tmp_path):
     path = tmp_path / "bomb.csv.gz"
     path.write_bytes(gzip.compress(b'"' + b"1\n" * (4 << 20), 1))
-    begin = time.process_time()
-    file = CsvFile(str(path), "GZIP")
-    (record,) = file.take(2)
+    file, calls = CsvFile(str(path), "GZIP"), itertools.count()
+    sys.setprofile(lambda *_: next(calls))
+    try:
+        (record,) = file.take(2)
+    finally:
+        sys.setprofile(None)
     file.close()
     assert len(record) == 1 + 2 * (4 << 20)
-    assert time.process_time() - begin < 0.4
+    assert next(calls) < 100_000  # of functions; there are four million lines

@@ -36,6 +36,7 @@ def _unsorted(op: str) -> list[Case]:
         Case(op, (arr(2, 3, 2), np.array([[0, 1, 2], [2, 0, 0]], np.int32), _I(3))),
         Case(op, (arr(0, 2), v(), _I(2)), grad=False),
         Case(op, (ints(5), v(0, 0, 0, 1, 1, dtype=np.int64), np.int64(2))),
+        Case(op, (v(4, -3, 2, dtype=np.int64), v(0, 2, 0), _I(3)), note="64 bits"),
     ]
 
 

@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -220,12 +219,9 @@ def test_a_killed_worker_is_noticed_and_replaced(dask, cluster):
         sess.run(v.initializer)
         [pid] = dask.run(os.getpid, workers=[cluster.roles["/job:ps/replica:0/task:0"]]).values()
         os.kill(pid, signal.SIGKILL)
-        start = time.monotonic()
         with pytest.raises(OpError) as raised:
-            while time.monotonic() < start + 20:
-                sess.run(read)
+            until(lambda: sess.run(read) is None)  # the first runs may be done before the worker is gone
         assert isinstance(raised.value, UnavailableError), raised.value
-        assert time.monotonic() - start < 5
         sess.run(v.initializer)
         assert sess.run(read) == 5.0
     assert len(set(cluster.roles.values())) == 3

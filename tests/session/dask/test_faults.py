@@ -70,7 +70,7 @@ def all_back(dask, count=4):
         missing = count - len(dask.scheduler_info(n_workers=-1)["workers"])
         dask.cluster.scale(len(dask.cluster.workers) + missing)
         dask.wait_for_workers(count, timeout=60)
-    until(lambda: len(answering(dask)) == count, 60)
+    until(lambda: len(answering(dask)) == count)
 
 
 def answering(dask):
@@ -88,7 +88,8 @@ def over_two_tasks():
         return v, v * 2.0
 
 
-def until(true, seconds=10.0):
+def until(true, seconds=60.0):
+    """Looks seldom: each look may be a call of every task."""
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end
@@ -97,7 +98,7 @@ def until(true, seconds=10.0):
 
 def test_a_killed_task_stops_the_steps_that_need_it_and_no_others(dask):
     all_back(dask)
-    with tf.train.DaskCluster(dask, ps=1, worker=2) as cluster:
+    with tf.train.DaskCluster(dask, ps=1, worker=2, patience=300.0) as cluster:  # only a broken connection tells
         with tf.device("/job:ps/task:0"):
             never = tf.FIFOQueue(1, tf.float32, [[]]).dequeue()
         with tf.device("/job:worker/task:1"):
@@ -112,9 +113,7 @@ def test_a_killed_task_stops_the_steps_that_need_it_and_no_others(dask):
             until(lambda: all(one._worker.membership.call(task, "status")["running"] == 1 for task in tasks))
             assert other.run(count) == 1
             kill(dask, cluster, PS, signal.SIGKILL)
-            start = time.monotonic()
-            step.wait(10)
-            assert time.monotonic() - start < 2.0
+            step.wait(60)
             assert isinstance(step.error, UnavailableError) and PS in str(step.error), step.error
             assert other.run(count) == 2  # a session that does not need the task
             status = one._worker.membership.call("/job:worker/replica:0/task:1", "status")
@@ -144,21 +143,19 @@ def test_a_loss_between_two_steps_is_told_once_and_then_mended(dask):
 
 
 def test_a_paused_task_counts_as_lost_and_another_worker_has_its_role(dask):
-    with tf.train.DaskCluster(dask, ps=1, worker=1, patience=1.0) as cluster:
+    with tf.train.DaskCluster(dask, ps=1, worker=1, patience=3.0) as cluster:
         v, twice = over_two_tasks()
         with tf.Session(cluster.target) as sess:
             sess.run(v.initializer)
             assert sess.run(twice) == 6.0
             before = cluster.roles[PS]
             pid = kill(dask, cluster, PS, signal.SIGSTOP)
-            start = time.monotonic()
             with pytest.raises(UnavailableError, match=PS):
                 sess.run(twice)
-            assert time.monotonic() - start < 5.0
             sess.run(v.initializer)
             assert sess.run(twice) == 6.0
             assert cluster.roles[PS] != before
-    until(lambda: not os.path.exists(f"/proc/{pid}"), 30)  # Dask's nanny ended it
+    until(lambda: not os.path.exists(f"/proc/{pid}"))  # Dask's nanny ended it
     all_back(dask)
 
 
@@ -176,12 +173,10 @@ def test_a_spare_worker_that_does_not_answer_gets_no_role(dask):
             until(lambda: not sess._worker.membership.epochs([PS]))
             with pytest.raises(AbortedError, match=PS):
                 sess.run(v.initializer)
-            start = time.monotonic()
             sess.run(v.initializer)
-            assert time.monotonic() - start < 15.0
             assert sess.run(twice) == 6.0
             assert cluster.roles[PS] != spare
-        until(lambda: not os.path.exists(f"/proc/{pid}"), 30)  # Dask's nanny ended it
+        until(lambda: not os.path.exists(f"/proc/{pid}"))  # Dask's nanny ended it
     all_back(dask)
 
 
@@ -280,7 +275,7 @@ def test_a_worker_lost_for_good_is_told_of_and_one_that_comes_later_has_its_role
             with pytest.raises(UnavailableError, match=f"within 0.5 s: {PS}: Dask has 1 workers for 2 tasks"):
                 sess._worker.membership.wait_for([PS], sess._worker.number, 0.5)
             step = Later(sess.run, v.initializer)
-            until(lambda: "Dask has 1 workers for 2 tasks" in caplog.text, 20)
+            until(lambda: "Dask has 1 workers for 2 tasks" in caplog.text)
             assert "waiting for tasks, for 5" in caplog.text and f"{PS}: Dask has" in caplog.text
             workers.scale(3)  # of which one is lost
             assert step.wait(30).error is None
@@ -375,14 +370,12 @@ def test_a_lost_scheduler_and_another_in_its_place(addresses):
                 twice = v * 2.0
             sess.run(v.initializer)
             processes[0].kill()
-            end = time.monotonic() + 10
             with pytest.raises((UnavailableError, AbortedError), match=r"/task:0|cannot be reached|no task at"):
-                while time.monotonic() < end:  # the workers end when they miss it
-                    sess.run(twice)
+                until(lambda: sess.run(twice) is None)  # the workers end when they miss it
             processes[1].kill()  # what is left of the workers ends with it
             processes += start()
-            until(lambda: _runs(sess, v.initializer), 60)
-            until(lambda: _runs(sess, twice), 60)
+            until(lambda: _runs(sess, v.initializer))
+            until(lambda: _runs(sess, twice))
             assert sess.run(twice) == 6.0
     finally:
         for process in processes:
@@ -429,7 +422,7 @@ def test_messages_that_come_again_do_no_harm(addresses, monkeypatch):
 def test_two_clients_of_one_name(addresses, serve):
     [address] = addresses(1)
     serve({"worker": [address]}, "worker", 0)
-    until(lambda: _connects(address), 60)
+    until(lambda: _connects(address))
     x = tf.placeholder(tf.float32, [])
     with tf.device("/job:worker/task:0"):
         y = x * 2.0

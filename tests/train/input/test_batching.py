@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -265,10 +264,8 @@ def test_coordinator_names_threads_that_do_not_stop():
     t = threading.Thread(target=end.wait, name="stubborn")
     t.start()
     coord.request_stop()
-    begin = time.monotonic()
     with pytest.raises(RuntimeError, match="stubborn"):
         coord.join([t], stop_grace_period_secs=0.1)
-    assert time.monotonic() - begin < 5
     end.set()
     t.join()
 

@@ -313,7 +313,7 @@ def test_saving_beside_the_training(sess, tmp_path, monkeypatch):
     gate, write = threading.Event(), module.write_checkpoint
 
     def slow(path, items):
-        assert gate.wait(10)
+        assert gate.wait(60)
         write(path, items)
 
     monkeypatch.setattr(module, "write_checkpoint", slow)
@@ -323,7 +323,7 @@ def test_saving_beside_the_training(sess, tmp_path, monkeypatch):
         sess.run(both)  # goes on while the checkpoint is being written
     assert not future.done() and tf.train.latest_checkpoint(tmp_path) is None
     gate.set()
-    assert future.result(10) == str(tmp_path / "m-1")
+    assert future.result(60) == str(tmp_path / "m-1")
     saver.save_async(sess, str(tmp_path / "m"), 6)
     saver.close()
     assert not [t for t in threading.enumerate() if t.name.startswith("tfnb-saver")]
@@ -400,6 +400,7 @@ def test_threads_may_save_at_once(sess, tmp_path):
     assert len(list(tmp_path.glob("*.safetensors"))) == 2
 
 
+@pytest.mark.not_compared("threads run steps for as long as others save")
 def test_restoring_with_several_nodes_while_another_saves(tmp_path):
     """The values of one save come back, not those of two."""
     path = str(tmp_path / "m")

@@ -173,6 +173,7 @@ def test_timer(monkeypatch):
         tf.train.SecondOrStepTimer(every_steps=0)
 
 
+@pytest.mark.not_compared("a thread waits for another one's steps")
 def test_waiting_for_a_step():
     step, count = counting()
     more = step.assign_add(5)

@@ -14,16 +14,16 @@ from typing import Any
 from tfnb.client.argument_types import Activation, DeviceLike, InitializerLike
 from tfnb.client.graph import nest
 from tfnb.client.rnn.cells import CellLike, LSTMStateTuple, RNNCell, like_cell
+from tfnb.client.rnn.linear_map import linear_map
 from tfnb.client.variables.embedding import embedding_lookup
-from tfnb.client.variables.initializers import RandomUniform, Zeros
+from tfnb.client.variables.initializers import RandomUniform
 from tfnb.client.variables.scope import Reuse, ScopeLike, get_variable, get_variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.shape_ops import RESHAPE
-from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.math.unary import FLOOR
-from tfnb.ops.nn.bias_dropout_moments import bias_add, dropout
+from tfnb.ops.nn.bias_dropout_moments import dropout
 from tfnb.ops.random.functions import random_uniform
 from tfnb.types import DTypeLike, as_dtype, as_shape, float32
 
@@ -206,15 +206,6 @@ def _flags(state: Tensor, visitor: Callable[[Any], Any]) -> list[bool]:
     return [bool(flag) for flag in nest.flatten(flags)]
 
 
-def linear(x: Tensor, size: int) -> Any:
-    """Returns x @ kernel + bias, of `size` columns, with variables of the current scope."""
-    n = x.shape.as_list()[-1]
-    if n is None:
-        raise ShapeError(f"a projection needs a known last dimension, got shape {x.shape}")
-    kernel = get_variable("kernel", [n, size], x.dtype)
-    return bias_add(matmul(x, kernel), get_variable("bias", [size], x.dtype, Zeros()))
-
-
 class InputProjectionWrapper(_Wrapper):
     """A cell that is applied to inputs @ kernel + bias, of `num_proj` columns."""
 
@@ -231,7 +222,7 @@ class InputProjectionWrapper(_Wrapper):
 
     def call(self, inputs: Tensor, state: TensorLike | None = None) -> Any:
         """Returns (output, new state) of the inner cell for the projected inputs [batch, n]."""
-        projection = linear(inputs, self._num_proj)
+        projection = linear_map(inputs, self._num_proj)
         if self._activation is not None:
             projection = self._activation(projection)
         return self._cell(projection, state)
@@ -251,7 +242,7 @@ class OutputProjectionWrapper(_Wrapper):
     def call(self, inputs: Tensor, state: TensorLike | None = None) -> Any:
         """Returns (projected output, new state) for inputs [batch, n]; the state is not projected."""
         output, new = self._cell(inputs, state)
-        projection = linear(output, self._size)
+        projection = linear_map(output, self._size)
         return projection if self._activation is None else self._activation(projection), new
 
 

@@ -15,10 +15,10 @@ from tfnb.client.control_flow.cond import cond
 from tfnb.client.graph import nest
 from tfnb.client.rnn.cell_wrappers import EmbeddingWrapper, OutputProjectionWrapper
 from tfnb.client.rnn.cells import CellLike, RNNCell
+from tfnb.client.rnn.linear_map import linear_map
 from tfnb.client.rnn.sequence_losses import Steps, sequence_loss, sequence_loss_by_example
 from tfnb.client.rnn.static_rnn import static_rnn
 from tfnb.client.variables.embedding import embedding_lookup
-from tfnb.client.variables.initializers import Zeros
 from tfnb.client.variables.scope import ScopeLike, get_variable, get_variable_scope, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
@@ -29,7 +29,7 @@ from tfnb.ops.array.shape_ops import RESHAPE, STOP_GRADIENT, shape_of
 from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.math.reduce_functions import argmax, reduce_sum
 from tfnb.ops.math.unary import TANH
-from tfnb.ops.nn.bias_dropout_moments import bias_add, xw_plus_b
+from tfnb.ops.nn.bias_dropout_moments import xw_plus_b
 from tfnb.ops.nn.losses import softmax
 from tfnb.types import DTypeLike, float32
 
@@ -220,13 +220,6 @@ def embedding_tied_rnn_seq2seq(
         )
 
 
-def _linear(parts: Sequence[Any], size: int) -> Any:
-    """Returns the parts side by side, times a kernel, plus a bias, with variables of the current scope."""
-    x = parts[0] if len(parts) == 1 else concat(list(parts), 1)
-    kernel = get_variable("kernel", [x.shape.as_list()[1], size], x.dtype)
-    return bias_add(matmul(x, kernel), get_variable("bias", [size], x.dtype, Zeros()))
-
-
 class _Attention:
     """Bahdanau's attention over states [batch, length, size]: each head reads a weighted sum of them."""
 
@@ -252,7 +245,7 @@ class _Attention:
         reads = []
         for a in range(self.heads):
             with variable_scope(f"Attention_{a}"):
-                y = RESHAPE(_linear(parts, self.size), [-1, 1, self.size])
+                y = RESHAPE(linear_map(parts, self.size), [-1, 1, self.size])
                 weights = softmax(reduce_sum(self.scorers[a] * TANH(self.keys[a] + y), 2))
                 reads.append(reduce_sum(RESHAPE(weights, [-1, self.length, 1]) * self.states, 1))
         return reads
@@ -298,7 +291,7 @@ def attention_decoder(
             if loop_function is not None and outputs:
                 with variable_scope("loop_function", reuse=True):
                     x = loop_function(outputs[-1], i)
-            x = _linear([x, *reads], x.shape.as_list()[1])
+            x = linear_map([x, *reads], x.shape.as_list()[1])
             output, state = cell(x, state)
             if i == 0 and initial_state_attention:
                 with variable_scope(get_variable_scope(), reuse=True):
@@ -306,7 +299,7 @@ def attention_decoder(
             else:
                 reads = attention.read(state)
             with variable_scope("AttnOutputProjection"):
-                outputs.append(_linear([output, *reads], size))
+                outputs.append(linear_map([output, *reads], size))
     return outputs, state
 
 

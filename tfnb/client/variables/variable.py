@@ -105,7 +105,7 @@ class Variable(VariableReference, metaclass=CreatedThroughScopes):
             with graph.name_scope(name or "Variable") as scope:
                 value: Any = initial_value
                 if callable(value):
-                    with graph.name_scope("Initializer"), graph.colocate_with_name(scope[:-1]):
+                    with graph.name_scope("Initializer"), graph.device(None), graph.colocate_with_name(scope[:-1]):
                         value = value()
                 self._initial = _initial_tensor(graph, value, requested_dtype)
                 if not callable(initial_value) and CONTEXT in self._initial.op.extra:

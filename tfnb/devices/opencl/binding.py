@@ -10,7 +10,7 @@ import operator
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import compress, count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pyopencl as cl
 from pyopencl import invoker
@@ -63,18 +63,16 @@ invoker.generate_enqueue_and_set_args = _generated_once
 
 Use = tuple[int, int]  # the numbers of a kernel of a binding, and of an argument of it
 
+Row = tuple[TensorInfo, int, list[Use], list[Use]]
+"""An input or output, the bytes of its memory, and the arguments that point to its start and further into it."""
+
+Changes = tuple[list[int | bytes], list[int]]
+"""What differs between two launches of a kernel: places of arguments that are numbers and their new bytes, in turns;
+and the places of those that point to scratch memory."""
+
 
 # What pyopencl's own generated functions call for numbers: `set_arg` takes 10 microseconds for each.
 _set_numbers: Callable[[cl.Kernel, tuple[int | bytes, ...]], None] = vars(cl.Kernel)["_set_arg_buf_multi"]
-
-
-class _Row(NamedTuple):
-    """An input or output, the bytes of its memory, and the arguments that point to its start or further into it."""
-
-    info: TensorInfo
-    capacity: int
-    plain: list[Use]
-    further: list[Use]
 
 
 class _U64(NamedTuple):
@@ -116,6 +114,7 @@ class _Uses:
 
 
 _NO_USES = _Uses()
+_NONE: Set[Use] = frozenset()
 
 
 class _Layout:
@@ -183,11 +182,11 @@ class Binding:
         self._arena = 0  # the number of the arena to which arguments point
         self._arena_places: dict[Use, object] = {}  # the place in it to which each of them points
         self._accessed: tuple[Program, list[int]] | None = None  # what `accessed_bytes` returned for which program
-        self._moved: Set[Use] = frozenset()  # those that may have to point to another place now
-        self.changed: Sequence[int] = ()  # the launches that `rebind` has changed
+        self._moved: Set[Use] = _NONE  # those that may have to point to another place now
+        self.resized: Sequence[int] = ()  # the launches that have other sizes since `rebind`
         self._set_constants()
-        self.inputs: Sequence[_Row] = self._table("input", program.inputs, () if like is None else like.inputs)
-        self.outputs: Sequence[_Row] = self._table("output", program.outputs, () if like is None else like.outputs)
+        self.inputs: Sequence[Row] = self._table("input", program.inputs, () if like is None else like.inputs)
+        self.outputs: Sequence[Row] = self._table("output", program.outputs, () if like is None else like.outputs)
 
     def _new_layout(self, inline: bool) -> _Layout:
         """Builds the kernels. Raises `KernelBuildError` with the nodes of the launch."""
@@ -228,19 +227,22 @@ class Binding:
             return False
         calls = self.calls.copy()  # a new list, since the former program has this one
         moved = set(self._moved)
+        resized = []
         for k, (numbers, arena) in changes:
-            kernel = self.kernels[k]
+            kernel, step = self.kernels[k], steps[k]
             if numbers:
                 _set_numbers(kernel, tuple(numbers))
-            calls[k] = self._call(kernel, steps[k])
+            if step.groups != self._steps[k].groups or step.local != self._steps[k].local:
+                calls[k] = self._call(kernel, step)
+                resized.append(k)
             moved.update([(k, place) for place in arena])
         self._program, self._steps, self.calls = program, steps, calls
-        self._moved, self.changed = moved, [k for k, _ in changes]
+        self._moved, self.resized = moved, resized
         self.inputs = self._table("input", program.inputs, self.inputs)
         self.outputs = self._table("output", program.outputs, self.outputs)
         return True
 
-    def _changes(self, program: Program, steps: Sequence[Launch]) -> list[tuple[int, _Changes]] | None:
+    def _changes(self, program: Program, steps: Sequence[Launch]) -> list[tuple[int, Changes]] | None:
         """Returns which launches differ from those of `program`, and how.
 
         Returns None if the two programs differ in more than sizes.
@@ -254,7 +256,7 @@ class Binding:
             return None
         if any(a is not b and a.writes != b.writes for a, b in zip(program.variables, former.variables, strict=True)):
             return None
-        changes: list[tuple[int, _Changes]] = []
+        changes: list[tuple[int, Changes]] = []
         for k, (old, new) in enumerate(zip(self._steps, steps, strict=True)):
             if old is not new:
                 change = _changes_of(old, new)
@@ -300,7 +302,7 @@ class Binding:
                 part = parts[place] = memory.part(arena, offset, slot.nbytes)
             self.set_part(use, part)
             places[use] = place
-        self._moved = frozenset()
+        self._moved = _NONE
 
     def _steps_of(self, program: Program) -> Sequence[Launch]:
         """Returns the launches of all steps that do anything."""
@@ -308,7 +310,9 @@ class Binding:
         steps: Any = program.steps
         if Copy in map(type, steps):
             steps = [_launch_of(s, most) if isinstance(s, Copy) else s for s in steps]
-        return [s for s in steps if 0 not in s.groups]
+        if any([0 in s.groups for s in steps]):  # noqa: C419 - a generator takes longer
+            steps = [s for s in steps if 0 not in s.groups]
+        return cast(Sequence[Launch], steps)
 
     def _call(self, kernel: cl.Kernel, step: Launch) -> tuple[Any, ...]:
         return (self._queue, kernel, *_work_sizes(step.groups, step.local))
@@ -352,16 +356,16 @@ class Binding:
                 return False
         return True
 
-    def _table(self, kind: str, infos: Sequence[TensorInfo], former: Sequence[_Row]) -> Sequence[_Row]:
+    def _table(self, kind: str, infos: Sequence[TensorInfo], former: Sequence[Row]) -> Sequence[Row]:
         """Returns the tensors of inputs or outputs, with the arguments that point to them.
 
         `former` is the table of a program that differs in sizes only, or empty.
         """
         if not former:
             uses = [self.layout.uses.get((kind, i), _NO_USES) for i in range(len(infos))]
-            return [_Row(t, capacity_of(t.nbytes), u.plain, u.further) for t, u in zip(infos, uses, strict=True)]
+            return [(t, capacity_of(t.nbytes), u.plain, u.further) for t, u in zip(infos, uses, strict=True)]
         return [
-            row if row[0] is t else _Row(t, capacity_of(t.nbytes), row[2], row[3])
+            row if row[0] is t else (t, capacity_of(t.nbytes), row[2], row[3])
             for row, t in zip(former, infos, strict=True)
         ]
 
@@ -374,36 +378,28 @@ def _launch_of(copy: Copy, most: int) -> Launch:
     return Launch(_COPIES, "copy", args, (groups, 1, 1), (1, 1, 1), copy.nodes, "copy")
 
 
-class _Changes(NamedTuple):
-    """What differs between two launches of a kernel: `numbers` are places of arguments and their new bytes, in turns,
-    `arena` the places of those that point to scratch memory.
-    """
-
-    numbers: list[int | bytes]
-    arena: list[int]
-
-
-def _changes_of(old: Launch, new: Launch) -> _Changes | None:
+def _changes_of(old: Launch, new: Launch) -> Changes | None:
     """Returns None if the two launches differ in more than numbers, group sizes and places in scratch memory."""
     if old.module != new.module or old.entry != new.entry or len(old.args) != len(new.args):
         return None
-    changes = _Changes([], [])
+    numbers: list[int | bytes] = []
+    arena: list[int] = []
     others = map(operator.is_not, old.args, new.args)
     pairs: Iterable[tuple[int, Any, Any]] = zip(count(), old.args, new.args, strict=False)
     for place, a, b in compress(pairs, others):
-        if type(a) is not type(b):
+        kind = type(b)
+        if type(a) is not kind:
             return None
-        if isinstance(a, Slot):
-            kind, index, offset, _ = a
-            if kind != b[0] or index != b[1] or (kind == "const" and a != b):
+        if kind is Slot:
+            if a[:2] != b[:2] or (a[0] == "const" and a != b):
                 return None
-            if kind == "arena":
-                changes.arena.append(place)
-            elif offset != b[2]:
+            if a[0] == "arena":
+                arena.append(place)
+            elif a[2] != b[2]:
                 return None
-        elif a.value != b.value or isinstance(a.value, float):  # -0.0 equals 0.0
-            changes.numbers.extend((place, _PACK[type(b)](b.value)))
-    return changes
+        else:  # perhaps equal: -0.0 equals 0.0
+            numbers += (place, _PACK[kind](b.value))
+    return numbers, arena
 
 
 @remembered("sizes of launches", 4096)

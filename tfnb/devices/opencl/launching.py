@@ -49,8 +49,8 @@ class Launcher:
         self._variables = variables
         self._calls = self._binding.calls
         self._traced_calls = None
-        changed = self._binding.changed if self._has_run else range(len(self._calls))
-        self._has_run = self._binding.have_launched(changed)
+        resized = self._binding.resized if self._has_run else range(len(self._calls))
+        self._has_run = self._binding.have_launched(resized)
 
     def run(
         self, cells: Sequence[Cell], changes: list[Any], recorder: Recorder | None

@@ -55,8 +55,10 @@ class OpenCLProgram:
     def __init__(
         self, device: ProgramDevice, program: Program, former: OpenCLProgram | None = None, is_spare: bool = True
     ) -> None:
+        if former is not None and former._device is not device:
+            former = None
         self.program = program
-        self._device = device
+        self._device: ProgramDevice = device
         self.is_taken = False
         self._works = _works_of(program, former)
         prefers_inline = device.inline_queue is not None and _is_small(self._works, device.facts.units)
@@ -83,18 +85,18 @@ class OpenCLProgram:
         inline_queue = device.inline_queue if inline else None
         self._queue = inline_queue or device.queue
         self._reads = SmallReads.of(program) if inline and program.reads else None
-        if former is not None and (former._device is not device or former.inline is not inline):
+        if former is not None and former.inline is not inline:
             former = None
         spare = former if former is not None and is_spare and former._gives(program) else None
         if spare is not None:
-            self._consts: list[DeviceTensor] = spare._consts
+            self._consts: Sequence[DeviceTensor] = spare._consts
             self._binding: Binding = spare._binding
             self._launcher: Launcher = spare._launcher
             self._launcher.follow(program.variables)
         else:
             like = None if former is None else former._binding
             try:
-                self._consts = [device.constant(array) for array in program.consts]
+                self._consts = tuple([device.constant(array) for array in program.consts])
                 self._binding = Binding(device, program, self._consts, self._queue, inline, like)
             except cl.Error as e:
                 raise error_of(e, device.name) from None

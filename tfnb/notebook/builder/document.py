@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
@@ -44,7 +44,7 @@ from tfnb.notebook.protocol.builder import (
     Totals,
     Undo,
 )
-from tfnb.notebook.protocol.builder_details import CopyGraphRequest, DetailsFromKernel, InsideRequest
+from tfnb.notebook.protocol.builder_details import CopyGraphRequest, DetailsFromKernel, InsideRequest, PickTensor
 
 __all__ = ["Answer", "Answers", "Document", "Moment"]
 
@@ -149,10 +149,10 @@ class Document:
         """Makes the drawing of a large graph before somebody asks for it; another thread may use the document. Returns
         whether there is one.
         """
-        is_large = self._original is not None and self._built.is_deferred
-        if is_large:
-            self._drawings.columns(self._original)
-        return is_large
+        if self._original is None or not self._built.is_deferred:
+            return False
+        self._drawings.columns(self._original)
+        return True
 
     def import_apart(self) -> None:
         """Imports all of a large graph, for `complete`; another thread may use the document meanwhile."""
@@ -254,7 +254,7 @@ class Document:
         if self._waits_for_line:
             raise InvalidArgumentError(f"line {self._waits_for_line} of the code is not complete; complete it first")
         state = self._state()
-        picked = {str(edit["operation"]) for edit in message["edits"] if edit["edit"] == "pick"}
+        picked = {cast(PickTensor, edit)["operation"] for edit in message["edits"] if edit["edit"] == "pick"}
         if self._built.is_deferred and picked and self._builder.large is not None:
             self._builder.large.wanted |= picked
             state = State(self._program, self._builder)

@@ -72,7 +72,8 @@ _METHODS = frozenset(
     "make_initializable_iterator scatter_update scatter_add scatter_sub stack unstack read write gather concat split "
     "apply call get_slot get_slot_names average sample log_prob prob cdf mean variance entropy stddev mode "
     "get_variable add_variable reuse_variables local_step global_step sparse_read eval_shape is_compatible_with "
-    "merge_with with_rank ndims num_elements base_dtype get_tensor_by_name get_operation_by_name".split()
+    "merge_with with_rank ndims num_elements base_dtype get_tensor_by_name get_operation_by_name "
+    "colocate_with_name".split()
 )
 # With trust, any method but these: they run, wait, read, write or end something.
 _RUNNING = frozenset(

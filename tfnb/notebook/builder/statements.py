@@ -24,8 +24,8 @@ _NEW_LINE = re.compile(r"\r\n|\r|\n")
 _MAGIC = re.compile(r"^([ \t]*)[%!?]", re.M)
 # The contexts whose statements are nodes of their own: they only change how operations are named and placed.
 _SCOPES = frozenset(
-    "name_scope variable_scope device control_dependencies colocate_with container op_scope variable_op_scope "
-    "as_default gradient_override_map arg_scope".split()
+    "name_scope variable_scope device control_dependencies colocate_with colocate_with_name container op_scope "
+    "variable_op_scope as_default gradient_override_map arg_scope".split()
 )
 
 

@@ -42,7 +42,7 @@ from tfnb.system.collector import put_off
 __all__ = ["BuilderView", "build_cell", "builder"]
 
 SECONDS_PER_PICTURE = 1.0
-SECONDS_TO_DRAW = 0.5  # the browser needs the processor more than the import of a large graph does
+SECONDS_TO_DRAW = 2.0  # the first gestures need the processor more than the import of a large graph does
 GRAPH_FILES = (".pb", ".pbtxt", ".meta")
 SAVED_MODELS = ("saved_model.pb", "saved_model.pbtxt")
 

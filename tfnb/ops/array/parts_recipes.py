@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out, TensorInfo
+from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out, TensorInfo, i32
 
 __all__ = ["join_calls", "split_calls"]
 
@@ -50,7 +50,7 @@ def _calls(
         width = sum(widths)
         size = rows * width
         groups = max(1, min(256, size // 1024)) if is_gpu else max(1, min(4 * site.units, size // 16384))
-        args = (place, *pointers, I32(rows), I32(stride), I32(start), *map(I32, widths))
+        args = (place, *pointers, I32(rows), I32(stride), I32(start), *map(i32, widths))
         calls.append(
             KernelCall(
                 "array/parts.cl",

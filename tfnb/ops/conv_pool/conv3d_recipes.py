@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out, Temp, TensorInfo
+from tfnb.ir.kernelcall import Arg, In, KernelCall, KernelSite, Out, Temp, TensorInfo, i32
 from tfnb.ir.record import record
 from tfnb.ops.conv_pool.conv import ConvAttrs
 from tfnb.ops.conv_pool.conv_recipes import (
@@ -77,7 +77,7 @@ class _Deep:
         work = self.planes.size if "depth" in entry else self.taps.size
         groups = max(1, min(4 * self.site.units, rows, work // 16384))
         defines = (("T", self.site.outputs[0].dtype.cl),)
-        return KernelCall(FILE, entry, (*pointers, *map(I32, ints)), (groups, 1, 1), defines=defines)
+        return KernelCall(FILE, entry, (*pointers, *map(i32, ints)), (groups, 1, 1), defines=defines)
 
     def move(self, entry: str, source: Arg, target: Arg) -> KernelCall:
         """Returns a launch of unfold_depth or fold_depth."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tfnb.errors import InvalidArgumentError, UnimplementedError
-from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Temp
+from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Temp, i32
 from tfnb.ir.record import record
 from tfnb.ops.conv_pool.conv_reference import Axis, pool_axes, window_axes
 from tfnb.ops.conv_pool.windows import pads
@@ -90,7 +90,7 @@ class RowBlocks:
 
 
 def _ints(*values: int) -> tuple[I32, ...]:
-    return tuple(I32(v) for v in values)
+    return tuple([i32(v) for v in values])
 
 
 def _defines(site: KernelSite) -> tuple[tuple[str, str], ...]:

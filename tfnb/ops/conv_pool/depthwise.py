@@ -12,7 +12,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError, UnimplementedError
 from tfnb.ir.default import graph_of
-from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out
+from tfnb.ir.kernelcall import Arg, In, KernelCall, KernelSite, Out, i32
 from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
@@ -167,7 +167,7 @@ def _call(
     ay, ax = _axes(site.attrs, x, w)
     sizes = (x[0], x[1], x[2], x[3], w[3], w[0], w[1], ay.count, ax.count)
     steps = (ay.stride, ax.stride, ay.dilation, ax.dilation, ay.before, ax.before)
-    args: tuple[Arg, ...] = (*map(In, pointers), Out(0), *map(I32, (*sizes, *steps)))
+    args: tuple[Arg, ...] = (*map(In, pointers), Out(0), *map(i32, (*sizes, *steps)))
     groups = max(1, min(4 * site.units, shares))
     return (KernelCall(_FILE, entry, args, (groups, 1, 1), defines=(("T", dtype.cl),)),)
 

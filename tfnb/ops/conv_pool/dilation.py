@@ -13,7 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
-from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out
+from tfnb.ir.kernelcall import Arg, In, KernelCall, KernelSite, Out, i32
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
@@ -126,7 +126,7 @@ def _calls(entry: str) -> Any:
         ay, ax = _axes(site.attrs, x, w)
         sizes = (*x, w[0], w[1], dy[1], dy[2])
         steps = (ay.stride, ax.stride, ay.dilation, ax.dilation, ay.before, ax.before)
-        args: tuple[Arg, ...] = (In(0), In(1), In(2), Out(0), *map(I32, (*sizes, *steps)))
+        args: tuple[Arg, ...] = (In(0), In(1), In(2), Out(0), *map(i32, (*sizes, *steps)))
         shares = x[0] if entry == "dilation2d_input_grad" else x[3]
         groups = max(1, min(shares, 4 * site.units))
         defines = (("T", site.outputs[0].dtype.cl),)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out, Temp, TensorInfo
+from tfnb.ir.kernelcall import Arg, In, KernelCall, KernelSite, Out, Temp, TensorInfo, i32
 from tfnb.ops.conv_pool.conv_recipes import (
     TAIL_BYTES,
     avg_pool_calls,
@@ -104,7 +104,7 @@ def max_pool3d_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     axes = pool3d_axes(site.inputs[0].shape, site.attrs)
     ints = (n, d, h, w, *(a.count for a in axes), c, *(a.size for a in axes))
     steps = (*(a.stride for a in axes), *(a.before for a in axes))
-    args: tuple[Arg, ...] = (In(0), In(1), In(2), Out(0), *map(I32, (*ints, *steps)))
+    args: tuple[Arg, ...] = (In(0), In(1), In(2), Out(0), *map(i32, (*ints, *steps)))
     groups = max(1, min(4 * site.units, n * d * h, site.outputs[0].size // 4096))
     defines = (("T", site.outputs[0].dtype.cl),)
     return (KernelCall("conv_pool/pool3d.cl", "max_pool3d_grad", args, (groups, 1, 1), defines=defines),)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
-from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out
+from tfnb.ir.kernelcall import Arg, In, KernelCall, KernelSite, Out, i32
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
@@ -137,7 +137,7 @@ def _grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return ()
     n, pixels = site.outputs[0].shape[0], site.outputs[0].size // site.outputs[0].shape[0]
     ints = (n, site.inputs[1].size // n, pixels, int(site.attrs.include_batch_in_index))
-    args: tuple[Arg, ...] = (In(1), In(2), Out(0), *map(I32, ints))
+    args: tuple[Arg, ...] = (In(1), In(2), Out(0), *map(i32, ints))
     defines = (("T", site.outputs[0].dtype.cl), ("TI", site.inputs[2].dtype.cl))
     groups = max(1, min(n, 4 * site.units))
     return (KernelCall("conv_pool/pool_argmax.cl", "max_pool_grad_with_argmax", args, (groups, 1, 1), defines=defines),)

@@ -50,25 +50,22 @@ class _Waiter:
 
 
 class _PrefetchRows(Rows):
-    """A pass through a queue that a thread fills with (element, None), or (None, the error in place of an element)."""
+    """A pass from which a thread takes elements: (element, None), or (None, the error in place of an element)."""
 
-    def __init__(self, rows: Rows, size: int) -> None:
+    def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._size = size
-        self.queue = FIFOQueue("prefetch", size, (), ())
         self._thread = threading.Thread(target=self._fill, daemon=True, name="tfnb-prefetch")
         self._thread.start()
 
     def _fill(self) -> None:
         try:
             while items := self._next():
-                self._put(items)
+                self._put(items[0])
         except CancelledError:
             return  # the iterator was closed
-        waiter = _Waiter()
-        self.queue.close(waiter.call, cancel_pending_enqueues=False)
+        self._finish()
 
-    def _next(self) -> list[Any]:
+    def _next(self) -> list[tuple[Any, Any]]:
         """Returns the next element, or the error that took its place; nothing after the last one."""
         try:
             return [(element, None) for element in self._rows.take(1)]
@@ -77,24 +74,91 @@ class _PrefetchRows(Rows):
         except Exception as e:
             return [(None, e)]
 
-    def _put(self, items: list[Any]) -> None:
-        waiter = _Waiter()
-        self.queue.enqueue(waiter.call, items)
-        waiter.wait()
+    def _put(self, item: tuple[Any, Any]) -> None:
+        """Waits for a place and puts an item there. Raises `CancelledError` after `close`."""
+        raise AssertionError("a kind of prefetching says how")
 
-    def take(self, n: int) -> list[Element]:
-        waiter = _Waiter()
-        self.queue.dequeue(waiter.call)
-        try:
-            return [_open(waiter.wait())]
-        except OutOfRangeError:
-            return []
+    def _finish(self) -> None:
+        """Says that there are no more items."""
+        raise AssertionError("a kind of prefetching says how")
 
     def close(self) -> None:
-        self.queue.dispose()
         if self._thread is not threading.current_thread():
             self._thread.join(timeout=5)
         self._rows.close()
+
+
+class _QueuedRows(_PrefetchRows):
+    """Elements for steps, which wait in a queue without a thread."""
+
+    def __init__(self, rows: Rows, size: int) -> None:
+        self.queue = FIFOQueue("prefetch", size, (), ())
+        super().__init__(rows)
+
+    def _put(self, item: tuple[Any, Any]) -> None:
+        waiter = _Waiter()
+        self.queue.enqueue(waiter.call, [item])
+        waiter.wait()
+
+    def _finish(self) -> None:
+        self.queue.close(_Waiter().call, cancel_pending_enqueues=False)
+
+    def close(self) -> None:
+        self.queue.dispose()
+        super().close()
+
+
+class _BufferedRows(_PrefetchRows):
+    """Elements for another data set, which takes as many at once as it needs."""
+
+    def __init__(self, rows: Rows, size: int) -> None:
+        self._size = size
+        self._items: deque[tuple[Any, Any]] = deque()
+        self._changed = threading.Condition()  # protects the following, and wakes the one that waits
+        self._wanted = 0  # for so many items somebody waits
+        self._ended = self._closed = False
+        super().__init__(rows)
+
+    def _put(self, item: tuple[Any, Any]) -> None:
+        with self._changed:
+            while len(self._items) >= self._size and not self._closed:
+                self._changed.wait()
+            if self._closed:
+                raise CancelledError("the iterator was closed")
+            self._items.append(item)
+            if self._wanted and (len(self._items) >= self._wanted or item[1] is not None):
+                self._changed.notify_all()
+
+    def _finish(self) -> None:
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def take(self, n: int) -> list[Element]:
+        with self._changed:
+            self._wanted = min(n, self._size)
+            while not (self._closed or self._ended or self._is_ready()):
+                self._changed.wait()
+            self._wanted = 0
+            if self._closed:
+                raise CancelledError("the iterator was closed")
+            self._changed.notify_all()
+            elements: list[Element] = []
+            while self._items and len(elements) < n:
+                if self._items[0][1] is not None and elements:
+                    break  # the error, in its turn
+                elements.append(_open(self._items.popleft()))
+            return elements
+
+    def _is_ready(self) -> bool:
+        """Are there as many items as somebody waits for, or an error after fewer?"""
+        return len(self._items) >= self._wanted or bool(self._items and self._items[-1][1] is not None)
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        super().close()
 
 
 def _open(item: Any) -> Element:
@@ -115,7 +179,11 @@ class Prefetched(Over):
         self._size = size if size > 0 else 2
 
     def rows(self) -> Rows:
-        return _PrefetchRows(self.source.rows(), self._size)
+        return _BufferedRows(self.source.rows(), self._size)
+
+    def queued(self) -> Rows:
+        """Returns a new pass for steps, which wait for its elements without a thread."""
+        return _QueuedRows(self.source.rows(), self._size)
 
 
 class _Walk:
@@ -162,7 +230,7 @@ class DatasetIterator:
 
     def start(self, source: Source) -> None:
         """Begins a pass over `source`, after ending the previous one."""
-        self._follow(_Walk(source.rows(), source.waits))
+        self._follow(_Walk(source.queued() if isinstance(source, Prefetched) else source.rows(), source.waits))
 
     def _follow(self, walk: _Walk | None) -> None:
         with self._lock:
@@ -188,7 +256,7 @@ class DatasetIterator:
                 "GetNext() failed because the iterator has not been initialized. Ensure that you have run the "
                 "initializer operation for this iterator before getting the next element."
             )
-        if isinstance(walk.rows, _PrefetchRows):
+        if isinstance(walk.rows, _QueuedRows):
             queue = walk.rows.queue
             queue.dequeue(replace(call, done=lambda item: _answer(call, item), fail=lambda e: _ended(call, e)))
             return lambda: f"waits for the next element; {queue.describe()}"

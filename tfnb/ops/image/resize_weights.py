@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out, Temp
+from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out, Temp, i32
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
@@ -227,7 +227,7 @@ def _line_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     if out.size == 0:
         return ()
     n, h, w, c = x.shape
-    sizes = map(I32, (n, h, w, *out.shape[1:], rows.shape[1], columns.shape[1]))
+    sizes = map(i32, (n, h, w, *out.shape[1:], rows.shape[1], columns.shape[1]))
     args: tuple[Arg, ...] = (In(0), In(1), In(2), Out(0), *sizes)
     if site.attrs.copy:
         unsigned = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}[x.dtype.size]

@@ -263,7 +263,7 @@ def _literal(value: float, dtype: DType) -> str:
         return f"({int(value)}{'u' if dtype.is_unsigned else ''})"
     if dtype.is_unsigned:
         return f"({int(value)}ul)"
-    return f"({int(value)}l)" if value > -(2**63) else "(-9223372036854775807l - 1)"
+    return f"({int(value)}l)" if value > -(2**63) else "(-9223372036854775807l-1)"  # compilers split options at spaces
 
 
 def _grad_unsorted_extreme(op: Operation, dy: Tensor) -> Any:

@@ -152,7 +152,7 @@ export function withAutomatic(
 ): Record<string, Point> {
   const positions: Record<string, Point> = {};
   for (const id of model.order) {
-    const at = moved.get(id) ?? (model.placed.has(id) ? undefined : model.position(id));
+    const at = moved.get(id) ?? (model.placed.has(id) ? undefined : model.home(id));
     if (at) positions[id] = at;
   }
   return positions;

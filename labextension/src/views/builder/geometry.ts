@@ -23,6 +23,8 @@ export interface Face {
   summary: string;
   /** Lines of a grey block. */
   lines: string[];
+  /** By how much a value or a problem makes it wider and higher. */
+  grows: Point;
 }
 
 export const HEAD = 28;
@@ -36,6 +38,8 @@ const LINE = 15;
 const MOST_LINES = 6;
 const LEAST_WIDTH = 120;
 const MOST_WIDTH = 300;
+const VALUE_WIDTH = 170; // the least width of a node that has a value
+const PROBLEM_WIDTH = 230;
 export const PANEL = { number: 34, text: 74, image: 112, histogram: 76, chart: 76 } as const;
 export type PanelKind = keyof typeof PANEL;
 
@@ -70,8 +74,6 @@ export function faceOf(node: BuilderNode, panel: PanelKind | null): Face {
   }
   for (const line of lines) width = Math.max(width, textWidth(line, "code") + 24);
   width = Math.max(width, Math.min(220, textWidth(summary, "code") + 24));
-  if (node.problem) width = Math.max(width, 230);
-  if (panel) width = Math.max(width, 170);
   const { problem } = node;
   const isBlock = node.kind === "layer" || node.kind === "function";
   const height =
@@ -80,11 +82,14 @@ export function faceOf(node: BuilderNode, panel: PanelKind | null): Face {
     TOP * 2 +
     rows * ROW +
     (lines.length ? lines.length * LINE + 6 : 0) +
-    (summary ? SUMMARY : 0) +
-    (problem ? PROBLEM + problem.fixes.length * FIX : 0) +
-    (panel ? PANEL[panel] : 0);
+    (summary ? SUMMARY : 0);
   width = Math.ceil(Math.min(MOST_WIDTH, Math.max(LEAST_WIDTH, width)) / 10) * 10;
-  return { width, height, outputs, summary, lines };
+  const wanted = problem ? PROBLEM_WIDTH : panel ? VALUE_WIDTH : 0;
+  const grows: Point = [
+    Math.max(0, wanted - width),
+    (problem ? PROBLEM + problem.fixes.length * FIX : 0) + (panel ? PANEL[panel] : 0),
+  ];
+  return { width: width + grows[0], height: height + grows[1], outputs, summary, lines, grows };
 }
 
 /** A grey block shows its lines, so its title is a word. What comes from a file says that it cannot be edited. */

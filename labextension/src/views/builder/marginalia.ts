@@ -3,11 +3,13 @@
 import type { Note } from "../../protocol/builder";
 import { h } from "../dom";
 import { type Desk, FRAME_COLOURS, prompt } from "./commands";
+import { Glide } from "./glide";
 import type { Workspace } from "./workspace";
 
 export class Marginalia {
   readonly root = h("div", { className: "marginalia" });
   private readonly frames = new Map<string, HTMLElement>();
+  private readonly glide = new Glide(this.root);
   private readonly notes = new Map<string, HTMLElement>();
 
   constructor(
@@ -17,14 +19,18 @@ export class Marginalia {
 
   /** `isNew`: whether the elements are drawn anew; `isMoved`: whether nodes have moved. */
   draw(isNew: boolean, isMoved: boolean): void {
-    const { workspace, root } = this;
+    const { workspace } = this;
     const { x, y, scale } = workspace.camera;
-    root.style.transform = `translate(${x}px, ${y}px) scale(${scale})`;
+    this.glide.to(`translate(${x}px, ${y}px) scale(${scale})`);
     if (isNew) this.renew();
     if (!isMoved) return;
     const { model } = workspace;
     for (const { id, nodes } of model.frames) put(this.frames.get(id), workspace.frameRect(nodes));
     for (const note of model.notes) put(this.notes.get(note.id), workspace.noteRect(note));
+  }
+
+  dispose(): void {
+    this.glide.rest();
   }
 
   private renew(): void {

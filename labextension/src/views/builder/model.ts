@@ -37,6 +37,8 @@ export class BuilderModel {
   /** The positions that the kernel has, and those that the layout gives to the others. */
   placed = new Map<string, Point>();
   readonly automatic = new Map<string, Point>();
+  /** By how much nodes have moved aside for values and problems on others. */
+  aside: ReadonlyMap<string, Point> = new Map();
   /** The positions during a drag. */
   dragged: ReadonlyMap<string, Point> | null = null;
   /** How wires go that are not simple curves, by `routeKey`. */
@@ -107,7 +109,15 @@ export class BuilderModel {
   }
 
   position(id: string): Point | undefined {
-    return this.dragged?.get(id) ?? this.placed.get(id) ?? this.automatic.get(id);
+    const dragged = this.dragged?.get(id);
+    if (dragged) return dragged;
+    const [home, aside] = [this.home(id), this.aside.get(id)];
+    return home && aside ? [home[0] + aside[0], home[1] + aside[1]] : home;
+  }
+
+  /** The place that a node has while no other one needs room. */
+  home(id: string): Point | undefined {
+    return this.placed.get(id) ?? this.automatic.get(id);
   }
 
   /** How a wire goes: null for one curve. */

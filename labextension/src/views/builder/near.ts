@@ -1,20 +1,24 @@
-// The elements of the nodes that are near: at most 300, those in the window. While nodes are dragged only their
-// transforms change.
+// The elements of the nodes that are near: at most 300, those in the window. Those that are dragged are lifted to a layer
+// of their own, so that only its transform changes and nothing is painted anew.
 
 import type { BuilderNode } from "../../protocol/builder";
 import { button, h } from "../dom";
 import { portMark } from "./dtypes";
-import { labelOf, titleOf } from "./geometry";
+import { labelOf, type Point, titleOf } from "./geometry";
+import { Glide } from "./glide";
 import { drawPanel } from "./values";
 import { described, type Workspace } from "./workspace";
 
-const REST = 150; // milliseconds without a movement of the window
-
 export class NearLayer {
   readonly root = h("div", { className: "nodes" });
+  /** What is dragged, above the others. */
+  readonly carried = h("div", { className: "nodes carried" });
   private readonly elements = new Map<string, HTMLElement>();
   private readonly stale = new Set<string>();
-  private resting: ReturnType<typeof setTimeout> | undefined;
+  /** The positions from which nodes are carried; empty while none is. */
+  private readonly starts = new Map<string, Point>();
+  private readonly glide = new Glide(this.root);
+  private readonly carrying = new Glide(this.carried);
 
   constructor(
     private readonly workspace: Workspace,
@@ -54,7 +58,7 @@ export class NearLayer {
       const element = this.draw(id);
       if (!element) continue;
       if (old) old.replaceWith(element);
-      else this.root.append(element);
+      else (this.starts.has(id) ? this.carried : this.root).append(element);
       this.elements.set(id, element);
       this.stale.delete(id);
       this.move(id);
@@ -65,22 +69,48 @@ export class NearLayer {
   transform(): void {
     const { x, y, scale } = this.workspace.camera;
     const transform = `translate(${x}px, ${y}px) scale(${scale})`;
-    if (this.root.style.transform === transform) return;
-    this.root.style.transform = transform;
-    // While it moves, the browser shifts one picture of all nodes; at rest it draws their texts sharp again.
-    this.root.classList.add("moving");
-    clearTimeout(this.resting);
-    this.resting = setTimeout(() => this.root.classList.remove("moving"), REST);
+    this.glide.to(transform);
+    if (!this.starts.size) return;
+    const [dx, dy] = this.distance();
+    this.carrying.to(`${transform} translate(${dx}px, ${dy}px)`);
   }
 
   move(id: string): void {
-    const at = this.workspace.model.position(id);
+    const at = this.starts.get(id) ?? this.workspace.model.position(id);
     const element = this.elements.get(id);
     if (at && element) element.style.transform = `translate(${at[0]}px, ${at[1]}px)`;
   }
 
   moveAll(): void {
     for (const id of this.elements.keys()) this.move(id);
+  }
+
+  /** Shows nodes where they are dragged, or back among the others when the drag has ended. */
+  drag(): void {
+    const { dragged } = this.workspace.model;
+    const { starts, elements } = this;
+    if (dragged && !starts.size) {
+      for (const [id, at] of dragged) starts.set(id, at);
+      const lifted = [...starts.keys()].flatMap((id) => elements.get(id) ?? []);
+      this.carried.append(...lifted);
+      this.moveAll();
+    } else if (!dragged) {
+      starts.clear();
+      this.root.append(...this.carried.children);
+      this.carrying.rest();
+      this.moveAll();
+    }
+    this.transform();
+  }
+
+  /** How far the nodes have been carried. */
+  private distance(): Point {
+    const { dragged } = this.workspace.model;
+    for (const [id, [x, y]] of this.starts) {
+      const at = dragged?.get(id);
+      if (at) return [at[0] - x, at[1] - y];
+    }
+    return [0, 0];
   }
 
   /** Marks what is selected, and where the keyboard is. */
@@ -112,7 +142,8 @@ export class NearLayer {
   }
 
   dispose(): void {
-    clearTimeout(this.resting);
+    this.glide.rest();
+    this.carrying.rest();
   }
 
   private draw(id: string): HTMLElement | null {

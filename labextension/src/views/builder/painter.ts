@@ -188,6 +188,10 @@ export function paintAbove(
   canvas: HTMLCanvasElement,
   { marquee, guides }: Overlay,
 ): void {
+  const isEmpty = !marquee && !guides.length && !workspace.dragging;
+  // Clearing a canvas costs as much as painting it.
+  if (isEmpty && canvas.dataset.empty === "true") return;
+  canvas.dataset.empty = String(isEmpty);
   const pen = prepare(workspace, canvas);
   if (!pen) return;
   const { theme, camera } = workspace;

@@ -157,6 +157,7 @@ export class BuilderView {
       this.below,
       this.marginalia.root,
       this.near.root,
+      this.near.carried,
       this.details.overlays,
       this.above,
       this.map.root,
@@ -369,14 +370,14 @@ export class BuilderView {
     const { workspace, near, stale } = this;
     const is = (...words: Change[]): boolean => words.some((word) => stale.has(word));
     if (!workspace.width) return;
-    if (is("moves")) near.moveAll();
+    if (is("moves")) near.drag();
     const shown = is("camera", "document", "panels", "moves", "selection")
       ? workspace.near()
       : null;
     if (shown) {
       this.isFar = workspace.model.order.length > 0 && shown.length === 0;
       near.show(shown);
-      if (is("document")) near.moveAll();
+      if (is("document", "panels")) near.moveAll();
     }
     if (is("selection", "document", "camera", "panels"))
       this.mark(is("selection", "document", "panels"));
@@ -467,6 +468,7 @@ export class BuilderView {
     this.layouter.dispose();
     this.side.dispose();
     this.near.dispose();
+    this.marginalia.dispose();
     this.voice.dispose();
     this.root.remove();
   }

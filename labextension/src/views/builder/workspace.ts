@@ -22,6 +22,7 @@ import {
 } from "./geometry";
 import { BuilderModel, type Connection } from "./model";
 import { freePlace } from "./placing";
+import { roomFor } from "./room";
 import type { Session } from "./session";
 import { curvesOf } from "./wires/route";
 
@@ -102,7 +103,7 @@ export class Workspace {
       face = faceOf(node, this.panels.get(id)?.kind ?? null);
       this.faces.set(id, face);
     }
-    return face ?? { width: 0, height: 0, outputs: [], summary: "", lines: [] };
+    return face ?? { width: 0, height: 0, outputs: [], summary: "", lines: [], grows: [0, 0] };
   };
 
   forgetFaces(ids: Iterable<string>): void {
@@ -115,6 +116,21 @@ export class Workspace {
     this.boxes.clear();
     this.linked = null;
     this.known = undefined;
+    this.makeRoom();
+  }
+
+  /** Moves nodes aside for the values and problems on others. */
+  private makeRoom(): void {
+    const { model, panels } = this;
+    const nodes = panels.size || model.totals.problems ? model.order : [];
+    model.aside = roomFor(
+      nodes.flatMap((id) => {
+        const [home, { width, height, grows }] = [model.home(id), this.face(id)];
+        if (!home) return [];
+        const size = { width: width - grows[0], height: height - grows[1] };
+        return [{ id, rect: { x: home[0], y: home[1], ...size }, grows }];
+      }),
+    );
   }
 
   /** During a drag, the rectangles of what is dragged are updated in place; at its end all are computed anew. */

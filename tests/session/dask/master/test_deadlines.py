@@ -13,8 +13,9 @@ pytestmark = pytest.mark.opencl
 
 
 @pytest.fixture
-def two_tasks(addresses, serve):
+def two_tasks(addresses, serve, monkeypatch):
     """(a server in this process, a function that starts the process of the other task)."""
+    monkeypatch.setattr("tfnb.session.dask.master.master._CONNECT_TIMEOUT", 600.0)
     ps, worker = addresses(2)
     spec = {"ps": [ps], "worker": [worker]}
     with tf.train.Server(spec, "worker", 0) as server:
@@ -26,7 +27,7 @@ def test_a_task_that_does_not_come_up(two_tasks):
     begin = time.monotonic()
     with pytest.raises(DeadlineExceededError, match=r"within 0\.5 s: it waited for these tasks to come up: /job:ps"):
         tf.Session(server.target, config=tf.ConfigProto(operation_timeout_in_ms=500))
-    assert time.monotonic() - begin < 30  # and not the minute that a program without a limit waits
+    assert time.monotonic() - begin < 200  # and not as long as a program without a limit waits
 
 
 def test_a_task_that_is_lost(two_tasks):
@@ -46,7 +47,7 @@ def test_a_task_that_is_lost(two_tasks):
             begin = time.monotonic()
             with pytest.raises(DeadlineExceededError, match="waited for these tasks to come up: /job:ps"):
                 session.run(doubled, options=tf.RunOptions(timeout_in_ms=500))
-            assert time.monotonic() - begin < 30
+            assert time.monotonic() - begin < 200
         with tf.device("/job:worker/task:0"):
             here = tf.constant(2.0) * 4.0
         assert session.run(here) == 8.0

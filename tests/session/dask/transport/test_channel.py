@@ -47,7 +47,7 @@ class Inbox:
 
     def wait_for(self, count):
         with self.came:
-            assert self.came.wait_for(lambda: len(self.got) >= count, 20), f"{len(self.got)} of {count} came"
+            assert self.came.wait_for(lambda: len(self.got) >= count, 60), f"{len(self.got)} of {count} came"
         return self.got
 
 
@@ -114,11 +114,10 @@ def test_a_slow_reader_holds_its_senders_back():
     box = Inbox(delay=0.02)
     one = Channel("127.0.0.1", box.receive, lambda e: None)
     two = Channel("127.0.0.1", box.receive, lambda e: None)
-    value, start = np.zeros(1 << 20, np.uint8), time.monotonic()
+    value = np.zeros(1 << 20, np.uint8)
     for i in range(150):
         one.send(two.peer, tensor(1, str(i), value))
-    # 150 MB do not fit into the queues: the reader's 20 ms each are felt by the sender
-    assert time.monotonic() - start > 0.02 * 40
+    assert len(box.got) >= 40  # 150 MB do not fit into the queues: the sender waited for the reader
     assert [k for k, _ in box.wait_for(150)] == [str(i) for i in range(150)]
     one.close()
     two.close()
@@ -337,8 +336,8 @@ def test_another_thread_wakes_one_that_waits_at_a_poller():
     timer = threading.Timer(0.3, queue.put, ["came"])
     start = time.monotonic()
     timer.start()
-    assert queue.get(timeout=20) == "came"
-    assert 0.2 < time.monotonic() - start < 15
+    assert queue.get(timeout=300) == "came"
+    assert 0.2 < time.monotonic() - start < 200
     with pytest.raises(Empty):
         queue.get(timeout=0.05)
     timer.join()
@@ -380,9 +379,8 @@ def test_certificates_and_encryption_off_loopback(tls):
     np.testing.assert_array_equal(box.wait_for(2)[0][1], value)
     stranger = Channel("0.0.0.0", Inbox().receive, lambda e: None, tls())
     with pytest.raises(UnavailableError):
-        for _ in range(50):  # TLS 1.3 tells of a refused certificate after the first bytes
-            stranger.send(at, tensor(1, "no", np.zeros(1)))
-            time.sleep(0.02)
+        # TLS 1.3 tells of a refused certificate after the first bytes
+        until(lambda: stranger.send(at, tensor(1, "no", np.zeros(1))) is not None)
     with socket.create_connection((at.host, at.port)) as plain:
         plain.sendall(b"tfnb 2 " + at.password.encode())
         with suppress(ConnectionResetError):
@@ -409,13 +407,14 @@ def test_a_line_over_tls_both_ways(tls):
     two.close()
 
 
-def test_a_stranger_who_says_nothing_keeps_no_channel_open():
+def test_a_stranger_who_says_nothing_keeps_no_channel_open(monkeypatch):
+    monkeypatch.setattr("tfnb.session.dask.transport.channel._GREETING", 300.0)
     channel = Channel("127.0.0.1", lambda *_: None, lambda e: None)
     with socket.create_connection((channel.peer.host, channel.peer.port)) as silent:
         until(lambda: channel._unauthenticated)  # it was taken
         start = time.monotonic()
         channel.close()
-        assert time.monotonic() - start < 4  # not the time that strangers have
+        assert time.monotonic() - start < 200  # not the time that strangers have
         with suppress(ConnectionResetError):
             assert silent.recv(1) == b""
 

@@ -9,8 +9,9 @@ import math
 from typing import Any
 
 from tfnb.client.argument_types import Activation, InitializerLike
-from tfnb.client.contrib.rnn_cells.parts import linear, normalized, row_shards, split_gates
+from tfnb.client.contrib.rnn_cells.parts import normalized, row_shards, split_gates
 from tfnb.client.rnn.cells import LSTMStateTuple, RNNCell
+from tfnb.client.rnn.linear_map import linear_map
 from tfnb.client.variables.initializers import Constant, Zeros
 from tfnb.client.variables.scope import Reuse, get_variable, get_variable_scope, variable_scope
 from tfnb.errors import ShapeError
@@ -245,7 +246,7 @@ class GLSTMCell(RNNCell):
             for i, pair in enumerate(zip(xs, hs, strict=True)):
                 with variable_scope(f"group{i}"):
                     size = 4 * self._divided("num_units", self._num_units)
-                    gates.append(split_gates(linear(concat(list(pair), 1), size, bias=False), 4))
+                    gates.append(split_gates(linear_map(concat(list(pair), 1), size, bias=False), 4))
             i, j, f, o = (
                 bias_add(concat(list(parts), 1), get_variable(f"bias_{n}", [self._num_units], inputs.dtype, Zeros()))
                 for n, parts in zip("ijfo", zip(*gates, strict=True), strict=True)
@@ -254,7 +255,7 @@ class GLSTMCell(RNNCell):
         new_h = SIGMOID(o) * self._activation(new_c)
         if self._num_proj is not None:
             with variable_scope("projection"):
-                new_h = linear(new_h, self._num_proj, bias=False)
+                new_h = linear_map(new_h, self._num_proj, bias=False)
         return new_h, LSTMStateTuple(new_c, new_h)
 
 
@@ -291,12 +292,12 @@ class PhasedLSTMCell(RNNCell):
         c, h = state
         time, x = inputs
         with variable_scope("mask_gates"):
-            i, f = split_gates(SIGMOID(linear([x, h, *([c] if self._peeps else [])], 2 * n)), 2)
+            i, f = split_gates(SIGMOID(linear_map([x, h, *([c] if self._peeps else [])], 2 * n)), 2)
         with variable_scope("new_input"):
-            written = TANH(linear([x, h], n))
+            written = TANH(linear_map([x, h], n))
         new_c = c * f + i * written
         with variable_scope("output_gate"):
-            o = SIGMOID(linear([x, h, *([new_c] if self._peeps else [])], n))
+            o = SIGMOID(linear_map([x, h, *([new_c] if self._peeps else [])], n))
         new_h = TANH(new_c) * o
         openness = self._openness(time)
         new_c = openness * new_c + (1.0 - openness) * c

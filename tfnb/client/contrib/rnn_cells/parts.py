@@ -8,26 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfnb.client.variables.initializers import Constant, Zeros
+from tfnb.client.variables.initializers import Constant
 from tfnb.client.variables.scope import get_variable, variable_scope
 from tfnb.errors import ShapeError
 from tfnb.ops.array.concat import concat, split
-from tfnb.ops.linalg.matmul import matmul
-from tfnb.ops.nn.bias_dropout_moments import batch_normalization, bias_add, moments
+from tfnb.ops.nn.bias_dropout_moments import batch_normalization, moments
 
-__all__ = ["linear", "normalized", "row_shards", "split_gates"]
-
-
-def linear(inputs: Any, size: int, bias: bool = True, initializer: Any = None) -> Any:
-    """Returns inputs @ kernel (+ bias), of `size` columns; several inputs (batch, n) stand side by side."""
-    parts = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
-    x: Any = parts[0] if len(parts) == 1 else concat(parts, 1)
-    rows = [p.shape.with_rank(2).as_list()[1] for p in parts]
-    if None in rows:
-        raise ShapeError(f"a cell needs inputs whose last dimension is known, got {[p.shape for p in parts]}")
-    kernel = get_variable("kernel", [sum(rows), size], x.dtype, initializer)
-    y = matmul(x, kernel)
-    return bias_add(y, get_variable("bias", [size], x.dtype, Zeros())) if bias else y
+__all__ = ["normalized", "row_shards", "split_gates"]
 
 
 def normalized(x: Any, scope: str, gain: float, shift: float) -> Any:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.client.argument_types import Activation, InitializerLike
-from tfnb.client.contrib.rnn_cells.parts import linear, split_gates
+from tfnb.client.contrib.rnn_cells.parts import split_gates
 from tfnb.client.rnn.cells import LSTMStateTuple, RNNCell
+from tfnb.client.rnn.linear_map import linear_map
 from tfnb.client.variables.initializers import Constant, RandomUniform, Zeros
 from tfnb.client.variables.scope import Reuse, get_variable_scope, variable_scope
 from tfnb.errors import ShapeError
@@ -53,7 +54,7 @@ class UGRNNCell(RNNCell):
 
     def call(self, inputs: Tensor, state: Any = None) -> Any:
         with variable_scope(get_variable_scope(), initializer=self._initializer):
-            gate, candidate = split_gates(linear([inputs, state], 2 * self._num_units), 2)
+            gate, candidate = split_gates(linear_map([inputs, state], 2 * self._num_units), 2)
         g = SIGMOID(gate + self._forget_bias)
         new = g * state + (1.0 - g) * self._activation(candidate)
         return new, new
@@ -91,8 +92,8 @@ class IntersectionRNNCell(RNNCell):
                 if not self._projects:
                     raise ShapeError(f"IntersectionRNNCell: inputs of shape {inputs.shape} need num_in_proj={n}")
                 with variable_scope("in_projection"):
-                    inputs = linear(inputs, n)
-            state_gate, h, output_gate, y = split_gates(linear([inputs, state], 4 * n), 4)
+                    inputs = linear_map(inputs, n)
+            state_gate, h, output_gate, y = split_gates(linear_map([inputs, state], 4 * n), 4)
         gh, gy = SIGMOID(state_gate + self._forget_bias), SIGMOID(output_gate + self._forget_bias)
         new = gh * state + (1.0 - gh) * TANH(h)
         return gy * inputs + (1.0 - gy) * self._y_activation(y), new

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfnb.client.contrib.rnn_cells.parts import linear
 from tfnb.client.graph.nest import flatten, pack
 from tfnb.client.rnn.cell_wrappers import TransparentWrapper
 from tfnb.client.rnn.cells import CellLike, RNNCell, like_cell
+from tfnb.client.rnn.linear_map import linear_map
 from tfnb.client.variables.initializers import Constant
 from tfnb.client.variables.scope import Reuse, ScopeLike, get_variable, get_variable_scope, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
@@ -72,12 +72,12 @@ class AttentionCellWrapper(RNNCell):
         sizes = (self._cell.state_size, self._size, self._size * self._length)
         inner, attention, history = state if self._as_tuple else split(state, list(sizes), 1)
         history = RESHAPE(history, [-1, self._length, self._size])
-        x = linear([inputs, attention], self._input_size or self._columns(inputs.shape))
+        x = linear_map([inputs, attention], self._input_size or self._columns(inputs.shape))
         output, new_inner = self._cell(x, inner)
         query = concat(flatten(new_inner), 1) if self._as_tuple else new_inner
         new_attention, rest = self._attend(query, history)
         with variable_scope("attn_output_projection"):
-            output = linear([output, new_attention], self._size)
+            output = linear_map([output, new_attention], self._size)
         kept = RESHAPE(concat([rest, expand_dims(output, 1)], 1), [-1, self._length * self._size])
         new = (new_inner, new_attention, kept)
         return output, new if self._as_tuple else concat(list(new), 1)
@@ -87,7 +87,7 @@ class AttentionCellWrapper(RNNCell):
             keys = get_variable("attn_w", [1, 1, self._size, self._vec_size])
             v = get_variable("attn_v", [self._vec_size])
             compared = tensordot(history, RESHAPE(keys, [self._size, self._vec_size]), [[2], [0]])
-            y = RESHAPE(linear(query, self._vec_size), [-1, 1, self._vec_size])
+            y = RESHAPE(linear_map(query, self._vec_size), [-1, 1, self._vec_size])
             weights = softmax_op(reduce_sum(v * TANH(compared + y), 2))
             attention = reduce_sum(expand_dims(weights, 2) * history, 1)
             return RESHAPE(attention, [-1, self._size]), history[:, 1:]

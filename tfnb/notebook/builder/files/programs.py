@@ -135,8 +135,11 @@ class _Program:
         if op.device:
             contexts.append(f"tf.device({op.device!r})")
         partners = [name.removeprefix("loc:@") for name in op.colocation]
-        written = [name for name in partners if name in self._names or name in self._folded]
-        contexts += [f"tf.colocate_with({self._some_output(name)})" for name in written]
+        for name in partners:
+            if name in self._names or name in self._folded:
+                contexts.append(f"tf.colocate_with({self._some_output(name)})")
+            elif name != op.name:  # an initial value, whose variable follows
+                contexts.append(f"tf.get_default_graph().colocate_with_name({name!r})")
         if op.control_inputs:
             before = ", ".join(self._some_output(c.name) for c in op.control_inputs)
             contexts.append(f"tf.control_dependencies([{before}])")

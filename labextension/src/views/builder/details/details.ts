@@ -3,6 +3,7 @@
 
 import { h } from "../../dom";
 import type { Command } from "../commands";
+import { Glide } from "../glide";
 import type { FromBuilder } from "../session";
 import { nudgeBends, routeQuestion } from "../wires/bends";
 import type { Workspace } from "../workspace";
@@ -27,6 +28,7 @@ export class Details {
   readonly probes: Probes;
   /** What lies above the nodes, in the coordinates of the drawing. */
   readonly overlays = h("div", { className: "overlays" });
+  private readonly glide = new Glide(this.overlays);
   private readonly inside: InsideView;
   private readonly compiled: CompiledView;
   private readonly marks: Marks;
@@ -77,9 +79,9 @@ export class Details {
   }
 
   draw(isMoved: boolean): void {
-    const { overlays, gradients, marks, probes } = this;
+    const { gradients, marks, probes } = this;
     const { x, y, scale } = this.workspace.camera;
-    overlays.style.transform = `translate(${x}px, ${y}px) scale(${scale})`;
+    this.glide.to(`translate(${x}px, ${y}px) scale(${scale})`);
     marks.draw();
     if (!isMoved) return;
     if (gradients.size) gradients.draw();
@@ -87,6 +89,7 @@ export class Details {
   }
 
   dispose(): void {
+    this.glide.rest();
     this.dock.dispose();
   }
 
