@@ -122,6 +122,10 @@ def _table(name: str) -> _Lazy:
     return _Lazy(lambda: getattr(_import_module("tfnb.datasets.tables"), name))
 
 
+def _device_list(name: str) -> _Lazy:
+    return _Lazy(lambda: getattr(_import_module("tfnb.session.device_lists"), name))
+
+
 def _shipped(name: str) -> _Lazy:
     return _Lazy(lambda: getattr(_import_module("tfnb.datasets.mnist"), name))
 
@@ -161,7 +165,7 @@ _REST = {
         for name in ("Dataset", "Datasets", "load_csv_with_header", "load_csv_without_header")
     },
     **{
-        f"config.{public}": _Lazy(lambda name=name: getattr(_import_module("tfnb.session.device_lists"), name))
+        f"config.{public}": _device_list(name)
         for public, name in (
             ("experimental.get_visible_devices", "list_physical_devices"),
             ("experimental.list_logical_devices", "list_logical_devices"),
