@@ -39,8 +39,9 @@ Result = tuple[Program, Record | None, Record | None, list[Record] | None]
 
 
 def cell(text: str) -> str:
-    """Returns a text that a cell of a table holds, without this machine's folders."""
-    text = re.sub(r"(?:/[\w.+@-]+)+/(?=site-packages/|copies/)", "", text)
+    """Returns a text that a cell of a table holds, without this machine's folders and without colours."""
+    text = re.sub(r"\x1b\[[\d;]*m", "", text)
+    text = re.sub(r"(?:/[\w.+@-]+)+/(?=site-packages/|copies/|lib/python)", "", text)
     return text.replace("|", "/").replace("<", "&lt;").replace("\\n", " ")
 
 

@@ -238,6 +238,13 @@ def test_a_program_that_only_waits_is_ended(scripts, monkeypatch):
     assert scripts.run.code_of(subprocess.Popen(["sleep", "30"], start_new_session=True), 20) is None
 
 
+def test_a_cell_names_no_folder_of_this_machine(scripts):
+    cell = scripts.report.cell
+    assert cell("at /home/me/env/lib/python3.7/site-packages/a.py") == "at site-packages/a.py"
+    assert cell("MatMul (defined at /home/me/env/lib/python") == "MatMul (defined at lib/python"
+    assert cell("\x1b[93mpunkt\x1b[0m not found") == "punkt not found"
+
+
 def test_the_page_counts_its_lines(scripts, tmp_path):
     program = scripts.table.Program("a/b", "c", "x|y.py", True)
     ran = result(of=record(step([[1.0]])))
