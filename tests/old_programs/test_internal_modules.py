@@ -185,7 +185,7 @@ def test_what_a_checkpoint_holds(trained, capsys):
     print_tensors_in_checkpoint_file(str(folder / "model"), "", True)
     print_tensors_in_checkpoint_file(str(folder / "model"), "", False)
     value = str(np.float32([[1], [2]]))
-    told = f"tensor_name:  w\ntensor_name:  w\n{value}\ntensor_name:  w\n{value}\nw (float32) [2, 1]"
+    told = f"tensor_name:  w\ntensor_name:  w\n{value}\ntensor_name:  w\n{value}\nw (DT_FLOAT) [2,1]"
     assert capsys.readouterr().out.strip() == told
 
 

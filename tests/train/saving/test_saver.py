@@ -347,7 +347,7 @@ def test_reading_without_a_graph(sess, tmp_path):
         assert tf.contrib.framework.list_variables(where) == [("scope/w", [2])]
     reader = tf.train.load_checkpoint(path)
     assert reader.has_tensor("scope/w") and not reader.has_tensor("w")
-    assert reader.debug_string() == b"scope/w (float32) [2]\n"
+    assert reader.debug_string() == b"scope/w (DT_FLOAT) [2]\n"
     with pytest.raises(NotFoundError, match="Key no"):
         reader.get_tensor("no")
     with pytest.raises(NotFoundError, match="no checkpoint"):

@@ -165,7 +165,10 @@ def read_index(prefix: str) -> bytes:
     """Returns the bytes of a checkpoint's index. Raises `NotFoundError`, or `DataLossError` when it is too large."""
     path = index_path(prefix)
     if not os.path.exists(path):
-        raise NotFoundError(f"there is no checkpoint {prefix} (no file {path})")
+        raise NotFoundError(
+            f"Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {prefix}: there is no "
+            f"checkpoint {prefix} (no file {path})"
+        )
     return read_bounded(path, MAX_INDEX_BYTES, "a checkpoint's index")
 
 

@@ -16,6 +16,7 @@ from tfnb.client.variables.partitioned import PartitionedVariable
 from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError, NotFoundError, ShapeError, UnknownNameError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.protos import proto
 from tfnb.ops.array.placeholder import PLACEHOLDER
 from tfnb.ops.checkpoint.save_restore import RESTORE_V2
 from tfnb.ops.checkpoint.tensorflow_v2 import open_checkpoint
@@ -60,7 +61,9 @@ class CheckpointReader:
     def debug_string(self) -> bytes:
         """Returns a text with one line for each tensor: name, dtype and shape."""
         entries = sorted(self._checkpoint.entries.items())
-        return "".join(f"{n} ({e.dtype.name}) {list(e.shape)}\n" for n, e in entries).encode()
+        names = proto("types").DataType.Name
+        lines = (f"{n} ({names(e.dtype.enum)}) [{','.join(map(str, e.shape))}]\n" for n, e in entries)
+        return "".join(lines).encode()
 
 
 def load_checkpoint(ckpt_dir_or_file: FilePath) -> CheckpointReader:
