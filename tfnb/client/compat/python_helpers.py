@@ -80,7 +80,10 @@ def unwrap(maybe_decorated: Any) -> tuple[list[Any], Any]:
 
 
 def normalize_tuple(value: int | Sequence[int], n: int, name: str) -> tuple[int, ...]:
-    """Returns `n` integers: those given, or one of them `n` times. Raises `InvalidArgumentError` for another number."""
+    """Returns the `n` integers of `value`, or one integer `n` times.
+
+    Raises `InvalidArgumentError`, which calls the argument `name`, for another number of them.
+    """
     if isinstance(value, int):
         return (value,) * n
     try:
@@ -93,14 +96,18 @@ def normalize_tuple(value: int | Sequence[int], n: int, name: str) -> tuple[int,
 
 
 def normalize_padding(value: str) -> str:
-    """Returns the padding in lower case. Raises `InvalidArgumentError` unless it is "valid" or "same"."""
+    """Returns the padding `value` in lower case. Raises `InvalidArgumentError` unless it is "valid" or "same"."""
     if value.lower() not in ("valid", "same"):
         raise InvalidArgumentError(f'The `padding` argument must be one of "valid", "same". Received: {value!r}')
     return value.lower()
 
 
 def convert_data_format(data_format: str, ndim: int) -> str:
-    """Returns "NHWC" and its like for "channels_last", "NCHW" and its like for "channels_first"; `ndim`: 3, 4 or 5."""
+    """Returns the order of the axes that `data_format` means for tensors of `ndim` dimensions: 3, 4 or 5.
+
+    That is "NHWC" and its like for "channels_last", and "NCHW" and its like for "channels_first". Raises
+    `InvalidArgumentError` for anything else.
+    """
     spatial = {3: "W", 4: "HW", 5: "DHW"}.get(ndim)
     forms = {"channels_last": f"N{spatial}C", "channels_first": f"NC{spatial}"}
     if spatial is None or data_format not in forms:
@@ -111,7 +118,11 @@ def convert_data_format(data_format: str, ndim: int) -> str:
 def conv_output_length(
     input_length: int | None, filter_size: int, padding: str, stride: int, dilation: int = 1
 ) -> int | None:
-    """Returns the length of a convolution's result along one axis; `padding`: "same", "valid" or "full"."""
+    """Returns the length of a convolution's result along one axis, or None if `input_length` is None.
+
+    The filter has `filter_size` elements, `dilation` apart, and moves by `stride`; `padding` is "same", "valid" or
+    "full". Raises `InvalidArgumentError` for another padding.
+    """
     if input_length is None:
         return None
     wide = filter_size + (filter_size - 1) * (dilation - 1)
@@ -122,7 +133,11 @@ def conv_output_length(
 
 
 def deconv_output_length(input_length: int | None, filter_size: int, padding: str, stride: int) -> int | None:
-    """Returns the length of a transposed convolution's result along one axis; `padding`: "same", "valid" or "full"."""
+    """Returns the length of a transposed convolution's result along one axis, or None if `input_length` is None.
+
+    The filter has `filter_size` elements and moves by `stride`; `padding` is "same", "valid" or "full". Raises
+    `InvalidArgumentError` for another padding.
+    """
     if input_length is None:
         return None
     grown = {"same": 0, "valid": max(filter_size - stride, 0), "full": -(stride + filter_size - 2)}

@@ -188,10 +188,11 @@ def optimize_for_inference(
     placeholder_type_enum: int | Sequence[int],
     toco_compatible: bool = False,
 ) -> Any:
-    """Returns what inference needs of a frozen graph: `strip_unused`, without checks and identities.
+    """Returns what inference needs of the frozen graph `input_graph_def`, without checks and identities.
 
-    Batch normalisations stay as they are, since a session folds them. Raises `InvalidArgumentError` for
-    `toco_compatible`.
+    That is what the nodes `output_node_names` compute from `input_node_names`, which become placeholders whose types
+    are `placeholder_type_enum`, one for all or one for each. Batch normalisations stay as they are, since a session
+    folds them. Raises `InvalidArgumentError` for `toco_compatible`.
     """
     refuse_given("optimize_for_inference", "it prepares graphs for phones", toco_compatible=toco_compatible)
     part = strip_unused(input_graph_def, input_node_names, output_node_names, placeholder_type_enum)
