@@ -1,5 +1,6 @@
 """Processes that die, pause or lose their scheduler; messages that come twice, or are none; who is not let in."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -24,6 +25,21 @@ from tfnb.session.dask.task.inbound_calls import InboundCalls
 pytestmark = pytest.mark.opencl
 
 PS, WORKER = "/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0"
+
+
+@pytest.fixture
+def dask():
+    """A client of a Dask cluster with four workers of one process each, which a test may end and pause.
+
+    Each test has its own: Dask ends a worker that was away for 15 seconds, and may do so when another test is running.
+    """
+    with LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address="127.0.0.1:0") as workers:
+        with Client(workers, set_as_default=False) as client:
+            pids = set(client.run(os.getpid).values())
+            yield client
+        for pid in pids:  # a process that is paused would not hear that it shall end
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 class Later:
@@ -61,25 +77,6 @@ def is_stopped(pid):
         return file.read().rpartition(")")[2].split()[0] == "T"
 
 
-def all_back(dask, count=4):
-    """Waits for the workers that were killed. `LocalCluster` ends the nanny of one that is away 15 seconds after it was
-    lost, then or for the second time: then there is a new one."""
-    try:
-        dask.wait_for_workers(count, timeout=30)
-    except TimeoutError:
-        missing = count - len(dask.scheduler_info(n_workers=-1)["workers"])
-        dask.cluster.scale(len(dask.cluster.workers) + missing)
-        dask.wait_for_workers(count, timeout=60)
-    until(lambda: len(answering(dask)) == count)
-
-
-def answering(dask):
-    """The numbers of the processes of the workers that answer. The scheduler also knows one that died just now, and
-    may have an old connection to one that has been restarted."""
-    answers = dask.run(os.getpid, on_error="return")
-    return {worker: pid for worker, pid in answers.items() if isinstance(pid, int)}
-
-
 def over_two_tasks():
     """(a variable of the server, its double at the worker)."""
     with tf.device("/job:ps/task:0"):
@@ -97,7 +94,6 @@ def until(true, seconds=60.0):
 
 
 def test_a_killed_task_stops_the_steps_that_need_it_and_no_others(dask):
-    all_back(dask)
     with tf.train.DaskCluster(dask, ps=1, worker=2, patience=300.0) as cluster:  # only a broken connection tells
         with tf.device("/job:ps/task:0"):
             never = tf.FIFOQueue(1, tf.float32, [[]]).dequeue()
@@ -119,7 +115,6 @@ def test_a_killed_task_stops_the_steps_that_need_it_and_no_others(dask):
             status = one._worker.membership.call("/job:worker/replica:0/task:1", "status")
             assert status["running"] == 0 and status["masters"] == 2
         until(lambda: dask.run(_masters, workers=[cluster.roles[WORKER]]).popitem()[1] == 0)
-    all_back(dask)
 
 
 def _masters(dask_worker):
@@ -139,7 +134,6 @@ def test_a_loss_between_two_steps_is_told_once_and_then_mended(dask):
                 sess.run(twice)
             sess.run(v.initializer)  # another worker has its role
             assert sess.run(twice) == 6.0
-    all_back(dask)
 
 
 def test_a_paused_task_counts_as_lost_and_another_worker_has_its_role(dask):
@@ -149,18 +143,15 @@ def test_a_paused_task_counts_as_lost_and_another_worker_has_its_role(dask):
             sess.run(v.initializer)
             assert sess.run(twice) == 6.0
             before = cluster.roles[PS]
-            pid = kill(dask, cluster, PS, signal.SIGSTOP)
+            kill(dask, cluster, PS, signal.SIGSTOP)
             with pytest.raises(UnavailableError, match=PS):
                 sess.run(twice)
             sess.run(v.initializer)
             assert sess.run(twice) == 6.0
             assert cluster.roles[PS] != before
-    until(lambda: not os.path.exists(f"/proc/{pid}"))  # Dask's nanny ended it
-    all_back(dask)
 
 
 def test_a_spare_worker_that_does_not_answer_gets_no_role(dask):
-    all_back(dask)
     with tf.train.DaskCluster(dask, ps=1, worker=1) as cluster:
         v, twice = over_two_tasks()
         with tf.Session(cluster.target) as sess:
@@ -176,12 +167,9 @@ def test_a_spare_worker_that_does_not_answer_gets_no_role(dask):
             sess.run(v.initializer)
             assert sess.run(twice) == 6.0
             assert cluster.roles[PS] != spare
-        until(lambda: not os.path.exists(f"/proc/{pid}"))  # Dask's nanny ended it
-    all_back(dask)
 
 
 def test_a_worker_that_dies_before_it_is_set_up_gets_no_role(dask, monkeypatch):
-    all_back(dask)
     answers, died = DaskCluster._answers, []
 
     def answers_and_dies(cluster, worker, limit):
@@ -199,7 +187,6 @@ def test_a_worker_that_dies_before_it_is_set_up_gets_no_role(dask, monkeypatch):
         with tf.Session(cluster.target) as sess:
             sess.run(v.initializer)
             assert sess.run(twice) == 6.0
-    all_back(dask)
 
 
 @pytest.fixture
@@ -227,8 +214,7 @@ def failed_attempts(monkeypatch):
 
 def test_a_process_that_is_slow_to_answer_is_waited_for(dask, failed_attempts):
     """As on a busy machine: for less than the cluster's patience no process is given up, let alone ended."""
-    all_back(dask)
-    pids = answering(dask)
+    pids = dask.run(os.getpid)
     no_worker, no_task = failed_attempts
 
     def slow(function, workers, attempt_failed):
