@@ -27,6 +27,16 @@ def selected(dock, text):
     dock.locator(".tfnb-graph-view [role=status]", has_text=text).wait_for(timeout=20_000)
 
 
+def search(hands, dock, words):
+    """Finds an operation in the graph view by the keyboard, a key when the one before has shown what it does."""
+    dock.locator("canvas.drawing:focus").wait_for(timeout=20_000)
+    hands.page.keyboard.press("/")
+    dock.locator("input[type=search]:focus").wait_for(timeout=20_000)
+    hands.page.keyboard.type(words)
+    dock.locator(".matches [role=option]").first.wait_for(timeout=20_000)
+    hands.page.keyboard.press("Enter")
+
+
 def ready(hands):
     hands.view.locator(".graph-host[data-ready=true]").wait_for(timeout=20_000)
 
@@ -42,9 +52,7 @@ def test_row_12_a_layer_opens_to_its_operations_and_one_is_used_on_the_canvas(no
     assert dock.locator("canvas.drawing").evaluate("e => e === document.activeElement")
     photographs(notebook, view, "builder-inside-layer")
     # Found and used by keyboard alone; nothing of it reaches the notebook.
-    hands.page.keyboard.press("/")
-    hands.page.keyboard.type("Relu")
-    hands.page.keyboard.press("Enter")
+    search(hands, dock, "Relu")
     selected(dock, "dense/Relu")
     use = dock.get_by_role("button", name="Use on the canvas")
     use.focus()
@@ -56,10 +64,9 @@ def test_row_12_a_layer_opens_to_its_operations_and_one_is_used_on_the_canvas(no
     go(hands, "h")
     hands.press("o")
     ready(hands)
-    hands.page.keyboard.press("/")
-    hands.page.keyboard.type("MatMul")
-    hands.page.keyboard.press("Enter")
-    selected(view.get_by_role("region", name="Inside of h"), "dense/MatMul")
+    dock = view.get_by_role("region", name="Inside of h")
+    search(hands, dock, "MatMul")
+    selected(dock, "dense/MatMul")
     view.get_by_role("button", name="Use on the canvas").click()
     hands.see("mat_mul", "float32 ?×4")
     wait_for_code(hands, "mat_mul = tf.get_default_graph().get_tensor_by_name('dense/MatMul:0')")
@@ -213,9 +220,7 @@ def test_row_19_a_graph_of_a_file_opens_by_its_scopes_and_is_read_only(notebook)
     ready(hands)
     assert "read-only" in dock.text_content()
     photographs(notebook, view, "builder-inside-file")
-    hands.page.keyboard.press("/")
-    hands.page.keyboard.type("layer_39/dense/Relu")
-    hands.page.keyboard.press("Enter")
+    search(hands, dock, "layer_39/dense/Relu")
     selected(dock, "layer_39/dense/Relu")
     view.get_by_role("button", name="Use on the canvas").click()
     hands.see("relu", "float32 ?×8")

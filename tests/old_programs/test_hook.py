@@ -62,7 +62,7 @@ def test_versions_are_those_of_tensorflow(installed):
     assert installed.__version__ == installed.VERSION == tf.__version__ == "1.15.5"
     assert tf.Graph is tfnb.Graph and installed.GIT_VERSION == f"tfnb-{tfnb.__version__}"
     assert tfnb.install("0.12").__version__ == "0.12.1"
-    with pytest.raises(InvalidArgumentError, match=r"era is '0\.5'; needed one of 0\.6, 0\.12, 1\.15"):
+    with pytest.raises(InvalidArgumentError, match=r"era is '0\.5'; needed one of 0\.6, 0\.12, 1\.5, 1\.15"):
         tfnb.install("0.5")
 
 
