@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tfnb.runtime.deadline import Deadline, bounded, current
 from tfnb.system.interrupts import HeldInterrupts, interruptible
 
 pytestmark = [pytest.mark.opencl, pytest.mark.one_process("it looks into the local worker")]
@@ -128,6 +129,12 @@ def _programs():
         k,
         q,
     )
+
+
+def test_no_interrupt_leaves_a_deadline():
+    """An expired one would end all later steps of the thread."""
+    for at in _each_place(lambda: bounded(Deadline(0.001), lambda: None), 1000):
+        assert current() is None, f"a deadline is left after an interrupt at place {at}"
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ import contextvars
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from tfnb.errors import DeadlineExceededError
@@ -54,14 +53,14 @@ _CURRENT: contextvars.ContextVar[Deadline | None] = contextvars.ContextVar("dead
 current = _CURRENT.get
 
 
-@contextmanager
-def bounded(deadline: Deadline | None) -> Iterator[None]:
-    """Sets the deadline of all steps that this thread runs inside the block; None means no deadline."""
-    token = _CURRENT.set(deadline)
-    try:
-        yield
-    finally:
-        _CURRENT.reset(token)
+def bounded(deadline: Deadline | None, work: Callable[[], T]) -> T:
+    """Returns `work()`, for which this is the deadline of all steps that it runs; None means no deadline.
+
+    The work runs in a context of its own, so that no interrupt, at whatever place, leaves the deadline set.
+    """
+    context = contextvars.copy_context()
+    context.run(_CURRENT.set, deadline)
+    return context.run(work)
 
 
 def within(work: Callable[[], T], waits_for: str | Callable[[], str], may_last: bool = False) -> T:

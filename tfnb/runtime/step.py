@@ -97,8 +97,7 @@ class Step:
             if self._limit is None:
                 self._loop(feeds)
             else:
-                with bounded(self._limit):
-                    self._loop(feeds)
+                bounded(self._limit, lambda: self._loop(feeds))
             return self._fetch()
         except BaseException as e:
             self._stop(e)

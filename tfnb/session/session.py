@@ -13,8 +13,9 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfnb.caches import Cache, Caches, summary_of
 from tfnb.errors import (
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from tfnb.session.dask.membership.health_monitor import HealthMonitor
 
 __all__ = ["InteractiveSession", "Session", "open_sessions"]
+
+T = TypeVar("T")
 
 
 _MAX_KEPT = 512  # compiled steps, and as many requests, that a session keeps; the oldest is dropped
@@ -110,10 +113,9 @@ class Session:
         if not isinstance(address, str):
             raise DTypeError(f"target must be a string, got {type(target).__name__} {target!r}")
         is_local = address in ("", "local")
-        with self._bounded():
-            self._worker: LocalWorker | Master = (
-                LocalWorker(self._config) if is_local else dask.connect(address, self._config)
-            )
+        self._worker: LocalWorker | Master = self._bounded(
+            lambda: LocalWorker(self._config) if is_local else dask.connect(address, self._config)
+        )
         self._handles = HandleSource(self._worker)
         self._steps: Cache[Any, CompiledStep] = Cache("compiled steps", _MAX_KEPT)
         self._plans: Cache[Any, tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]] = Cache("requests", _MAX_KEPT)
@@ -153,14 +155,11 @@ class Session:
         feeds = flat_feeds(feed_dict) if feed_dict else {}
         try:
             if options is None and not self._config.operation_timeout_in_ms:
-                plan, tensors, step = self._find(fetches, feeds, run_metadata)
-                values = [feed_array(t, v) for t, v in zip(tensors, feeds.values(), strict=True)]
-                results = self._worker.execute(step, values, None, run_metadata)
+                plan, step, results = self._results(fetches, feeds, None, run_metadata)
             else:
-                with self._bounded(options):
-                    plan, tensors, step = self._find(fetches, feeds, run_metadata)
-                    values = [feed_array(t, v) for t, v in zip(tensors, feeds.values(), strict=True)]
-                    results = self._worker.execute(step, values, options, run_metadata)
+                plan, step, results = self._bounded(
+                    lambda: self._results(fetches, feeds, options, run_metadata), options
+                )
         except OpError as e:
             _blame_operation(self._graph, e)
             raise
@@ -168,16 +167,29 @@ class Session:
             self._forget(step)
         return plan.rebuild(results)
 
+    def _results(
+        self,
+        fetches: object,
+        feeds: Mapping[Any, Any],
+        options: RunOptions | None,
+        run_metadata: RunMetadata | None,
+    ) -> tuple[FetchPlan, CompiledStep, list[Any]]:
+        """Returns the plan of the fetches, the step that was run, and what it returned."""
+        plan, tensors, step = self._find(fetches, feeds, run_metadata)
+        values = [feed_array(t, v) for t, v in zip(tensors, feeds.values(), strict=True)]
+        return plan, step, self._worker.execute(step, values, options, run_metadata)
+
     def _forget(self, step: CompiledStep) -> None:
         """Drops a compiled step, so that its next run compiles it again and places it with the costs known then."""
         with self._lock:
             self._steps.remove(lambda entry: entry is step)
             self._plans.remove(lambda entry: entry[2] is step)
 
-    def _bounded(self, options: RunOptions | None = None) -> AbstractContextManager[None]:
-        """A context with the time limit of a step, from its options or else from the session's configuration."""
+    def _bounded(self, work: Callable[[], T], options: RunOptions | None = None) -> T:
+        """Returns `work()`, done within the time limit of a step, from its options or else from the session's
+        configuration."""
         timeout = (options.timeout_in_ms if options is not None else 0) or self._config.operation_timeout_in_ms
-        return bounded(Deadline(timeout / 1000) if timeout else None)
+        return bounded(Deadline(timeout / 1000) if timeout else None, work)
 
     def make_callable(
         self, fetches: object, feed_list: Sequence[Any] | None = None, accept_options: bool = False
@@ -200,8 +212,7 @@ class Session:
                 values = tuple(flat_feeds(dict(zip(keys, values, strict=True))).values())
             arrays = [feed_array(t, v) for t, v in zip(tensors, values, strict=True)]
             try:
-                with self._bounded(options):
-                    results = self._worker.execute(step, arrays, options, run_metadata)
+                results = self._bounded(lambda: self._worker.execute(step, arrays, options, run_metadata), options)
             except OpError as e:
                 _blame_operation(self._graph, e)
                 raise
@@ -228,8 +239,7 @@ class Session:
         step = compile_step(request, self._worker.context, rewrite=rewrite)
 
         def execute() -> None:
-            with self._bounded():
-                self._worker.execute(step, (), None, None)
+            self._bounded(lambda: self._worker.execute(step, (), None, None))
 
         run = PartialRun(plan, tensors, needs, exchange, execute)
         with self._lock:
@@ -266,8 +276,9 @@ class Session:
         names = [containers] if isinstance(containers, str) else containers or None
         if target not in ("", "local"):
             limit = config.operation_timeout_in_ms if config is not None else 0
-            with bounded(Deadline(limit / 1000) if limit else None):
-                within(lambda: _reset_tasks(target, names, config), f"the tasks of {target!r}", may_last=True)
+            reset = partial(_reset_tasks, target, names, config)
+            deadline = Deadline(limit / 1000) if limit else None
+            bounded(deadline, lambda: within(reset, f"the tasks of {target!r}", may_last=True))
             return
         for session in list(_open):
             session.close()
