@@ -12,7 +12,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from functools import partial
-from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -200,11 +199,8 @@ class ClusterKernel:
         with HeldInterrupts(), self._lock:  # Ctrl-C is raised only after the compiled program was cached
             program = self._programs.get(key)
             if program is None:
-                start = perf_counter()
-                try:
+                with self._programs.timed():
                     program = self._build(key, inputs)
-                finally:
-                    self._programs.add_seconds(perf_counter() - start)
                 self._programs.limit = max(_MAX_PROGRAMS, _MAX_STEPS // (len(program.loaded.program.steps) + 1))
                 self._programs.put(key, program)
                 self._programs.hits -= 1  # because the launch that follows counts as a hit
