@@ -28,12 +28,12 @@ Needs = tuple[tuple[str, str, int], ...]
 class KernelKey:
     """A generated kernel, identified by its text; a chain by the texts of its parts.
 
-    `calls` are the parameters of each text.
+    `parameters` are the declarations of the parameters of each text.
     """
 
     texts: tuple[str, ...]
     needs: Needs
-    calls: tuple[tuple[str, ...], ...]
+    parameters: tuple[tuple[str, ...], ...]
     is_chain: bool = False
     local: LocalMemory | None = None
 
@@ -105,7 +105,7 @@ class Modules:
         parts = [as_function(text, part_name(number)) for text, number in numbers.items()]
         names = [chain_name(e) for e in entries]
         chains = [
-            chain_text(name, list(zip([numbers[t] for t in key.texts], key.calls, strict=True)))
+            chain_text(name, list(zip([numbers[t] for t in key.texts], key.parameters, strict=True)))
             for key, name in zip(keys, names, strict=True)
         ]
         needs = {n for key in keys for n in key.needs}
@@ -117,7 +117,7 @@ class Modules:
         if self._facts.kind == "gpu":
             return key.texts[0].replace(NAME, name)
         work = as_function(key.texts[0], part_name(name), key.local)
-        return f"{work}\n\n{calling_kernel(name, key.calls[0], key.local)}"
+        return f"{work}\n\n{calling_kernel(name, key.parameters[0], key.local)}"
 
     def _source(self, kernels: Iterable[str], needs: Iterable[tuple[str, str, int]]) -> str:
         parts = ['#include "lib/types.clh"']
