@@ -56,8 +56,11 @@ current = _CURRENT.get
 def bounded(deadline: Deadline | None, work: Callable[[], T]) -> T:
     """Returns `work()`, for which this is the deadline of all steps that it runs; None means no deadline.
 
-    The work runs in a context of its own, so that no interrupt, at whatever place, leaves the deadline set.
+    With a deadline the work runs in a context of its own, so that no interrupt, at whatever place, leaves the deadline
+    set. Without one it runs in the caller's context, in which other libraries, such as Dask, keep what they set.
     """
+    if deadline is None and _CURRENT.get() is None:
+        return work()
     context = contextvars.copy_context()
     context.run(_CURRENT.set, deadline)
     return context.run(work)
