@@ -27,7 +27,7 @@ def test_averages_and_stale_gradients(sess):
     assert sess.run(n) == 0
     sess.make_callable(take)  # compiled, so that all of the time limit is for the wait
     with pytest.raises(DeadlineExceededError, match="'acc' has 0 of the 2 gradients"):
-        sess.run(take, options=tf.RunOptions(timeout_in_ms=30))
+        sess.run(take, options=tf.RunOptions(timeout_in_ms=500))
     got = []
     thread = threading.Thread(target=lambda: got.append(sess.run(take)))
     thread.start()
