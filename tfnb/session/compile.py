@@ -175,11 +175,13 @@ def _prune(work: _Work) -> Iterator[Graph]:
 def _expect_builds(work: _Work) -> None:
     """Tells the default device that programs will be built, if the user's graph is so large that they come much later.
 
-    The whole graph counts, because a program's first step usually initialises variables, and builds nothing, while the
-    next one needs the compiler.
+    A step that is not fed and fetches nothing may be one that initialises variables. Nothing is built for it, and it
+    would wait for the compiler's start before it loads its kernels.
     """
-    request = work.request
-    operations = [*request.targets, *(t.op for t in request.fetches)][0].graph.get_operations()
+    graph = _user_graph(work.request)
+    if graph is None or not (work.request.feeds or work.request.fetches):
+        return
+    operations = graph.get_operations()
     if len(operations) >= _MANY_OPERATIONS:
         device = next(iter(work.context.devices.values()))
         device.expect_builds("\n".join([f"{op.type} {op.name}" for op in operations]))
