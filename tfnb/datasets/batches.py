@@ -89,29 +89,30 @@ class DataSet:
     def next_batch(self, batch_size: int, fake_data: bool = False, shuffle: bool = True) -> tuple[Any, Any]:
         """Returns the next `batch_size` images and labels, in random order if `shuffle` is set.
 
-        Raises `InvalidArgumentError` for a batch size below 1 or above the number of examples.
+        A batch that reaches beyond the end of the data set continues with the next epoch. Raises `InvalidArgumentError`
+        for a batch size below 1, and if there are no examples.
         """
         if batch_size < 1:
             raise InvalidArgumentError(f"a batch needs at least one example, not {batch_size}")
         if fake_data or self._fake:
             return self._fake_batch(batch_size)
-        if batch_size > self._num_examples:
-            raise InvalidArgumentError(
-                f"a batch of {batch_size} is larger than the data set of {self._num_examples} examples"
-            )
-        start, end = self._index_in_epoch, self._index_in_epoch + batch_size
-        if start == 0 and self._epochs_completed == 0 and shuffle:
+        if not self._num_examples:
+            raise InvalidArgumentError(f"a data set without examples has no batch of {batch_size}")
+        if self._index_in_epoch == 0 and self._epochs_completed == 0 and shuffle:
             self._shuffle()
-        if end <= self._num_examples:
-            self._index_in_epoch = end
-            return self._serve(start, end)
-        rest = self._serve(start, self._num_examples)
-        self._epochs_completed += 1
-        if shuffle:
-            self._shuffle()
-        self._index_in_epoch = end - self._num_examples
-        new = self._serve(0, self._index_in_epoch)
-        return np.concatenate((rest[0], new[0])), np.concatenate((rest[1], new[1]))
+        parts = []
+        left = batch_size
+        while left > self._num_examples - self._index_in_epoch:
+            parts.append(self._serve(self._index_in_epoch, self._num_examples))
+            left -= self._num_examples - self._index_in_epoch
+            self._index_in_epoch = 0
+            self._epochs_completed += 1
+            if shuffle:
+                self._shuffle()
+        self._index_in_epoch += left
+        parts.append(self._serve(self._index_in_epoch - left, self._index_in_epoch))
+        images, labels = zip(*parts, strict=True)
+        return np.concatenate(images), np.concatenate(labels)
 
     def _shuffle(self) -> None:
         order = np.arange(self._num_examples)
@@ -119,8 +120,7 @@ class DataSet:
         self._images, self._labels = self._images[order], self._labels[order]
 
     def _serve(self, start: int, end: int) -> tuple[np.ndarray, np.ndarray]:
-        # A copy, so a caller that changes a batch does not change the data set.
-        return self._images[start:end].copy(), self._labels[start:end].copy()
+        return self._images[start:end], self._labels[start:end]
 
     def _fake_batch(self, batch_size: int) -> tuple[list[list[int]], list[Any]]:
         label = [1] + [0] * 9 if self._one_hot else 0
