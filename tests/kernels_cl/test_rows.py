@@ -13,9 +13,10 @@ from tfnb.ops.array.top_k import TOP_K
 from tfnb.ops.image.resize_weights import OPS as RESIZING
 from tfnb.ops.image.resize_weights import taps, times, weights
 from tfnb.ops.nn.lrn import WINDOW_SUM
-from tfnb.types import float32, int32
+from tfnb.types import float32, float64, int32
 
 LINES = next(op for op in RESIZING if op.name == "ResizeLines")
+TABLES = next(op for op in RESIZING if op.name == "ResizeWeights")
 
 
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])
@@ -33,6 +34,29 @@ def test_resizing(runner: Any, kind: str, channels: int, method: str, back: bool
     site = runner.site("ResizeLines", [x, *tables], [out], SimpleNamespace(copy=False), kind=kind)
     (got,) = runner.run_calls(LINES.opencl(site), [x, *tables], [out])
     np.testing.assert_allclose(got, want, 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+@pytest.mark.parametrize("dtype", [float32, float64])
+@pytest.mark.parametrize("corners", ["align_corners", "half_pixel_centers", ""])
+@pytest.mark.parametrize("method", ["bilinear", "nearest"])
+def test_resizing_tables(runner: Any, kind: str, dtype: Any, corners: str, method: str) -> None:
+    """Every bit of the host's tables, whatever the two sizes are, and over several groups."""
+    rng = np.random.default_rng(0)
+    align, half = corners == "align_corners", corners == "half_pixel_centers"
+    attrs = SimpleNamespace(method=method, align_corners=align, half_pixel_centers=half)
+    pairs = [
+        ((1, 1), (2000, 1500)),
+        *(((int(a), int(b)), (int(c), int(d))) for a, b, c, d in rng.integers(1, 90, (30, 4))),
+    ]
+    for rows, columns in pairs:
+        sizes = np.array([*rows, *columns], np.int32)
+        want = [taps(method, *pair, align, half, False).astype(dtype.np) for pair in (rows, columns)]
+        outs = [TensorInfo(dtype, table.shape) for table in want]
+        site = runner.site("ResizeWeights", [sizes], outs, attrs, values={0: sizes}, kind=kind)
+        got = runner.run_calls(TABLES.opencl(site), [sizes], outs)
+        for table, other in zip(got, want, strict=True):
+            np.testing.assert_array_equal(table, other)
 
 
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])

@@ -53,6 +53,11 @@ _RESIZE = [
         Case("ResizeTaps", (size(3, 4),), {"dtype": "float32", "method": m, "back": b}, oracle=False)
         for m, b in (("bilinear", False), ("nearest", True), ("bicubic", True), ("area", False))
     ),
+    *(
+        Case("ResizeWeights", (size(*to),), {"dtype": dtype, "method": m, **attrs}, oracle=False)
+        for to, dtype in (((7, 3, 4, 9), "float32"), ((1, 5, 20, 20), "float64"))
+        for m, attrs in itertools.product(("bilinear", "nearest"), _CORNERS)
+    ),
     *(Case("ResizeLines", (arr(1, 4, 5, c), _ROWS, _COLUMNS), oracle=False) for c in (1, 3, 6, 17)),
     Case("ResizeLines", (ints(2, 4, 5, 3), _PICKED, _PICKED), {"copy": True}, oracle=False),
     *(
