@@ -46,7 +46,6 @@ OURS = {
     "ResizeAreaGrad": "TensorFlow has no gradient of ResizeArea",
     "ResizeLines": "a step of the expansion of the image resizing ops",
     "ResizeTaps": "as ResizeLines",
-    "ResizeWeights": "as ResizeLines",
     "ScatterRows": "a step of the expansion of ScatterNd",
     "VariantAddN": "AddN of variants, which TensorFlow's AddN takes too",
     "VariantZerosLike": "ZerosLike of variants, which TensorFlow's ZerosLike takes too",
