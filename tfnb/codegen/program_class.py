@@ -69,6 +69,7 @@ class ProgramClass:
         self._inputs = picker(map(tables.info, program.inputs))
         self._outputs = picker(map(tables.info, program.outputs))
         self._variables = [(v, tables.info(v.info) if _is_sized(v.info) else None) for v in program.variables]
+        self._has_sized_variables = any(k is not None for _, k in self._variables)
         self._checks = [_check_of(c, tables) for c in program.checks]
         self._modules = {m: k for k, m in enumerate(program.modules)}
         self._chosen: tuple[Numbers, _Chosen] | None = None  # what the latest program has, and the reason for it
@@ -98,13 +99,15 @@ class ProgramClass:
             steps,
             self._inputs(infos),
             self._outputs(infos),
-            tuple([v if k is None else replace(v, info=infos[k]) for v, k in self._variables]),
+            tuple([v if k is None else replace(v, info=infos[k]) for v, k in self._variables])
+            if self._has_sized_variables
+            else p.variables,
             p.consts,
             p.random,
             total,
             p.info,
             p.reads,
-            tuple([check(numbers) for check in self._checks]),
+            tuple([check(numbers) for check in self._checks]) if self._checks else (),
         )
 
     def _chosen_for(self, numbers: Numbers) -> _Chosen:
