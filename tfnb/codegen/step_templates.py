@@ -149,7 +149,9 @@ class CallTemplate(NamedTuple):
                 if kind is I32:
                     continue
                 if kind is In:
-                    args[place] = arguments[self.ins[a.index]]
+                    slot = args[place] = arguments[self.ins[a.index]]
+                    if slot[0] == "none":
+                        raise InternalError(f"{label}: the recipe points to input {a.index}, whose sizes it is given")
                 elif kind is Out:
                     args[place] = arguments[self.outs[a.index]]
                 elif kind is Temp:

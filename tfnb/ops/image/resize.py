@@ -65,7 +65,7 @@ def _resized(c: Infer) -> Shape:
     size = c.value(1)
     if c.shapes[1].sizes not in (None, (2,), (None,)):
         raise ShapeError(f"{c.op_name}: size must be (height, width), got shape {c.shapes[1]}")
-    if size is not None and (size.size != 2 or size.min() <= 0):
+    if size is not None and (size.size != 2 or any(n <= 0 for n in size.tolist())):
         raise InvalidArgumentError(f"{c.op_name}: size must be two positive numbers, got {size}")
     n, height, width, channels = x.sizes or (None,) * 4
     if height == 0 or width == 0:
