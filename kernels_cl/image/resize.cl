@@ -11,7 +11,8 @@
 // an element's size (uchar, ushort, uint, ulong) and -DTABLE=float.
 //
 // `bilinear` and `pick`, for the nearest pixel, have no tables: each group writes the lines of all columns, four
-// numbers each, to its own part of `columns`, and after them the line of its current row.
+// numbers each, to the beginning of its own `part` elements of `own`, and after them the line of its current row.
+// Behind that `bilinear` puts together a row. `part` is a multiple of 4.
 //
 //   row_scale, column_scale   input pixels per output pixel
 //   align, half_pixels        align_corners and half_pixel_centers of TensorFlow's resizing ops
@@ -221,33 +222,33 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void resize(
 }
 
 #define WRITE_COLUMNS(LINE)                                                                         \
-    __global TABLE *own_columns = columns + get_group_id(0) * (size_t)(ow + 1) * 4, *row = own_columns + ow * 4; \
+    __global TABLE *columns = own + get_group_id(0) * (size_t)part, *row = columns + ow * 4;        \
     for (int x = 0; x < ow; ++x)                                                                    \
-        *(__global TABLE4 *)(own_columns + x * 4) = LINE(x, iw, column_scale, align, half_pixels);
+        *(__global TABLE4 *)(columns + x * 4) = LINE(x, iw, column_scale, align, half_pixels);
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void bilinear(
     __global const T *in, __global T *out, int n, int ih, int iw, int oh, int ow, int c,
     float row_scale, float column_scale, int align, int half_pixels,
-    __global TABLE *columns, __global T *lines, int line)
+    __global TABLE *own, int part)
 {
-    __global T *own = lines + get_group_id(0) * (size_t)line;
     WRITE_COLUMNS(bilinear_line)
+    __global T *line = (__global T *)(row + 4);
     int r_end = SHARE_END(n * oh);
     for (int r = SHARE_BEGIN(n * oh); r < r_end; ++r) {
         *(__global TABLE4 *)row = bilinear_line(r % oh, ih, row_scale, align, half_pixels);
         __global const T *from = in + ((size_t)(r / oh) * ih + (int)row[0]) * iw * c;
         if (row[1] != 1 || row[2] != 1) {
-            blend(from, own, iw * c, (int)row[1], row + 2);
-            from = own;
+            blend(from, line, iw * c, (int)row[1], row + 2);
+            from = line;
         }
         __global T *to = out + (size_t)r * ow * c;
-        BY_CHANNELS(along, from, own_columns, to, ow, c, 4)
+        BY_CHANNELS(along, from, columns, to, ow, c, 4)
     }
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pick(
     __global const T *in, __global T *out, int n, int ih, int iw, int oh, int ow, int c,
-    float row_scale, float column_scale, int align, int half_pixels, __global TABLE *columns)
+    float row_scale, float column_scale, int align, int half_pixels, __global TABLE *own, int part)
 {
     WRITE_COLUMNS(nearest_line)
     int r_end = SHARE_END(n * oh);
@@ -255,6 +256,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pick(
         *(__global TABLE4 *)row = nearest_line(r % oh, ih, row_scale, align, half_pixels);
         __global const T *from = in + ((size_t)(r / oh) * ih + (int)row[0]) * iw * c;
         __global T *to = out + (size_t)r * ow * c;
-        BY_CHANNELS(pick, from, own_columns, to, ow, c, 4)
+        BY_CHANNELS(pick, from, columns, to, ow, c, 4)
     }
 }

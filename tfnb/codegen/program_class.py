@@ -142,8 +142,8 @@ class ProgramClass:
             key = key, tuple([k for k, _ in temps]), places_of([n for _, n in temps])
         plan = self._plans.find(key)
         if plan is None:
-            blocks = [Block(k, n, a, b, reuse) for (k, a, b, reuse), n in zip(self._blocks, sizes, strict=True)]
-            blocks += [Block(len(sizes) + i, n, k, k) for i, (k, n) in enumerate(temps)]
+            blocks = [_new(Block, (k, n, a, b, reuse)) for (k, a, b, reuse), n in zip(self._blocks, sizes, strict=True)]
+            blocks += [_new(Block, (k, n, first, first, ())) for k, (first, n) in enumerate(temps, len(sizes))]
             offsets, total = plan_arena(blocks)
             plan = self._plans.put(key, ({NO_BLOCK: 0, **offsets}, total))
         return plan
@@ -182,7 +182,7 @@ class ProgramClass:
         for k, answer in answers.of.items():
             if answer.temps:
                 numbered = enumerate(answer.temps.items(), block)
-                slots[k] = {key: Slot("arena", 0, offsets[n], nbytes) for n, (key, nbytes) in numbered}
+                slots[k] = {key: _new(Slot, ("arena", 0, offsets[n], nbytes)) for n, (key, nbytes) in numbered}
                 block += len(answer.temps)
         return slots
 

@@ -301,16 +301,18 @@ class Binding:
         if self._arena != number:
             moved = layout.arena
             self._arena, self._arena_places = number, {}
-        places = self._arena_places
+        places, steps, has_sized_parts = self._arena_places, self._steps, memory.has_sized_parts
         for use in moved:
-            slot = self.slot_of(use)
-            offset = slot.offset if offsets is None else offsets[slot.offset]
-            place: object = (offset, slot.nbytes) if memory.has_sized_parts else offset
+            kernel, number_of_argument = use
+            _, _, offset, nbytes = cast(Slot, steps[kernel].args[number_of_argument])
+            if offsets is not None:
+                offset = offsets[offset]
+            place: object = (offset, nbytes) if has_sized_parts else offset
             if places.get(use) == place:
                 continue
             part = parts.get(place)
             if part is None:
-                part = parts[place] = memory.part(arena, offset, slot.nbytes)
+                part = parts[place] = memory.part(arena, offset, nbytes)
             self.set_part(use, part)
             places[use] = place
         self._moved = _NONE

@@ -268,10 +268,9 @@ def bilinear_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return (KernelCall(_FILE, "bilinear_naive", args, (_gpu_groups(out), 1, 1), (64, 1, 1)),)
     groups = _groups(site)
     _, _, w, c = site.inputs[0].shape
-    line = w * c + _LINE_SLACK
-    columns = Temp("columns", 4 * groups * 4 * (out.shape[2] + 1))
-    lines = Temp("lines", 4 * groups * line)
-    return (KernelCall(_FILE, "bilinear", (*args, columns, lines, I32(line)), (groups, 1, 1)),)
+    part = 4 * (out.shape[2] + 1) + -(-(w * c + _LINE_SLACK) // 4) * 4
+    own = Temp("own", 4 * groups * part)
+    return (KernelCall(_FILE, "bilinear", (*args, own, I32(part)), (groups, 1, 1)),)
 
 
 def nearest_calls(site: KernelSite) -> tuple[KernelCall, ...]:
@@ -284,8 +283,9 @@ def nearest_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     if site.kind == "gpu":
         return (KernelCall(_FILE, "pick_naive", args, (_gpu_groups(out), 1, 1), (64, 1, 1), defines=defines),)
     groups = _groups(site)
-    columns = Temp("columns", 4 * groups * 4 * (out.shape[2] + 1))
-    return (KernelCall(_FILE, "pick", (*args, columns), (groups, 1, 1), defines=defines),)
+    part = 4 * (out.shape[2] + 1)
+    own = Temp("own", 4 * groups * part)
+    return (KernelCall(_FILE, "pick", (*args, own, I32(part)), (groups, 1, 1), defines=defines),)
 
 
 RESIZE_LINES = OpDef(
