@@ -73,6 +73,8 @@ def test_determinants_classes_lengths_and_channels():
         assert sess.run(tf.matrix_determinant(np.eye(2) * 3)) == pytest.approx(9)
         assert sess.run(later.matrix_determinant(np.eye(2) * 1e200)) == np.inf
         assert sess.run(tf.nn.in_top_k([[0.1, 0.3, 0.2]] * 2, [1, 0], 1)).tolist() == [True, False]
+        labels = np.array([1, 0], np.uint8)
+        assert sess.run(tf.nn.in_top_k([[0.1, 0.3, 0.2]] * 2, labels, 1)).tolist() == [True, False]
         assert sess.run(later.nn.in_top_k([[0.1, 0.3, 0.2]] * 2, [1, 8], 1)).tolist() == [True, False]
         assert sess.run(tf.sequence_mask([1, 2], dtype=tf.int32)).tolist() == [[1, 0], [1, 1]]
         filters = np.ones((2, 2, 1, 2), "f"), np.ones((1, 1, 2, 2), "f")
