@@ -7,8 +7,15 @@
 //   lines    one line of iw * c elements for each group, `line` elements apart; at least 64 bytes longer
 //
 // Sizes are arguments: one build serves every shape and every method. -DT=float (default) or double, the type
-// of the sums and of the tables. For `resize_copy`, where each table names one pixel of weight 1, -DT is the
-// unsigned type of an element's size (uchar, ushort, uint, ulong) and -DTABLE=float.
+// of the sums and of the tables. For `pick`, where a line is one pixel of weight 1, -DT is the unsigned type of
+// an element's size (uchar, ushort, uint, ulong) and -DTABLE=float.
+//
+// `bilinear` and `pick`, for the nearest pixel, have no tables: each group writes the lines of all columns, four
+// numbers each, to the beginning of its own `part` elements of `own`, and after them the line of its current row.
+// Behind that `bilinear` puts together a row. `part` is a multiple of 4.
+//
+//   row_scale, column_scale   input pixels per output pixel
+//   align, half_pixels        align_corners and half_pixel_centers of TensorFlow's resizing ops
 //
 // Group g of G owns the g-th of G equal shares of the rows of out; one work-item per group. A row is first
 // put together from its input rows, by vectors along iw * c, then along x by vectors of V channels: 1, 4, 8
@@ -22,9 +29,41 @@
 #define TABLE T
 #endif
 
+// Positions decide which pixels are read, so that they are rounded after each operation, as on the host.
+#pragma OPENCL FP_CONTRACT OFF
+inline float position_of(int at, float scale, int half_pixels)
+{
+    return half_pixels ? ((float)at + 0.5f) * scale : (float)at * scale;
+}
+
+// First pixel, number of pixels, and their weights.
+inline float4 bilinear_line(int at, int n_in, float scale, int align, int half_pixels)
+{
+    float position = position_of(at, scale, half_pixels);
+    if (half_pixels)
+        position = position - 0.5f;
+    float low = floor(position), part = position - low, rest = 1.0f - part;
+    int first = clamp((int)low, 0, n_in - 1), last = clamp((int)ceil(position), 0, n_in - 1);
+    if (part == 0.0f)
+        return (float4)(first, 1, 1, 0);
+    if (rest == 0.0f)
+        return (float4)(last, 1, 1, 0);
+    return first == last ? (float4)(first, 1, rest + part, 0) : (float4)(first, 2, rest, part);
+}
+
+inline float4 nearest_line(int at, int n_in, float scale, int align, int half_pixels)
+{
+    float position = position_of(at, scale, half_pixels);
+    if (align)
+        position = position + 0.5f;
+    return (float4)(clamp((int)floor(position), 0, n_in - 1), 1, 1, 0);
+}
+#pragma OPENCL FP_CONTRACT DEFAULT
+
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
 #define VECTOR(v) JOIN(vector, v)
+#define TABLE4 JOIN(TABLE, 4)
 typedef T vector1;
 typedef JOIN(T, 4) vector4 __attribute__((aligned(sizeof(T))));
 typedef JOIN(T, 8) vector8 __attribute__((aligned(sizeof(T))));
@@ -51,6 +90,43 @@ __kernel void resize_naive(
             sum += (T)column[2 + b] * tall;
         }
         out[i] = sum;
+    }
+}
+
+__kernel void bilinear_naive(
+    __global const T *in, __global T *out, int n, int ih, int iw, int oh, int ow, int c,
+    float row_scale, float column_scale, int align, int half_pixels)
+{
+    size_t total = (size_t)n * oh * ow * c;
+    for (size_t i = get_global_id(0); i < total; i += get_global_size(0)) {
+        int k = (int)(i % c), x = (int)(i / c % ow), y = (int)(i / c / ow % oh);
+        float4 row = bilinear_line(y, ih, row_scale, align, half_pixels);
+        float4 column = bilinear_line(x, iw, column_scale, align, half_pixels);
+        __global const T *first = in + ((i / c / ow / oh * ih + (int)row.x) * iw + (int)column.x) * c + k;
+        T sum = (T)row.z * first[0];
+        if (row.y == 2)
+            sum += (T)row.w * first[(size_t)iw * c];
+        sum *= (T)column.z;
+        if (column.y == 2) {
+            T tall = (T)row.z * first[c];
+            if (row.y == 2)
+                tall += (T)row.w * first[(size_t)iw * c + c];
+            sum += (T)column.w * tall;
+        }
+        out[i] = sum;
+    }
+}
+
+__kernel void pick_naive(
+    __global const T *in, __global T *out, int n, int ih, int iw, int oh, int ow, int c,
+    float row_scale, float column_scale, int align, int half_pixels)
+{
+    size_t total = (size_t)n * oh * ow * c;
+    for (size_t i = get_global_id(0); i < total; i += get_global_size(0)) {
+        int k = (int)(i % c), x = (int)(i / c % ow), y = (int)(i / c / ow % oh);
+        int row = (int)nearest_line(y, ih, row_scale, align, half_pixels).x;
+        int column = (int)nearest_line(x, iw, column_scale, align, half_pixels).x;
+        out[i] = in[((i / c / ow / oh * ih + row) * iw + column) * c + k];
     }
 }
 
@@ -145,15 +221,41 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void resize(
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void resize_copy(
-    __global const T *in, __global const TABLE *rows, __global const TABLE *columns, __global T *out,
-    int n, int ih, int iw, int oh, int ow, int c, int row_width, int column_width)
+#define WRITE_COLUMNS(LINE)                                                                         \
+    __global TABLE *columns = own + get_group_id(0) * (size_t)part, *row = columns + ow * 4;        \
+    for (int x = 0; x < ow; ++x)                                                                    \
+        *(__global TABLE4 *)(columns + x * 4) = LINE(x, iw, column_scale, align, half_pixels);
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void bilinear(
+    __global const T *in, __global T *out, int n, int ih, int iw, int oh, int ow, int c,
+    float row_scale, float column_scale, int align, int half_pixels,
+    __global TABLE *own, int part)
 {
+    WRITE_COLUMNS(bilinear_line)
+    __global T *line = (__global T *)(row + 4);
     int r_end = SHARE_END(n * oh);
     for (int r = SHARE_BEGIN(n * oh); r < r_end; ++r) {
-        __global const T *from
-            = in + ((size_t)(r / oh) * ih + (int)rows[(size_t)(r % oh) * row_width]) * iw * c;
+        *(__global TABLE4 *)row = bilinear_line(r % oh, ih, row_scale, align, half_pixels);
+        __global const T *from = in + ((size_t)(r / oh) * ih + (int)row[0]) * iw * c;
+        if (row[1] != 1 || row[2] != 1) {
+            blend(from, line, iw * c, (int)row[1], row + 2);
+            from = line;
+        }
         __global T *to = out + (size_t)r * ow * c;
-        BY_CHANNELS(pick, from, columns, to, ow, c, column_width)
+        BY_CHANNELS(along, from, columns, to, ow, c, 4)
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pick(
+    __global const T *in, __global T *out, int n, int ih, int iw, int oh, int ow, int c,
+    float row_scale, float column_scale, int align, int half_pixels, __global TABLE *own, int part)
+{
+    WRITE_COLUMNS(nearest_line)
+    int r_end = SHARE_END(n * oh);
+    for (int r = SHARE_BEGIN(n * oh); r < r_end; ++r) {
+        *(__global TABLE4 *)row = nearest_line(r % oh, ih, row_scale, align, half_pixels);
+        __global const T *from = in + ((size_t)(r / oh) * ih + (int)row[0]) * iw * c;
+        __global T *to = out + (size_t)r * ow * c;
+        BY_CHANNELS(pick, from, columns, to, ow, c, 4)
     }
 }

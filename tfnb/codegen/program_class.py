@@ -69,6 +69,7 @@ class ProgramClass:
         self._inputs = picker(map(tables.info, program.inputs))
         self._outputs = picker(map(tables.info, program.outputs))
         self._variables = [(v, tables.info(v.info) if _is_sized(v.info) else None) for v in program.variables]
+        self._has_sized_variables = any(k is not None for _, k in self._variables)
         self._checks = [_check_of(c, tables) for c in program.checks]
         self._modules = {m: k for k, m in enumerate(program.modules)}
         self._chosen: tuple[Numbers, _Chosen] | None = None  # what the latest program has, and the reason for it
@@ -98,13 +99,15 @@ class ProgramClass:
             steps,
             self._inputs(infos),
             self._outputs(infos),
-            tuple([v if k is None else replace(v, info=infos[k]) for v, k in self._variables]),
+            tuple([v if k is None else replace(v, info=infos[k]) for v, k in self._variables])
+            if self._has_sized_variables
+            else p.variables,
             p.consts,
             p.random,
             total,
             p.info,
             p.reads,
-            tuple([check(numbers) for check in self._checks]),
+            tuple([check(numbers) for check in self._checks]) if self._checks else (),
         )
 
     def _chosen_for(self, numbers: Numbers) -> _Chosen:
@@ -139,8 +142,8 @@ class ProgramClass:
             key = key, tuple([k for k, _ in temps]), places_of([n for _, n in temps])
         plan = self._plans.find(key)
         if plan is None:
-            blocks = [Block(k, n, a, b, reuse) for (k, a, b, reuse), n in zip(self._blocks, sizes, strict=True)]
-            blocks += [Block(len(sizes) + i, n, k, k) for i, (k, n) in enumerate(temps)]
+            blocks = [_new(Block, (k, n, a, b, reuse)) for (k, a, b, reuse), n in zip(self._blocks, sizes, strict=True)]
+            blocks += [_new(Block, (k, n, first, first, ())) for k, (first, n) in enumerate(temps, len(sizes))]
             offsets, total = plan_arena(blocks)
             plan = self._plans.put(key, ({NO_BLOCK: 0, **offsets}, total))
         return plan
@@ -179,7 +182,7 @@ class ProgramClass:
         for k, answer in answers.of.items():
             if answer.temps:
                 numbered = enumerate(answer.temps.items(), block)
-                slots[k] = {key: Slot("arena", 0, offsets[n], nbytes) for n, (key, nbytes) in numbered}
+                slots[k] = {key: _new(Slot, ("arena", 0, offsets[n], nbytes)) for n, (key, nbytes) in numbered}
                 block += len(answer.temps)
         return slots
 

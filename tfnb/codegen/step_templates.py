@@ -39,6 +39,10 @@ Picker = Callable[[Sequence[Any]], tuple[Any, ...]]
 """A function from a table to some of its elements."""
 
 
+# The function that makes a named tuple takes twice as long.
+_new = tuple.__new__
+
+
 def picker(places: Iterable[int]) -> Picker:
     """Returns a function that picks the elements at these places."""
     chosen = tuple(places)
@@ -76,8 +80,7 @@ class LaunchTemplate(NamedTuple):
         if latest and latest[0][2:5] == (args, groups, local):
             return latest[0]
         module, entry, _, _, _, nodes, label, nbytes = launch
-        # The function that makes a named tuple takes twice as long.
-        latest[:] = [tuple.__new__(Launch, (module, entry, args, groups, local, nodes, label, nbytes))]
+        latest[:] = [_new(Launch, (module, entry, args, groups, local, nodes, label, nbytes))]
         return latest[0]
 
 
@@ -140,23 +143,24 @@ class CallTemplate(NamedTuple):
         nodes, label = self.call.nodes, self.call.label
         launches = []
         for c, module in zip(answer.calls, numbers, strict=True):
-            args: list[Any] = []
-            for a in c.args:
-                if isinstance(a, I32):
-                    args.append(a)
-                elif isinstance(a, In):
-                    args.append(arguments[self.ins[a.index]])
-                elif isinstance(a, Out):
-                    args.append(arguments[self.outs[a.index]])
-                elif isinstance(a, Temp):
-                    args.append(temps[a.key])
-                elif not isinstance(a, BiasIn):
-                    args.append(a)
-                elif self.bias is not None:
-                    args.append(arguments[self.bias])
-                else:
-                    raise InternalError(f"{label}: the recipe uses a bias, and the call has none")
-            launches.append(Launch(module, c.entry, tuple(args), c.groups, c.local, nodes, label, c.nbytes))
+            args: list[Any] = list(c.args)
+            for place, a in enumerate(args):
+                kind = type(a)
+                if kind is I32:
+                    continue
+                if kind is In:
+                    slot = args[place] = arguments[self.ins[a.index]]
+                    if slot[0] == "none":
+                        raise InternalError(f"{label}: the recipe points to input {a.index}, whose sizes it is given")
+                elif kind is Out:
+                    args[place] = arguments[self.outs[a.index]]
+                elif kind is Temp:
+                    args[place] = temps[a.key]
+                elif kind is BiasIn:
+                    if self.bias is None:
+                        raise InternalError(f"{label}: the recipe uses a bias, and the call has none")
+                    args[place] = arguments[self.bias]
+            launches.append(_new(Launch, (module, c.entry, tuple(args), c.groups, c.local, nodes, label, c.nbytes)))
         self.latest[:] = answer, made_of, launches
         return launches
 
@@ -209,10 +213,11 @@ class Answer(NamedTuple):
 def _answer(calls: Sequence[KernelCall]) -> Answer:
     temps: dict[str, int] = {}
     for call in calls:
-        for a in call.args:
-            if isinstance(a, Temp):
-                temps[a.key] = max(a.nbytes, temps.get(a.key, 0))
-    return Answer(calls, tuple([Module(c.source, c.file, c.defines) for c in calls]), temps)
+        if Temp in map(type, call.args):
+            for a in call.args:
+                if type(a) is Temp:
+                    temps[a.key] = max(a.nbytes, temps.get(a.key, 0))
+    return Answer(calls, tuple([_new(Module, (c.source, c.file, c.defines)) for c in calls]), temps)
 
 
 class Site:

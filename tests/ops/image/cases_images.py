@@ -20,7 +20,6 @@ def size(*numbers: int) -> np.ndarray:
 # what ResizeTaps makes: first pixel, how many, their weights
 _ROWS = np.array([[0, 2, 0.5, 0.25], [3, 1, 1, 0], [0, 0, 0, 0], [2, 1, 2, 0]], np.float32)
 _COLUMNS = np.array([[4, 1, 1, 0, 0], [1, 3, 0.5, -1, 0.25], [0, 2, 1, 2, 0]], np.float32)
-_PICKED = np.array([[2, 1, 1], [0, 1, 1], [2, 1, 1]], np.float32)
 
 _RESIZE = [
     *(
@@ -54,7 +53,6 @@ _RESIZE = [
         for m, b in (("bilinear", False), ("nearest", True), ("bicubic", True), ("area", False))
     ),
     *(Case("ResizeLines", (arr(1, 4, 5, c), _ROWS, _COLUMNS), oracle=False) for c in (1, 3, 6, 17)),
-    Case("ResizeLines", (ints(2, 4, 5, 3), _PICKED, _PICKED), {"copy": True}, oracle=False),
     *(
         Case("ResizeAreaGrad", (arr(2, *to, 2), arr(2, 4, 5, 2)), oracle=False, float32_only=True)
         for to in ((3, 7), (9, 2))

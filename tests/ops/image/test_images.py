@@ -8,6 +8,7 @@ from building import backprop
 from evaluate import evaluate
 
 import tfnb as tf
+from tfnb.caches import list_caches
 
 IMAGE = np.random.default_rng(3).uniform(0, 1, (2, 6, 5, 3)).astype(np.float32)
 
@@ -172,3 +173,29 @@ def test_refused_at_run_time(call):
     x = tf.placeholder(tf.float32, (None, None, None, 3))
     with pytest.raises(tf.errors.InvalidArgumentError):
         evaluate(call(x), {x: IMAGE})
+
+
+def _halved():
+    x = tf.placeholder(tf.float32, [1, None, None, 3])
+    return x, tf.image.resize_bilinear(x, tf.shape(x)[1:3] // 2)
+
+
+def test_high_and_wide_images_share_a_compilation():
+    x, y = _halved()
+    with tf.Session() as session:
+        before = sum(c.misses for c in list_caches() if c.name == "classes of shapes")
+        for height, width in ((9, 5), (5, 9), (7, 7), (12, 30)):
+            shape = session.run(y, {x: np.ones((1, height, width, 3), np.float32)}).shape
+            assert shape == (1, height // 2, width // 2, 3)
+        assert sum(c.misses for c in list_caches() if c.name == "classes of shapes") == before + 1
+
+
+def test_no_kernel_writes_sizes_that_only_fix_shapes():
+    x, y = _halved()
+    found = tf.RunMetadata()
+    with tf.Session() as session:
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        session.run(y, {x: np.ones((1, 9, 5, 3), np.float32)}, options=options, run_metadata=found)
+    labels = [n.timeline_label for d in found.step_stats.dev_stats for n in d.node_stats]
+    kernels = [text for text in labels if '"kind": "kernel"' in text]
+    assert len(kernels) == 1 and "ResizeBilinear" in kernels[0]

@@ -339,11 +339,23 @@ class _Lowering:
             ReduceDef(position, (node.id,), node.name, (value,), domain, spec.axes, spec.combine, body, finish)
         )
 
+    def _pointed(self, position: int, node: Node, i: int) -> View:
+        """Returns the memory of an input to which library kernels may point.
+
+        A recipe takes the sizes in an input that fixes shapes from its site, so no kernel writes them into memory.
+        """
+        e = node.inputs[i]
+        array = self.specialized.values.get(e) if i in node.opdef.shape_inputs and e not in self.views else None
+        if array is None or not has_sizes(array):
+            return self._view(position, node, i)
+        info = self.specialized.infos[e]
+        return View(self.value(info, "none"), info.shape)
+
     def _call(self, position: int, node: Node) -> None:
         opdef, outputs = node.opdef, self.specialized.outputs[node.id]
         if opdef.opencl is None:
             raise InternalError(f"{opdef.name} has no library kernel", node)
-        ins = tuple(self._view(position, node, i) for i in range(len(node.inputs)))
+        ins = tuple(self._pointed(position, node, i) for i in range(len(node.inputs)))
         slots = [self.slot_of[self.specialized.variable_of[node.inputs[i]]] for i in opdef.writes]
         written_values = tuple(self._next_version(position, v, self.versions[v][-1].info.shape) for v in slots)
         outs = written_values[: len(outputs)] if written_values else tuple(self.value(o) for o in outputs)

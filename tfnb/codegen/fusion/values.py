@@ -48,7 +48,8 @@ LONG_FROM = 2**31 - 64  # the number of elements from which on sizes and indices
 class Value:
     """A dense array.
 
-    `kind` is input, const or variable (number `index`), or computed; `version` counts the writes of a variable.
+    `kind` is input, const or variable (number `index`), computed, or none for what is not in memory; `version` counts
+    the writes of a variable.
     """
 
     number: int

@@ -173,7 +173,7 @@ class Binding:
         self._queue = queue
         self._consts = consts
         self._steps = self._steps_of(program)
-        if like is not None and like._changes(program, self._steps) is None:
+        if like is not None and not like._is_like(program, self._steps):
             like = None
         self.layout: _Layout = self._new_layout(inline) if like is None else like.layout
         self.kernels = [cl.Kernel(b.program, s.entry) for b, s in zip(self.layout.builts, self._steps, strict=True)]
@@ -216,54 +216,65 @@ class Binding:
             slot = self.slot_of(use)
             self.set_part(use, self._device.memory.part(self._consts[slot.index], slot.offset, self.nbytes_of(slot)))
 
-    def rebind(self, program: Program) -> bool:
+    def rebind(self, program: Program, changed: Sequence[int]) -> bool:
         """Binds the same kernels to another program, whose steps differ in nothing but sizes.
 
-        Returns whether it is such a program; nothing has changed if it is not.
+        `changed` are the numbers of the steps that are not the same objects as those of the program before; there are
+        as many steps, with the same modules. Returns whether it is such a program; nothing has changed if it is not.
         """
-        steps = self._steps_of(program)
-        changes = self._changes(program, steps)
-        if changes is None:
+        former, before, steps = self._program, self._steps, program.steps
+        new: list[Any] = [steps[k] for k in changed]
+        if before is former.steps and Copy not in map(type, new) and not any([0 in s.groups for s in new]):  # noqa: C419
+            new_steps: Any = steps  # as they are, since none of them copies or does nothing
+            if not self._differs_in_sizes(program):
+                return False
+        else:
+            new_steps = self._steps_of(program)
+            if len(new_steps) != len(before) or not self._differs_in_sizes(program):
+                return False
+            changed = list(compress(count(), map(operator.is_not, before, new_steps)))
+        changes = [_changes_of(before[k], new_steps[k]) for k in changed]
+        if None in changes:
             return False
         calls = self.calls.copy()  # a new list, since the former program has this one
         moved = set(self._moved)
         resized = []
-        for k, (numbers, arena) in changes:
-            kernel, step = self.kernels[k], steps[k]
+        for k, (numbers, arena) in zip(changed, cast(Sequence[Changes], changes), strict=True):
+            kernel, old, step = self.kernels[k], before[k], new_steps[k]
             if numbers:
                 _set_numbers(kernel, tuple(numbers))
-            if step.groups != self._steps[k].groups or step.local != self._steps[k].local:
+            if step.groups != old.groups or step.local != old.local:
                 calls[k] = self._call(kernel, step)
                 resized.append(k)
-            moved.update([(k, place) for place in arena])
-        self._program, self._steps, self.calls = program, steps, calls
+            if arena:
+                moved.update([(k, place) for place in arena])
+        self._program, self._steps, self.calls = program, new_steps, calls
         self._moved, self.resized = moved, resized
         self.inputs = self._table("input", program.inputs, self.inputs)
         self.outputs = self._table("output", program.outputs, self.outputs)
         return True
 
-    def _changes(self, program: Program, steps: Sequence[Launch]) -> list[tuple[int, Changes]] | None:
-        """Returns which launches differ from those of `program`, and how.
-
-        Returns None if the two programs differ in more than sizes.
-        """
+    def _differs_in_sizes(self, program: Program) -> bool:
+        """Returns whether all but the steps of a program differs from those of the one before in nothing but sizes."""
         former = self._program
-        if program.modules != former.modules or not _are_same(program.consts, former.consts):
-            return None
+        if former.modules is not program.modules and former.modules != program.modules:
+            return False
+        if not _are_same(program.consts, former.consts):
+            return False
         if len(program.inputs) != len(former.inputs) or len(program.outputs) != len(former.outputs):
-            return None
-        if len(steps) != len(self._steps) or len(program.variables) != len(former.variables):
-            return None
-        if any(a is not b and a.writes != b.writes for a, b in zip(program.variables, former.variables, strict=True)):
-            return None
-        changes: list[tuple[int, Changes]] = []
-        for k, (old, new) in enumerate(zip(self._steps, steps, strict=True)):
-            if old is not new:
-                change = _changes_of(old, new)
-                if change is None:
-                    return None
-                changes.append((k, change))
-        return changes
+            return False
+        if program.variables is former.variables:
+            return True
+        if len(program.variables) != len(former.variables):
+            return False
+        return not any(a.writes != b.writes for a, b in zip(program.variables, former.variables, strict=True))
+
+    def _is_like(self, program: Program, steps: Sequence[Launch]) -> bool:
+        """Returns whether the two programs differ in nothing but sizes."""
+        if len(steps) != len(self._steps) or not self._differs_in_sizes(program):
+            return False
+        pairs = zip(self._steps, steps, strict=True)
+        return all(old is new or _changes_of(old, new) is not None for old, new in pairs)
 
     def set_part(self, use: Use, part: cl.Buffer | cl.SVM[Any]) -> None:
         """Sets an argument to a part of a buffer, and keeps the part.
@@ -290,16 +301,18 @@ class Binding:
         if self._arena != number:
             moved = layout.arena
             self._arena, self._arena_places = number, {}
-        places = self._arena_places
+        places, steps, has_sized_parts = self._arena_places, self._steps, memory.has_sized_parts
         for use in moved:
-            slot = self.slot_of(use)
-            offset = slot.offset if offsets is None else offsets[slot.offset]
-            place: object = (offset, slot.nbytes) if memory.has_sized_parts else offset
+            kernel, number_of_argument = use
+            _, _, offset, nbytes = cast(Slot, steps[kernel].args[number_of_argument])
+            if offsets is not None:
+                offset = offsets[offset]
+            place: object = (offset, nbytes) if has_sized_parts else offset
             if places.get(use) == place:
                 continue
             part = parts.get(place)
             if part is None:
-                part = parts[place] = memory.part(arena, offset, slot.nbytes)
+                part = parts[place] = memory.part(arena, offset, nbytes)
             self.set_part(use, part)
             places[use] = place
         self._moved = _NONE

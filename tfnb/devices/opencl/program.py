@@ -60,13 +60,14 @@ class OpenCLProgram:
         self.program = program
         self._device: ProgramDevice = device
         self.is_taken = False
-        self._works = _works_of(program, former)
+        changed = None if former is None else _changed(former.program, program)
+        self._works = _works_of(program, former, changed)
         prefers_inline = device.inline_queue is not None and _is_small(self._works, device.facts.units)
         # While the kernels are being built for the better one of the two devices, the other one runs them.
         self._moves = device.inline_queue is not None and self._has_only(not prefers_inline, former)
         if self._moves:
             device.library.build_soon(program.modules, prefers_inline)
-        self._bind(prefers_inline is not self._moves, former, is_spare)
+        self._bind(prefers_inline is not self._moves, former, is_spare, changed)
 
     def _has_only(self, inline: bool, former: OpenCLProgram | None) -> bool:
         """Returns whether the kernels are built for this device only, and the work there is shorter than a build."""
@@ -79,7 +80,13 @@ class OpenCLProgram:
             and _is_small(self._works, self._device.facts.units, _WORK_OF_A_BUILD)
         )
 
-    def _bind(self, inline: bool, former: OpenCLProgram | None = None, is_spare: bool = True) -> None:
+    def _bind(
+        self,
+        inline: bool,
+        former: OpenCLProgram | None = None,
+        is_spare: bool = True,
+        changed: Sequence[int] | None = None,
+    ) -> None:
         device, program = self._device, self.program
         self.inline = inline
         inline_queue = device.inline_queue if inline else None
@@ -87,7 +94,7 @@ class OpenCLProgram:
         self._reads = SmallReads.of(program) if inline and program.reads else None
         if former is not None and former.inline is not inline:
             former = None
-        spare = former if former is not None and is_spare and former._gives(program) else None
+        spare = former if former is not None and is_spare and former._gives(program, changed) else None
         if spare is not None:
             self._consts: Sequence[DeviceTensor] = spare._consts
             self._binding: Binding = spare._binding
@@ -117,9 +124,9 @@ class OpenCLProgram:
                 if info is spare.program.inputs[k]:
                     self._own[k], self._holds_own[k] = spare._own[k], spare._holds_own[k]
 
-    def _gives(self, program: Program) -> bool:
-        """Gives the kernels to another program if they fit."""
-        if self.is_taken or not self._binding.rebind(program):
+    def _gives(self, program: Program, changed: Sequence[int] | None) -> bool:
+        """Gives the kernels to another program if they fit; `changed` is the result of `_changed`."""
+        if self.is_taken or changed is None or not self._binding.rebind(program, changed):
             return False
         self.is_taken = True
         return True
@@ -325,28 +332,37 @@ class _Works(NamedTuple):
     `known` is False for library kernels of which nobody says how many they are.
     """
 
-    nbytes: tuple[int, ...]
-    known: tuple[bool, ...]
-    ends: tuple[int, ...]
+    nbytes: Sequence[int]
+    known: Sequence[bool]
+    ends: Sequence[int]
 
 
-def _works_of(program: Program, former: OpenCLProgram | None) -> _Works:
-    """Returns the work of a program; `former` is one that may have some of the same steps, inputs and outputs."""
+def _changed(old: Program, new: Program) -> Sequence[int] | None:
+    """Returns the numbers of the steps that are not the same objects; None if the programs differ in more than those.
+
+    Their inputs, outputs and variables may have other shapes.
+    """
+    if len(old.steps) != len(new.steps) or (old.modules is not new.modules and old.modules != new.modules):
+        return None
+    if len(old.inputs) != len(new.inputs) or len(old.outputs) != len(new.outputs):
+        return None
+    return list(compress(count(), map(is_not, old.steps, new.steps)))
+
+
+def _works_of(program: Program, former: OpenCLProgram | None, changed: Sequence[int] | None) -> _Works:
+    """Returns the work of a program; `changed` is the result of `_changed` for `former` and this one."""
     modules, steps = program.modules, program.steps
     infos = (*program.inputs, *program.outputs)
-    if former is not None:
-        old = former.program
-        old_infos = (*old.inputs, *old.outputs)
-        if len(old.steps) == len(steps) and len(old_infos) == len(infos) and old.modules == modules:
-            works = former._works
-            nbytes, known, ends = list(works.nbytes), list(works.known), list(works.ends)
-            for k in compress(count(), map(is_not, old.steps, steps)):
-                nbytes[k], known[k] = _work_of(steps[k], modules)
-            for k in compress(count(), map(is_not, old_infos, infos)):
-                ends[k] = infos[k].nbytes
-            return _Works(tuple(nbytes), tuple(known), tuple(ends))
-    pairs = [_work_of(s, modules) for s in steps]
-    return _Works(tuple([n for n, _ in pairs]), tuple([k for _, k in pairs]), tuple([i.nbytes for i in infos]))
+    if former is None or changed is None:
+        pairs = [_work_of(s, modules) for s in steps]
+        return _Works(tuple([n for n, _ in pairs]), tuple([k for _, k in pairs]), tuple([i.nbytes for i in infos]))
+    old, works = former.program, former._works
+    nbytes, known, ends = list(works.nbytes), list(works.known), list(works.ends)
+    for k in changed:
+        nbytes[k], known[k] = _work_of(steps[k], modules)
+    for k in compress(count(), map(is_not, (*old.inputs, *old.outputs), infos)):
+        ends[k] = infos[k].nbytes
+    return _Works(nbytes, known, ends)
 
 
 def _work_of(step: Step, modules: Sequence[Module]) -> tuple[int, bool]:

@@ -8,11 +8,10 @@ in the files `*_gpu.cl`. Invariant: an empty output needs no call.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tfnb.errors import InvalidArgumentError, UnimplementedError
 from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Temp, i32
-from tfnb.ir.record import record
 from tfnb.ops.conv_pool.conv_reference import Axis, pool_axes, window_axes
 from tfnb.ops.conv_pool.windows import pads
 from tfnb.ops.linalg.gpu_tiles import Tiles, tile_sum
@@ -43,7 +42,7 @@ GPU_ITEMS, MOST_GROUPS = 128, 1 << 16  # work-items of a group, and groups, of a
 TAIL_BYTES = 256
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ConvShape:
     """The sizes of a convolution, from n images of (ay.limit, ax.limit, ci) to n images of (ay.count, ax.count, co):
     rows, columns and channels. The axes `ay` and `ax` also give the window, its stride and the padding."""
@@ -71,7 +70,7 @@ class ConvShape:
         return (ay.stride, ax.stride, ay.dilation, ax.dilation, ay.before, ax.before)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class RowBlocks:
     """The blocks of `rows` x `columns` output pixels into which a tuned kernel divides an image."""
 
@@ -156,7 +155,7 @@ def _cut(shape: ConvShape, units: int, max_rows: int, cost: Callable[[int, int],
     return RowBlocks(rows, _ceil(oh, rows), columns, column_blocks)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class _Virtual:
     """An input for `conv2d_rows` that is virtually `up` times larger, with zeros between its pixels."""
 
@@ -348,7 +347,7 @@ def _share(work: int, units: int) -> int:
     return max(1, min(4 * units, work // 16384))
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class _Pool:
     ints: tuple[int, ...]
     ay: Axis

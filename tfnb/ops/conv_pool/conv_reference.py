@@ -8,12 +8,12 @@ zeros for a convolution, and are ignored by a pooling.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.record import record
 
 __all__ = [
     "Axis",
@@ -33,7 +33,7 @@ Array = np.ndarray[Any, Any]
 Padding = str | tuple[Any, Any]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Axis:
     """The windows along one spatial axis: `count` windows of `size` taps, the first begins `before` pixels outside."""
 

@@ -352,7 +352,7 @@ def _glimpse_shape(c: Infer) -> Shape:
     x, size = with_rank(c, 0, 4), c.value(1)
     with_rank(c, 2, 2)
     n, _, _, channels = x.sizes or (None,) * 4
-    if size is not None and (size.shape != (2,) or size.min() <= 0):
+    if size is not None and (size.shape != (2,) or any(n <= 0 for n in size.tolist())):
         raise InvalidArgumentError(f"ExtractGlimpse: size must be two positive numbers, got {size}")
     return Shape((n, *((None, None) if size is None else map(int, size)), channels))
 

@@ -19,8 +19,17 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.tensor import Tensor
-from tfnb.ops.image.resize_weights import applied, nearest_index, size_pair, times, weights
+from tfnb.ops.image.resize_weights import (
+    applied,
+    bilinear_calls,
+    nearest_calls,
+    nearest_index,
+    size_pair,
+    times,
+    weights,
+)
 from tfnb.ops.math.cast import cast_to
+from tfnb.sizes import integer
 from tfnb.types import FLOATS, REALS, Shape, float32, float64
 
 __all__ = [
@@ -56,12 +65,12 @@ def _resized(c: Infer) -> Shape:
     size = c.value(1)
     if c.shapes[1].sizes not in (None, (2,), (None,)):
         raise ShapeError(f"{c.op_name}: size must be (height, width), got shape {c.shapes[1]}")
-    if size is not None and (size.size != 2 or size.min() <= 0):
+    if size is not None and (size.size != 2 or any(n <= 0 for n in size.tolist())):
         raise InvalidArgumentError(f"{c.op_name}: size must be two positive numbers, got {size}")
     n, height, width, channels = x.sizes or (None,) * 4
     if height == 0 or width == 0:
         raise InvalidArgumentError(f"{c.op_name}: images of shape {x} have no pixels")
-    sides = (None, None) if size is None else (int(size[0]), int(size[1]))
+    sides = (None, None) if size is None else (integer(size[0]), integer(size[1]))
     return Shape((n, *sides, channels))
 
 
@@ -104,6 +113,11 @@ def _expand(method: str) -> Callable[..., Any]:
         return applied(cast_to(x, float32), method, op.attrs, out, size_pair(x))
 
     return expand
+
+
+def _expand_bilinear(op: Operation, x: Tensor, size: Tensor) -> Any:
+    """Returns None for float32, which has a kernel."""
+    return None if x.dtype is float32 else RESIZE_BILINEAR(cast_to(x, float32), size, **_flags(op))
 
 
 def _expand_grad(method: str) -> Callable[..., Any]:
@@ -149,7 +163,8 @@ RESIZE_BILINEAR: OpDef = OpDef(
     attrs=ResizeAttrs,
     infer=_resized,
     host=_host("bilinear"),
-    expand=_expand("bilinear"),
+    opencl=bilinear_calls,
+    expand=_expand_bilinear,
     grad=_grad_linear(lambda: RESIZE_BILINEAR_GRAD),
     shape_inputs=(1,),
 )
@@ -231,11 +246,6 @@ def _host_nearest(call: HostCall, x: np.ndarray, size: np.ndarray) -> np.ndarray
     return x[:, rows][:, :, columns]
 
 
-def _expand_nearest(op: Operation, x: Tensor, size: Tensor) -> Any:
-    static_size = constant_value(size)
-    return applied(x, "nearest", op.attrs, size if static_size is None else static_size, size_pair(x))
-
-
 def _grad_nearest(op: Operation, dy: Tensor) -> Any:
     x = op.inputs[0]
     if x.dtype not in FLOATS:
@@ -253,7 +263,7 @@ RESIZE_NEAREST_NEIGHBOR = OpDef(
     attrs=ResizeAttrs,
     infer=_resized,
     host=_host_nearest,
-    expand=_expand_nearest,
+    opencl=nearest_calls,
     grad=_grad_nearest,
     shape_inputs=(1,),
 )

@@ -1,8 +1,9 @@
 """The matrices of image resizing: the weight of pixel i of a line in pixel o of the resized line.
 
 Resizing is separable and linear, so each method is a pair of matrices, and its gradient is given by the transposed
-matrices. Devices get tables of the nonzero weights (`kernels_cl/image/resize.cl`). Coordinates are computed in float32
-as in TensorFlow. Invariant: a row holds the weights of one output pixel, whose sum is 1.
+matrices. Devices get tables of the nonzero weights (`kernels_cl/image/resize.cl`), except for the two methods whose
+weights take a few operations. Coordinates are computed in float32 as in TensorFlow. Invariant: a row holds the weights
+of one output pixel, whose sum is 1.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out, Temp, i32
+from tfnb.ir.kernelcall import F32, I32, Arg, In, KernelCall, KernelSite, Out, Temp, TensorInfo, i32
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
@@ -20,7 +21,17 @@ from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import SHAPE
 from tfnb.types import REALS, Shape, float32, float64
 
-__all__ = ["OPS", "applied", "line_scale", "nearest_index", "size_pair", "times", "weights"]
+__all__ = [
+    "OPS",
+    "applied",
+    "bilinear_calls",
+    "line_scale",
+    "nearest_calls",
+    "nearest_index",
+    "size_pair",
+    "times",
+    "weights",
+]
 
 _TABLE = 1024  # bicubic weights are tabulated at multiples of 1/1024
 _FILE = "image/resize.cl"
@@ -187,16 +198,9 @@ RESIZE_TAPS = OpDef(
 )
 
 
-@record
-class LineAttrs:
-    """`copy`: every row of the tables is one pixel with weight 1, and images may have any type."""
-
-    copy: bool = False
-
-
 def _infer_lines(c: Infer) -> Shape:
     n, _, _, channels = with_rank(c, 0, 4).sizes or (None,) * 4
-    if not c.attrs.copy and c.dtypes[0] != c.dtypes[1]:
+    if c.dtypes[0] != c.dtypes[1]:
         raise InvalidArgumentError(f"{c.op_name}: {c.dtypes[0]} images, {c.dtypes[1]} weights")
     rows, columns = ((with_rank(c, i, 2).sizes or (None, None))[0] for i in (1, 2))
     return Shape((n, rows, columns, channels))
@@ -216,8 +220,6 @@ def times(x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def _host_lines(call: HostCall, x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    if call.attrs.copy:
-        return x[:, rows[:, 0].astype(np.int64)][:, :, columns[:, 0].astype(np.int64)]
     return times(x, _matrix(rows, x.shape[1]), _matrix(columns, x.shape[2])).astype(x.dtype)
 
 
@@ -229,20 +231,61 @@ def _line_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     n, h, w, c = x.shape
     sizes = map(i32, (n, h, w, *out.shape[1:], rows.shape[1], columns.shape[1]))
     args: tuple[Arg, ...] = (In(0), In(1), In(2), Out(0), *sizes)
-    if site.attrs.copy:
-        unsigned = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}[x.dtype.size]
-        defines: tuple[tuple[str, str], ...] = (("T", unsigned), ("TABLE", rows.dtype.cl))
-    else:
-        defines = () if x.dtype == float32 else (("T", x.dtype.cl),)
+    defines = () if x.dtype == float32 else (("T", x.dtype.cl),)
     if site.kind == "gpu":
-        groups = min(-(-out.size // 64), 65535)
-        return (KernelCall(_FILE, "resize_naive", args, (groups, 1, 1), (64, 1, 1), defines=defines),)
-    groups = max(1, min(4 * site.units, n * out.shape[1], out.size // 4096))
-    if site.attrs.copy:
-        return (KernelCall(_FILE, "resize_copy", args, (groups, 1, 1), defines=defines),)
+        return (KernelCall(_FILE, "resize_naive", args, (_gpu_groups(out), 1, 1), (64, 1, 1), defines=defines),)
+    groups = _groups(site)
     line = w * c + _LINE_SLACK
     lines = Temp("lines", groups * line * x.dtype.size)
     return (KernelCall(_FILE, "resize", (*args, lines, I32(line)), (groups, 1, 1), defines=defines),)
+
+
+def _gpu_groups(out: TensorInfo) -> int:
+    return min(-(-out.size // 64), 65535)
+
+
+def _groups(site: KernelSite) -> int:
+    n, height, _, _ = site.outputs[0].shape
+    return max(1, min(4 * site.units, n * height, site.outputs[0].size // 4096))
+
+
+def _simple_args(site: KernelSite) -> tuple[Arg, ...]:
+    a = site.attrs
+    n, h, w, c = site.inputs[0].shape
+    _, rows, columns, _ = site.outputs[0].shape
+    scales = F32(float(line_scale(rows, h, a.align_corners))), F32(float(line_scale(columns, w, a.align_corners)))
+    flags = i32(int(a.align_corners)), i32(int(a.half_pixel_centers))
+    return (In(0), Out(0), *map(i32, (n, h, w, rows, columns, c)), *scales, *flags)
+
+
+def bilinear_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    """The launch of a bilinear resizing of float32 images that have pixels."""
+    out = site.outputs[0]
+    if out.size == 0:
+        return ()
+    args = _simple_args(site)
+    if site.kind == "gpu":
+        return (KernelCall(_FILE, "bilinear_naive", args, (_gpu_groups(out), 1, 1), (64, 1, 1)),)
+    groups = _groups(site)
+    _, _, w, c = site.inputs[0].shape
+    part = 4 * (out.shape[2] + 1) + -(-(w * c + _LINE_SLACK) // 4) * 4
+    own = Temp("own", 4 * groups * part)
+    return (KernelCall(_FILE, "bilinear", (*args, own, I32(part)), (groups, 1, 1)),)
+
+
+def nearest_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    """The launch that resizes images of any type, which have pixels, by copies of the nearest ones."""
+    out = site.outputs[0]
+    if out.size == 0:
+        return ()
+    unsigned = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}[out.dtype.size]
+    defines, args = (("T", unsigned), ("TABLE", "float")), _simple_args(site)
+    if site.kind == "gpu":
+        return (KernelCall(_FILE, "pick_naive", args, (_gpu_groups(out), 1, 1), (64, 1, 1), defines=defines),)
+    groups = _groups(site)
+    part = 4 * (out.shape[2] + 1)
+    own = Temp("own", 4 * groups * part)
+    return (KernelCall(_FILE, "pick", (*args, own, I32(part)), (groups, 1, 1), defines=defines),)
 
 
 RESIZE_LINES = OpDef(
@@ -251,11 +294,10 @@ RESIZE_LINES = OpDef(
     "resized_images: T",
     """Resizes images: each output row and column is a weighted sum of input rows and columns.
 
-    Devices resize images by means of this op. images: (n, height, width, channels), of the tables' dtype unless `copy`.
+    Devices resize images by means of this op. images: (n, height, width, channels), of the tables' dtype.
     rows, columns: tables from ResizeTaps. resized_images: (n, rows of the table rows, rows of the table columns,
     channels).""",
     types={"T": REALS, "dtype": (float32, float64)},
-    attrs=LineAttrs,
     infer=_infer_lines,
     host=_host_lines,
     opencl=_line_calls,
@@ -272,11 +314,10 @@ def size_pair(x: Any) -> Any:
 
 
 def applied(x: Any, method: str, attrs: TapAttrs, sizes_out: Any, sizes_in: Any, back: bool = False) -> Any:
-    """Resizes images (n, h, w, c) of float32 or float64 (nearest: any type), or with `back` applies the transpose.
+    """Resizes images (n, h, w, c) of float32 or float64, or with `back` applies the transpose.
 
     sizes_out, sizes_in: the (height, width) of the result and of x, as NumPy vectors or tensors.
     """
-    copy = method == "nearest" and not back
 
     def table(k: int) -> Any:
         return RESIZE_TAPS(
@@ -285,11 +326,11 @@ def applied(x: Any, method: str, attrs: TapAttrs, sizes_out: Any, sizes_in: Any,
             align_corners=attrs.align_corners,
             half_pixel_centers=getattr(attrs, "half_pixel_centers", False),
             back=back,
-            dtype=float32 if copy else x.dtype,
+            dtype=x.dtype,
             graph=x.graph,
         )
 
-    return RESIZE_LINES(x, table(0), table(1), copy=copy)
+    return RESIZE_LINES(x, table(0), table(1))
 
 
 def _both(a: np.ndarray, b: np.ndarray) -> Any:
