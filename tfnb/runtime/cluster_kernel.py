@@ -9,7 +9,6 @@ after all checks that could refuse the run.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from functools import partial
@@ -200,11 +199,8 @@ class ClusterKernel:
         with HeldInterrupts(), self._lock:  # Ctrl-C is raised only after the compiled program was cached
             program = self._programs.get(key)
             if program is None:
-                start = time.perf_counter()
-                try:
+                with self._programs.timed():
                     program = self._build(key, inputs)
-                finally:
-                    self._programs.add_seconds(time.perf_counter() - start)
                 self._programs.limit = max(_MAX_PROGRAMS, _MAX_STEPS // (len(program.loaded.program.steps) + 1))
                 self._programs.put(key, program)
                 self._programs.hits -= 1  # because the launch that follows counts as a hit
