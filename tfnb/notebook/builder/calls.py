@@ -157,6 +157,7 @@ def _arguments(call: ast.Call, signature: Signature | None) -> list[Slot]:
     extra: list[Slot] = []
     variadic = next((f for f in formals if f.is_variadic), None)
     positional = [f for f in formals if not (f.is_keyword_only or f.is_variadic or f.name == "**")]
+    places = {f.name: i for i, f in enumerate(positional)}
     for i, tree in enumerate(call.args):
         if isinstance(tree, ast.Starred):
             extra.append(Slot(f"*{i}", f"*{ast.unparse(tree.value)[:20]}", None, tree, call, i))
@@ -187,12 +188,8 @@ def _arguments(call: ast.Call, signature: Signature | None) -> list[Slot]:
         elif f.name in given:
             slots += _elements(given[f.name])
         elif not f.is_old:
-            slots += _elements(Slot(f.name, f.name, f, None, call, _position(f, positional)))
+            slots += _elements(Slot(f.name, f.name, f, None, call, places.get(f.name, -1)))
     return slots + extra
-
-
-def _position(formal: Formal, positional: list[Formal]) -> int:
-    return next((k for k, f in enumerate(positional) if f is formal), -1)
 
 
 def _elements(slot: Slot) -> list[Slot]:

@@ -44,6 +44,12 @@ def output_values(statement: Statement, outcome: Outcome) -> list[tuple[str, Any
 
     A list of tensors gives its elements, and at the end the list itself.
     """
+    if outcome.outputs is None:
+        outcome.outputs = _output_values(statement, outcome)
+    return outcome.outputs
+
+
+def _output_values(statement: Statement, outcome: Outcome) -> list[tuple[str, Any]]:
     if not statement.names:
         return [("", outcome.result)] if outcome.result is not None else []
     outputs: list[tuple[str, Any]] = []

@@ -53,6 +53,7 @@ _BUILDS = (
     "tfnb.train.optimizers",
     "tfnb.types",
 )
+_INSIDE = tuple(f"{module}." for module in _BUILDS)
 # Among those, what also does something else at once, or calls any Python function later.
 _NOT = frozenset(
     "py_func reset_default_graph load_op_library load_library register_op from_generator write_graph write_file "
@@ -225,10 +226,10 @@ def may_call(target: Any, is_trusted: bool) -> bool:
     module, name = getattr(function, "__module__", None) or "", getattr(function, "__name__", "")
     if (module, name) in _SINGLE:
         return True
-    if any(module == m or module.startswith(m + ".") for m in _BUILDS):
+    if module in _BUILDS or module.startswith(_INSIDE):
         return name not in _NOT
     if type(target).__module__.startswith("tfnb.") and not inspect.isclass(target) and not module.startswith("numpy"):
-        return any(type(target).__module__.startswith(m) for m in _BUILDS)
+        return type(target).__module__.startswith(_BUILDS)
     code = getattr(function, "__code__", None)
     if code is not None and code.co_filename.startswith("<builder"):
         return True  # the source defines it, and its definition was checked
