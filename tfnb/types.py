@@ -272,10 +272,15 @@ class Shape:
     sizes: tuple[int | None, ...] | None
 
     def __init__(self, dims: object = None) -> None:
-        if type(dims) is not tuple or any(d is not None and (type(d) is not int or d < 0) for d in dims):
-            unknown = dims is None or getattr(dims, "unknown_rank", False)
-            dims = None if unknown else tuple([size_of(d) for d in _iterate(dims)])
-        object.__setattr__(self, "sizes", dims)
+        if type(dims) is tuple:
+            for d in dims:
+                if d is not None and (type(d) is not int or d < 0):
+                    break
+            else:
+                object.__setattr__(self, "sizes", dims)
+                return
+        unknown = dims is None or getattr(dims, "unknown_rank", False)
+        object.__setattr__(self, "sizes", None if unknown else tuple([size_of(d) for d in _iterate(dims)]))
 
     @property
     def dims(self) -> list[Dimension] | None:
