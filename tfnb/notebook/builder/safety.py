@@ -115,7 +115,7 @@ _EXPRESSIONS = (
     ast.IfExp,
 )
 _IDLE = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
-_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)
+_WITHOUT_TRUST = (*_EXPRESSIONS, ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)
 _WAITING = (ast.While, ast.AsyncFor, ast.AsyncWith, ast.Await, ast.Global, ast.Nonlocal, ast.Delete, ast.Yield)
 _MODULES = ("tfnb", "tensorflow", "numpy", "math", "__future__", "functools", "itertools", "collections", "typing")
 
@@ -159,7 +159,7 @@ def _reason(part: ast.AST, resolve: Resolve, is_trusted: bool, local: frozenset[
         return "" if may_import(part) else "it imports a module"
     if isinstance(part, _WAITING):
         return "it may not end" if isinstance(part, ast.While) else "it is more than building"
-    if not is_trusted and not isinstance(part, (*_EXPRESSIONS, *_STATEMENTS)):
+    if not is_trusted and not isinstance(part, _WITHOUT_TRUST):
         return "it is code that is run only after you have run the cell"
     if isinstance(part, ast.Attribute) and part.attr.startswith("_") and part.attr != "__init__":
         return f"it uses the private name {part.attr}"
