@@ -38,18 +38,21 @@ globalThis.builderFigures = (() => {
       .filter(([x, y]) => x > 0 && y > 0 && x < box.width && y < box.height);
   }
 
-  // Frames a second, and the longest frame, while `act` is done at each.
+  // Frames a second, the longest frame, and the numbers of the frames that came late, while `act` is done at each.
   async function rate(act, seconds) {
     const begin = performance.now();
-    let [n, last, longest] = [0, begin, 0];
+    let [n, last, longest, shown] = [0, begin, 0, 0];
+    const late = [];
     while (performance.now() - begin < seconds * 1000) {
       act(n++);
-      await frame();
+      const time = await frame();
+      if (shown && time - shown > 25) late.push(n);
+      shown = time;
       const now = performance.now();
       longest = Math.max(longest, now - last);
       last = now;
     }
-    return { rate: n / ((last - begin) / 1000), frames: n, longest };
+    return { rate: n / ((last - begin) / 1000), frames: n, longest, late };
   }
 
   const rested = async () => {
