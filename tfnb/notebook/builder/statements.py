@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -64,11 +65,7 @@ class Places:
 
     def line_of(self, place: int) -> int:
         """Returns the line of a place, from 1."""
-        low, high = 0, len(self.starts)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.starts[middle] <= place else (low, middle)
-        return low + 1
+        return max(1, bisect_right(self.starts, place))
 
     def line_start(self, place: int) -> int:
         """Returns where the line of a place begins."""
