@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tfnb as tf
 from tfnb.errors import DTypeError
 from tfnb.ir.bind import to_numpy
 from tfnb.types import as_dtype
@@ -52,3 +53,37 @@ def test_what_makes_an_array_of_itself_keeps_its_dtype(dtype):
             return np.arange(3).astype(dtype)
 
     assert to_numpy(Data()).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    "name, call",
+    [
+        ("reshape", lambda x: tf.reshape(x, np.array([4], np.uint8))),
+        ("reshape, floats", lambda x: tf.reshape(x, np.array([4.0]))),
+        ("sum", lambda x: tf.reduce_sum(x, np.uint8(0))),
+        ("transpose", lambda x: tf.transpose(x, np.array([1, 0], np.int16))),
+        ("tile", lambda x: tf.tile(x, np.array([1, 2], np.int8))),
+        ("reverse", lambda x: tf.reverse(x, np.array([1], np.uint8))),
+        ("labels", lambda x: tf.nn.in_top_k(x, np.array([1, 0], np.uint8), 1)),
+        ("one_hot", lambda x: tf.one_hot(np.array([1.0, 0.0]), 2)),
+    ],
+)
+def test_an_array_takes_the_default_of_a_type_variable_that_does_not_allow_its_dtype(name, call):
+    x = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
+    expected = {
+        "reshape": x.ravel(),
+        "reshape, floats": x.ravel(),
+        "sum": [4, 6],
+        "transpose": x.T,
+        "tile": np.tile(x, (1, 2)),
+        "reverse": x[:, ::-1],
+        "labels": [True, False],
+        "one_hot": [[0, 1], [1, 0]],
+    }
+    with tf.Graph().as_default(), tf.Session() as session:
+        np.testing.assert_array_equal(session.run(call(tf.constant(x))), expected[name])
+
+
+def test_an_array_without_an_allowed_dtype_or_a_default_is_refused():
+    with tf.Graph().as_default(), pytest.raises(DTypeError, match="not in list of allowed values: it takes int32"):
+        tf.gather(tf.zeros([3]), np.array([0.0]))

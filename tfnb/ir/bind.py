@@ -215,9 +215,8 @@ def _bind_one(opdef: OpDef, a: Arg, value: object, types: dict[str, Any], to_ten
     dtype = None if a.type_list else a.dtype or types.get(a.type)
     if dtype is None and not is_tensor_like(value) and len(opdef.types.get(a.type, ())) == 1:
         dtype = opdef.types[a.type][0]
-    if isinstance(value, np.ndarray) and not value.size and dtype is None and a.type in opdef.types:
-        allowed = opdef.types[a.type]  # NumPy makes an empty list float64
-        value = value if as_dtype(value.dtype) in allowed else value.astype(allowed[0].np)
+    if isinstance(value, (np.ndarray, np.generic)) and dtype is None and a.type in opdef.types and not a.type_list:
+        value = _as_allowed(opdef, a.type, value)
     try:
         t = to_tensor(value, dtype, a.ref)
         if dtype is None and not isinstance(value, Tensor) and not is_tensor_like(value) and not a.type_list:
@@ -237,6 +236,16 @@ def _bind_one(opdef: OpDef, a: Arg, value: object, types: dict[str, Any], to_ten
     if not a.type_list and a.type in opdef.types:
         types.setdefault(a.type, t.dtype)
     return t
+
+
+def _as_allowed(opdef: OpDef, variable: str, value: np.ndarray | np.generic) -> np.ndarray | np.generic:
+    """Returns the value as the default of the type variable, or as it is if there is none or its dtype is allowed."""
+    allowed = opdef.types[variable]
+    # NumPy makes an empty list float64, so an empty array needs no default.
+    default = opdef.defaults.get(variable) or (None if value.size else allowed[0])
+    if default is None or value.dtype.kind not in "biuf" or as_dtype(value.dtype) in allowed:
+        return value
+    return value.astype(default.np)
 
 
 def _check_types(opdef: OpDef, types: dict[str, Any]) -> None:

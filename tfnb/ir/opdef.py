@@ -261,9 +261,10 @@ class OpDef:
     api          the public names ("nn.relu relu"), for ops whose call needs no wrapper
     partial      (Infer) -> Shape or None: the output, an integer vector, read as a partly known shape
     body         the function (ir.function) that a node of this op calls; the compiler puts its graph in place
-    defaults     for graphs from files: the dtype of a type variable that no input determines and that may be left
-                 out ({"out_type": int32}), and the one value served of a standard attribute that `attrs` lacks
-                 (None: any value, since the attribute does not affect the result)
+    defaults     the dtype of a type variable that may be left out in graphs from files ({"out_type": int32}), and to
+                 which a NumPy array of a dtype that is not allowed is converted; and the one value served of a
+                 standard attribute that `attrs` lacks (None: any value, since the attribute does not affect the
+                 result), for graphs from files
     """
 
     name: str

@@ -91,8 +91,9 @@ def test_lines_fixed_lengths_whole_files_and_names(sess, files):
 def test_a_reader_waits_for_a_name(sess, files):
     q = tf.FIFOQueue(10, tf.string, shapes=[()])
     _, value = tf.TFRecordReader().read(q)
+    sess.make_callable(value)  # compiled, so that all of the time limit is for the wait
     with pytest.raises(DeadlineExceededError, match="waits for work from FIFOQueue"):
-        sess.run(value, options=tf.RunOptions(timeout_in_ms=50))
+        sess.run(value, options=tf.RunOptions(timeout_in_ms=500))
     got = []
     threads = [threading.Thread(target=lambda: got.append(sess.run(value))) for _ in range(4)]
     for t in threads:

@@ -25,8 +25,9 @@ def test_averages_and_stale_gradients(sess):
     n, take = acc.num_accumulated(), acc.take_grad(2)
     sess.run(acc.apply_grad([1.0, 2.0], local_step=-1))
     assert sess.run(n) == 0
+    sess.make_callable(take)  # compiled, so that all of the time limit is for the wait
     with pytest.raises(DeadlineExceededError, match="'acc' has 0 of the 2 gradients"):
-        sess.run(take, options=tf.RunOptions(timeout_in_ms=30))
+        sess.run(take, options=tf.RunOptions(timeout_in_ms=500))
     got = []
     thread = threading.Thread(target=lambda: got.append(sess.run(take)))
     thread.start()

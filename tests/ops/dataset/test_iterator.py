@@ -124,8 +124,9 @@ def test_a_session_closes_while_an_element_never_comes():
     with tf.Graph().as_default() as graph:
         x = tf.data.Dataset.from_generator(elements, tf.int32, []).make_one_shot_iterator().get_next()
     session = tf.Session(graph=graph)
+    session.make_callable(x)  # compiled, so that all of the time limit is for the wait
     with pytest.raises(DeadlineExceededError, match="waits for the next element"):
-        session.run(x, options=tf.RunOptions(timeout_in_ms=50))
+        session.run(x, options=tf.RunOptions(timeout_in_ms=500))
     closing = threading.Thread(target=session.close, daemon=True)
     closing.start()
     closing.join(SECONDS)

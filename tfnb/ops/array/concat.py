@@ -28,7 +28,7 @@ from tfnb.ops.array.pack import PACK, UNPACK
 from tfnb.ops.array.parts_recipes import join_calls, split_calls
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, IDENTITY, SHAPE
 from tfnb.sizes import integer
-from tfnb.types import ALL, INDEX, Dimension, Shape, bracketed, int32, unknown_shape
+from tfnb.types import ALL, INDEX, Dimension, Shape, bracketed, int32, int64, unknown_shape
 
 __all__ = ["API", "CONCAT", "CONCAT_V2", "OPS", "SPLIT", "SPLIT_V", "concat", "stack"]
 
@@ -165,6 +165,7 @@ CONCAT_V2 = OpDef(
     inputs="values: N*T, axis: Tidx",
     outputs="output: T",
     types={"T": ALL, "Tidx": INDEX},
+    defaults={"Tidx": int32},
     doc="""Joins tensors along one axis, as `Concat`; here the axis is the last input, and may be negative.
 
     values: tensors of the same dtype and rank >= 1, equal in all dimensions but the axis. axis: an integer scalar;
@@ -279,6 +280,7 @@ SPLIT_V = OpDef(
     inputs="value: T, size_splits: Tlen, split_dim: int32",
     outputs="output: num_split*T",
     types={"T": ALL, "Tlen": INDEX},
+    defaults={"Tlen": int64},
     attrs=SplitAttrs,
     doc="""Splits a tensor along one axis into pieces of given sizes.
 

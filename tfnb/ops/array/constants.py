@@ -78,6 +78,7 @@ FILL = OpDef(
     inputs="dims: index_type, value: T",
     outputs="output: T",
     types={"index_type": INDEX, "T": ALL},
+    defaults={"index_type": int32},
     doc="""A tensor in which every element has the same value.
 
     dims: an integer vector, the shape. value: a scalar of any dtype. output: dtype of value, shape dims.
@@ -167,6 +168,7 @@ RANGE = OpDef(
     inputs="start: Tidx, limit: Tidx, delta: Tidx",
     outputs="output: Tidx",
     types={"Tidx": (int32, int64, float32, float64)},
+    defaults={"Tidx": int32},
     doc="""The sequence start, start + delta, start + 2 delta, ... up to limit, which is excluded.
 
     start, limit, delta: scalars of the same dtype. output: a vector of that dtype and of size ceil((limit - start) /
@@ -206,6 +208,7 @@ LIN_SPACE = OpDef(
     inputs="start: T, stop: T, num: Tidx",
     outputs="output: T",
     types={"T": (float32, float64), "Tidx": INDEX},
+    defaults={"Tidx": int32},
     doc="""`num` evenly spaced numbers from start to stop, both included.
 
     start, stop: float scalars. num: an integer scalar >= 1. output: a vector of size num; it holds only start when

@@ -339,6 +339,7 @@ UNSORTED_SEGMENT_SUM: OpDef = OpDef(
     inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",
     outputs="output: T",
     types={"T": NUMBERS, "Tindices": INDEX, "Tnumsegments": INDEX},
+    defaults={"Tnumsegments": int32},
     doc="""Sums rows that have the same number: output[k] is the sum of all data[i] with segment_ids[i] = k.
 
     data: a number type; its shape begins with that of segment_ids. segment_ids: integers below num_segments;

@@ -94,6 +94,7 @@ UNRAVEL_INDEX = OpDef(
     inputs="indices: Tidx, dims: Tidx",
     outputs="output: Tidx",
     types={"Tidx": INDEX},
+    defaults={"Tidx": int32},
     doc="""Converts flat row-major indices to index tuples: output[k, ...] is the k-th number of each tuple.
 
     indices: integers, a scalar or a vector. dims: a vector of integers, the shape that is indexed. output: shape (size

@@ -191,6 +191,7 @@ RESHAPE = OpDef(
     inputs="tensor: T, shape: Tshape",
     outputs="output: T",
     types={"T": (*ALL, *QUANTIZED), "Tshape": INDEX},
+    defaults={"Tshape": int32},
     doc="""The same elements, in row-major order, in another shape.
 
     tensor: any dtype, any shape. shape: an integer vector; one entry may be -1, which is computed from the number of
@@ -220,6 +221,7 @@ EXPAND_DIMS = OpDef(
     inputs="input: T, dim: Tdim",
     outputs="output: T",
     types={"T": ALL, "Tdim": INDEX},
+    defaults={"Tdim": int32},
     doc="""Inserts a dimension of size 1 at position `dim`.
 
     input: any dtype, rank n. dim: an integer scalar in [-n-1, n]; a negative one counts from the end. output: rank
@@ -387,6 +389,7 @@ BROADCAST_GRADIENT_ARGS = OpDef(
     inputs="s0: T, s1: T",
     outputs="r0: T, r1: T",
     types={"T": INDEX},
+    defaults={"T": int32},
     doc="""The axes over which the gradients of two operands that were broadcast together must be summed.
 
     s0, s1: integer vectors, the operands' shapes. r0, r1: integer vectors of axes of the broadcast shape, including

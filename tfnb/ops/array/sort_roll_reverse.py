@@ -28,7 +28,7 @@ from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.compare import EQUAL
 from tfnb.ops.math.reduce_sum import SUM
 from tfnb.ops.math.unary import NEG
-from tfnb.types import ALL, INDEX, REALS, Shape, int32, unknown_shape
+from tfnb.types import ALL, INDEX, REALS, Shape, int32, int64, unknown_shape
 
 __all__ = ["API", "OPS", "REVERSE_SEQUENCE", "ROLL"]
 
@@ -99,6 +99,7 @@ REVERSE_SEQUENCE = OpDef(
     inputs="input: T, seq_lengths: Tlen",
     outputs="output: T",
     types={"T": ALL, "Tlen": INDEX},
+    defaults={"Tlen": int64},
     attrs=ReverseSequenceAttrs,
     doc="""Reverses the first seq_lengths[i] elements along `seq_dim` in slice i along `batch_dim`; the others stay.
 

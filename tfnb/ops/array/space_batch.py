@@ -21,7 +21,7 @@ from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.pack import PACK
-from tfnb.types import ALL, FIXED_SIZE, INDEX, Shape, unknown_shape
+from tfnb.types import ALL, FIXED_SIZE, INDEX, Shape, int32, unknown_shape
 
 __all__ = ["API", "BATCH_TO_SPACE_ND", "OPS", "SPACE_TO_BATCH_ND"]
 
@@ -250,6 +250,7 @@ SPACE_TO_BATCH_ND = OpDef(
     inputs="input: T, block_shape: Tblock_shape, paddings: Tpaddings",
     outputs="output: T",
     types={"T": FIXED_SIZE, "Tblock_shape": INDEX, "Tpaddings": INDEX},
+    defaults={"Tblock_shape": int32, "Tpaddings": int32},
     doc="""Moves the elements of each block of the spatial dimensions 1..m into the batch, after padding with zeros.
 
     input: a number type, shape (batch, m spatial dimensions, ...). block_shape: m integers >= 1. paddings: (m,
@@ -269,6 +270,7 @@ BATCH_TO_SPACE_ND: OpDef = OpDef(
     inputs="input: T, block_shape: Tblock_shape, crops: Tcrops",
     outputs="output: T",
     types={"T": FIXED_SIZE, "Tblock_shape": INDEX, "Tcrops": INDEX},
+    defaults={"Tblock_shape": int32, "Tcrops": int32},
     doc="""Moves parts of the batch into blocks of the spatial dimensions 1..m, then crops: SpaceToBatchND's inverse.
 
     input: a number type, shape (batch, m spatial dimensions, ...). block_shape: m integers >= 1. crops: (m, 2)
@@ -309,6 +311,7 @@ SPACE_TO_BATCH = OpDef(
     inputs="input: T, paddings: Tpaddings",
     outputs="output: T",
     types={"T": FIXED_SIZE, "Tpaddings": INDEX},
+    defaults={"Tpaddings": int32},
     attrs=BlockAttrs,
     doc="""SpaceToBatchND with a square block: input (batch, height, width, depth), paddings (2, 2) integers.
 
@@ -325,6 +328,7 @@ BATCH_TO_SPACE: OpDef = OpDef(
     inputs="input: T, crops: Tidx",
     outputs="output: T",
     types={"T": FIXED_SIZE, "Tidx": INDEX},
+    defaults={"Tidx": int32},
     attrs=BlockAttrs,
     doc="""BatchToSpaceND with a square block: input (batch, height, width, depth), crops (2, 2) integers.
 

@@ -103,6 +103,7 @@ MIRROR_PAD = OpDef(
     inputs="input: T, paddings: Tpaddings",
     outputs="output: T",
     types={"T": ALL, "Tpaddings": INDEX},
+    defaults={"Tpaddings": int32},
     attrs=MirrorPadAttrs,
     doc=PAD_DOC.format(fill="that mirror the tensor", first="input")
     + " A margin is larger than the tensor (less one element for REFLECT).",
@@ -190,6 +191,7 @@ TILE = OpDef(
     inputs="input: T, multiples: Tmultiples",
     outputs="output: T",
     types={"T": ALL, "Tmultiples": INDEX},
+    defaults={"Tmultiples": int32},
     doc="""Repeats a tensor `multiples[i]` times along each axis i.
 
     input: any dtype, rank n. multiples: an integer vector of n numbers >= 0. output: the size along axis i is
@@ -238,6 +240,7 @@ def _reversal(name: str, second: str, doc: str, axes: Callable[[np.ndarray, int]
         lower=lower,
         grad=lambda op, dy: (op.opdef(dy, op.inputs[1]), None),
         shape_inputs=(1,),
+        defaults={"Tidx": int32} if "Tidx" in second else {},
     )
 
 
@@ -276,6 +279,8 @@ def reverse(
     tensor. Errors: an axis is out of range.
     """
     axes = dims if axis is None else axis
+    if isinstance(axes, np.ndarray) and axes.dtype.kind != "b":
+        return REVERSE_V2(tensor, axes, name=name)
     is_empty = isinstance(axes, (list, tuple)) and not len(axes)
     axes_tensor = graph_of((tensor, axes)).to_tensor(np.zeros(0, np.int32) if is_empty else axes)
     return (REVERSE if axes_tensor.dtype.is_bool else REVERSE_V2)(tensor, axes_tensor, name=name)

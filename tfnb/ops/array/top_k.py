@@ -174,6 +174,7 @@ IN_TOP_K = OpDef(
     inputs="predictions: float32, targets: T",
     outputs="precision: bool",
     types={"T": INDEX},
+    defaults={"T": int32},
     attrs=InTopKAttrs,
     doc="""True where the target's prediction is among the k largest of its row; a tie with the k-th one counts.
 
@@ -195,6 +196,7 @@ IN_TOP_K_V2 = OpDef(
     inputs="predictions: float32, targets: T, k: T",
     outputs="precision: bool",
     types={"T": INDEX},
+    defaults={"T": int32},
     doc="""As `InTopK`, with k as a scalar input. Shapes, dtypes and errors are those of `InTopK`.""",
     infer=_in_top_shape,
     host=_host_in_top_k,

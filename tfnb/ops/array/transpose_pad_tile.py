@@ -25,7 +25,7 @@ from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import RANK, RESHAPE, SHAPE, SIZE, shape_of
 from tfnb.ops.math.complex_numbers import conj
 from tfnb.sizes import integer, same
-from tfnb.types import ALL, INDEX, Shape, unknown_shape
+from tfnb.types import ALL, INDEX, Shape, int32, unknown_shape
 
 __all__ = [
     "API",
@@ -87,6 +87,7 @@ TRANSPOSE = OpDef(
     inputs="x: T, perm: Tperm",
     outputs="y: T",
     types={"T": ALL, "Tperm": INDEX},
+    defaults={"Tperm": int32},
     doc="""Reorders the axes: dimension i of y is dimension perm[i] of x.
 
     x: any dtype. perm: an integer vector, a permutation of x's axes (negative: counted from the end). Errors: perm is
@@ -108,6 +109,7 @@ INVERT_PERMUTATION = OpDef(
     inputs="x: T",
     outputs="y: T",
     types={"T": INDEX},
+    defaults={"T": int32},
     doc="""The inverse of a permutation: y[x[i]] = i.
 
     x: an integer vector, a permutation of 0 .. n-1. y: dtype and shape of x. Errors: x is not a permutation. Runs on
@@ -300,6 +302,7 @@ PAD = OpDef(
     inputs="input: T, paddings: Tpaddings",
     outputs="output: T",
     types={"T": ALL, "Tpaddings": INDEX},
+    defaults={"Tpaddings": int32},
     doc=PAD_DOC.format(fill="of zeros", first="input"),
     infer=padded,
     host=_host_pad,
@@ -313,6 +316,7 @@ PAD_V2 = OpDef(
     inputs="input: T, paddings: Tpaddings, constant_values: T",
     outputs="output: T",
     types={"T": ALL, "Tpaddings": INDEX},
+    defaults={"Tpaddings": int32},
     doc=PAD_DOC.format(fill="of one value (`constant_values`, a scalar)", first="input"),
     infer=padded,
     host=_host_pad,

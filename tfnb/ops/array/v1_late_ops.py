@@ -96,6 +96,7 @@ BROADCAST_ARGS = OpDef(
     inputs="s0: T, s1: T",
     outputs="r0: T",
     types={"T": INDEX},
+    defaults={"T": int32},
     doc="""The shape to which two shapes broadcast.
 
     s0, s1: shapes, as integer vectors of the same type. r0: such a vector. Errors: the shapes do not broadcast.""",

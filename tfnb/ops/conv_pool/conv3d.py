@@ -28,7 +28,7 @@ from tfnb.ops.conv_pool.conv_reference import (
     conv2d_host,
 )
 from tfnb.ops.conv_pool.windows import ImageArgs, attrs_of, pads, settle
-from tfnb.types import FLOATS, INDEX
+from tfnb.types import FLOATS, INDEX, int32
 
 __all__ = ["CONV3D", "CONV3D_BACKPROP_FILTER_V2", "CONV3D_BACKPROP_INPUT_V2", "OPS", "Conv3DAttrs"]
 
@@ -177,6 +177,7 @@ CONV3D_BACKPROP_INPUT_V2 = OpDef(
     input_sizes: the 5 dimensions of the input. filter: (fd, fh, fw, in, out). out_backprop: the gradient of Conv3D's
     output. output: shape input_sizes. Errors: an input of these sizes would not give out_backprop's shape.""",
     types={"T": FLOATS, "Tshape": INDEX},
+    defaults={"Tshape": int32},
     attrs=Conv3DAttrs,
     infer=INPUT_GRAD.infer(infer_input_grad),
     host=_host_input_grad,

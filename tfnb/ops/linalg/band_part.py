@@ -26,7 +26,7 @@ from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
 from tfnb.ops.linalg.diag import MATRIX_DIAG_PART
 from tfnb.ops.math.complex_numbers import conj
 from tfnb.sizes import smallest
-from tfnb.types import FIXED_SIZE, INDEX, REALS, Shape, bracketed, int32
+from tfnb.types import FIXED_SIZE, INDEX, REALS, Shape, bracketed, int32, int64
 
 __all__ = ["API", "MATRIX_BAND_PART", "MATRIX_SET_DIAG", "OPS", "matrix_transpose"]
 
@@ -65,6 +65,7 @@ MATRIX_BAND_PART: OpDef = OpDef(
     inputs="input: T, num_lower: Tindex, num_upper: Tindex",
     outputs="band: T",
     types={"T": FIXED_SIZE, "Tindex": INDEX},
+    defaults={"Tindex": int64},
     doc="""Keeps the elements at most num_lower below and num_upper above the diagonal, and sets the others to 0.
 
     input: a number type or bool, shape (..., m, n). num_lower, num_upper: integer scalars; a negative number keeps that

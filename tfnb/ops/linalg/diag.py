@@ -230,6 +230,7 @@ ONE_HOT = OpDef(
     inputs="indices: TI, depth: int32, on_value: T, off_value: T",
     outputs="output: T",
     types={"TI": (int64, int32, uint8), "T": ALL},
+    defaults={"TI": int64},
     attrs=OneHotAttrs,
     doc="""Rows with `on_value` at the given index and `off_value` elsewhere.
 

@@ -24,7 +24,7 @@ from tfnb.ops.math.scan import ScanAttrs
 from tfnb.ops.math.unary import ABS, EXP, LOG
 from tfnb.ops.math.v1_late_math import BESSEL_I0E, BESSEL_I1E
 from tfnb.ops.strings.hashing import fingerprint64
-from tfnb.types import ALL, FLOATS, INDEX, Shape, float32, float64, scalar
+from tfnb.types import ALL, FLOATS, INDEX, Shape, float32, float64, int32, scalar
 
 __all__ = ["API", "CUMULATIVE_LOGSUMEXP", "OPS"]
 
@@ -93,6 +93,7 @@ CUMULATIVE_LOGSUMEXP: OpDef = OpDef(
     it (-inf for the first); with `reverse`, it is taken from the end to the start. Errors: the axis is out of range.
     Runs on the host.""",
     types={"T": FLOATS, "Tidx": INDEX},
+    defaults={"Tidx": int32},
     attrs=ScanAttrs,
     infer=unchanged,
     host=_cumulative,

@@ -73,6 +73,7 @@ def _reduction(
         inputs=f"input: {'T' if types else 'bool'}, reduction_indices: Tidx",
         outputs=f"output: {'T' if types else 'bool'}",
         types={"T": types, "Tidx": INDEX} if types else {"Tidx": INDEX},
+        defaults={"Tidx": int32},
         attrs=ReductionAttrs,
         doc=text,
         infer=infer_reduction,
@@ -232,6 +233,7 @@ MEAN = OpDef(
     inputs="input: T, reduction_indices: Tidx",
     outputs="output: T",
     types={"T": NUMBERS, "Tidx": INDEX},
+    defaults={"Tidx": int32},
     attrs=ReductionAttrs,
     doc=_REDUCTION_DOC.format(
         what="The mean of the elements along some axes; for integers the quotient is truncated.",
@@ -310,7 +312,7 @@ def _arg(name: str, what: str, fn: Callable[..., Any], combine: str) -> OpDef:
         ),
         grad=NOT_DIFFERENTIABLE,
         shape_inputs=(1,),
-        defaults={"output_type": int64},
+        defaults={"output_type": int64, "Tidx": int32},
     )
 
 

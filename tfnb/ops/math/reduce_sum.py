@@ -28,7 +28,7 @@ from tfnb.ops.array.shape_ops import (
     reshape_like,
     shape_of,
 )
-from tfnb.types import ALL, INDEX, NUMBERS, Shape
+from tfnb.types import ALL, INDEX, NUMBERS, Shape, int32
 
 __all__ = [
     "BROADCAST_TO",
@@ -135,6 +135,7 @@ SUM = OpDef(
     inputs="input: T, reduction_indices: Tidx",
     outputs="output: T",
     types={"T": NUMBERS, "Tidx": INDEX},
+    defaults={"Tidx": int32},
     attrs=ReductionAttrs,
     doc="""The sum of the elements along some axes; the sum of no elements is 0.
 
@@ -189,6 +190,7 @@ BROADCAST_TO = OpDef(
     inputs="input: T, shape: Tidx",
     outputs="output: T",
     types={"T": ALL, "Tidx": INDEX},
+    defaults={"Tidx": int32},
     doc="""Repeats a tensor along its axes of size 1, and along new leading axes, to obtain the given shape.
 
     input: any dtype. shape: an integer vector. output: dtype of input, shape `shape`. Errors: the shapes do not

@@ -19,7 +19,7 @@ from tfnb.ir.record import record
 from tfnb.ir.shapes import normalize_axis, unchanged
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.kernel_dtypes import element_defines
-from tfnb.types import INDEX, NUMBERS, bracketed
+from tfnb.types import INDEX, NUMBERS, bracketed, int32
 
 __all__ = ["API", "CUMPROD", "CUMSUM", "OPS"]
 
@@ -93,6 +93,7 @@ CUMSUM = OpDef(
     inputs="x: T, axis: Tidx",
     outputs="out: T",
     types={"T": NUMBERS, "Tidx": INDEX},
+    defaults={"Tidx": int32},
     attrs=ScanAttrs,
     doc=_DOC.format(what="sum", neutral=0),
     infer=unchanged,
@@ -107,6 +108,7 @@ CUMPROD = OpDef(
     inputs="x: T, axis: Tidx",
     outputs="out: T",
     types={"T": NUMBERS, "Tidx": INDEX},
+    defaults={"Tidx": int32},
     attrs=ScanAttrs,
     doc=_DOC.format(what="product", neutral=1),
     infer=unchanged,

@@ -300,6 +300,7 @@ def _unsorted(
         inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",
         outputs="output: T",
         types={"T": REALS, "Tindices": INDEX, "Tnumsegments": INDEX},
+        defaults={"Tnumsegments": int32},
         doc=f"""The {what} of the rows with the same number: output[k] combines all data[i] with segment_ids[i] = k.
 
         data: a number type; its shape begins with that of segment_ids. segment_ids: integers below num_segments;

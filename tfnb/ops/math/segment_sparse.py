@@ -121,6 +121,7 @@ def _op(kind: str, types: tuple[DType, ...]) -> OpDef:
         inputs="data: T, indices: Tidx, segment_ids: Tsegmentids",
         outputs="output: T",
         types={"T": types, "Tidx": INDEX, "Tsegmentids": INDEX},
+        defaults={"Tidx": int32, "Tsegmentids": int32},
         attrs=SparseSegmentAttrs,
         doc=_DOC.format(what=_WORDS[kind], types=words, more=" output: last id + 1 rows.", where=where),
         infer=lambda c: _rows_shape(c, None),
@@ -143,6 +144,7 @@ def _counted(kind: str, types: tuple[DType, ...]) -> OpDef:
         inputs="data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments",
         outputs="output: T",
         types={"T": types, "Tidx": INDEX, "Tnumsegments": INDEX, "Tsegmentids": INDEX},
+        defaults={"Tidx": int32, "Tnumsegments": int32, "Tsegmentids": int32},
         attrs=SparseSegmentAttrs,
         doc=_DOC.format(what=_WORDS[kind], types=words, more=argument_doc, where=host_note),
         infer=_with_count,
@@ -190,6 +192,7 @@ def _gradient(kind: str) -> OpDef:
         inputs="grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32",
         outputs="output: T",
         types={"T": FLOATS, "Tidx": INDEX, "Tsegmentids": INDEX},
+        defaults={"Tidx": int32, "Tsegmentids": int32},
         doc=f"""The gradient of SparseSegment{kind} with respect to its data: shares of `grad` summed into rows.
 
         grad: a float type, one row per segment. indices, segment_ids: the inputs of the forward op. output_dim0: an

@@ -78,6 +78,7 @@ EUCLIDEAN_NORM = OpDef(
     input: a float type. reduction_indices: axes, negative ones from the end. output: the shape without them, or with
     size 1 there if `keep_dims`. Errors: an axis out of range.""",
     types={"T": FLOATS, "Tidx": INDEX},
+    defaults={"Tidx": int32},
     attrs=ReductionAttrs,
     infer=infer_reduction,
     host=_norm_host,
@@ -99,6 +100,7 @@ CONJUGATE_TRANSPOSE = OpDef(
 
     x: any dtype. perm: an integer vector, a permutation of x's axes. Errors: it is none.""",
     types={"T": ALL, "Tperm": INDEX},
+    defaults={"Tperm": int32},
     infer=TRANSPOSE.infer,
     host=lambda call, x, perm: (
         np.conj(TRANSPOSE.host(call, x, perm))  # type: ignore[misc]

@@ -24,7 +24,7 @@ from tfnb.ops.array.shape_ops import EXPAND_DIMS
 from tfnb.ops.math.reduce import MAX
 from tfnb.ops.math.reduce_sum import SUM
 from tfnb.ops.math.unary import EXP, LOG
-from tfnb.types import FLOATS, INDEX, Shape
+from tfnb.types import FLOATS, INDEX, Shape, int64
 
 __all__ = [
     "LABEL_TERM",
@@ -266,6 +266,7 @@ SPARSE_SOFTMAX_CROSS_ENTROPY = OpDef(
     shape (batch,). backprop: shape (batch, classes). Errors: the shapes do not match, or a label is out of range
     (a device gives NaN for a label that it computed itself).""",
     types={"T": FLOATS, "Tlabels": INDEX},
+    defaults={"Tlabels": int64},
     infer=_infer_sparse,
     host=_host_sparse,
     expand=_expand_sparse,
