@@ -322,7 +322,7 @@ class Shape:
     def is_compatible_with(self, other: object) -> bool:
         """Returns whether a tensor can have both shapes."""
         other = as_shape(other)
-        if self.sizes is None or other.sizes is None:
+        if self.sizes is None or other.sizes is None or self.sizes == other.sizes:
             return True
         return len(self.sizes) == len(other.sizes) and all(
             a is None or b is None or a == b for a, b in zip(self.sizes, other.sizes, strict=True)
