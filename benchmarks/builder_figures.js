@@ -2,9 +2,18 @@
 globalThis.builderFigures = (() => {
   const frame = () => new Promise((done) => requestAnimationFrame(done));
   const stage = () => document.querySelector(".tfnb-builder .stage");
+  // Waits in frames, or by another clock, until something is so; says what it waits for if that takes 20 seconds.
+  const until = async (isSo, what, wait = frame) => {
+    const begin = performance.now();
+    while (!isSo()) {
+      if (performance.now() - begin > 20_000) throw new Error(`${what}: not within 20 seconds`);
+      await wait();
+    }
+  };
+  const isAnswered = () => !Number(stage().dataset.pending);
   const settled = async () => {
     for (let k = 0; k < 8; k++) await frame();
-    while (Number(stage().dataset.pending)) await frame();
+    await until(isAnswered, "an answer of the kernel");
   };
   const key = (name, more = {}) =>
     stage().dispatchEvent(
@@ -29,18 +38,21 @@ globalThis.builderFigures = (() => {
       .filter(([x, y]) => x > 0 && y > 0 && x < box.width && y < box.height);
   }
 
-  // Frames a second, and the longest frame, while `act` is done at each.
+  // Frames a second, the longest frame, and the numbers of the frames that came late, while `act` is done at each.
   async function rate(act, seconds) {
     const begin = performance.now();
-    let [n, last, longest] = [0, begin, 0];
+    let [n, last, longest, shown] = [0, begin, 0, 0];
+    const late = [];
     while (performance.now() - begin < seconds * 1000) {
       act(n++);
-      await frame();
+      const time = await frame();
+      if (shown && time - shown > 25) late.push(n);
+      shown = time;
       const now = performance.now();
       longest = Math.max(longest, now - last);
       last = now;
     }
-    return { rate: n / ((last - begin) / 1000), frames: n, longest };
+    return { rate: n / ((last - begin) / 1000), frames: n, longest, late };
   }
 
   const rested = async () => {
@@ -103,11 +115,9 @@ globalThis.builderFigures = (() => {
     key("Escape");
     key("0");
     // Closer, since a 301st node in sight would be drawn as from afar.
-    for (let k = 0; k < 3 || !places().length; k++) {
-      key("+");
-      await rested();
-    }
+    for (let k = 0; k < 3; k++) key("+");
     await rested();
+    await until(() => places().length, "nodes in sight");
     const gestures = [
       ["ArrowRight", { altKey: true }],
       ["d", { ctrlKey: true }],
@@ -126,7 +136,8 @@ globalThis.builderFigures = (() => {
       const begin = performance.now();
       key(...gestures[k % gestures.length]);
       // Not by frames, so that a screen's pace does not round the times.
-      while (Number(stage().dataset.pending)) await new Promise((done) => setTimeout(done, 1));
+      const moment = () => new Promise((done) => setTimeout(done, 1));
+      await until(isAnswered, "an answer of the kernel", moment);
       found.push([gestures[k % gestures.length][0], performance.now() - begin]);
       await settled();
     }
@@ -137,10 +148,11 @@ globalThis.builderFigures = (() => {
   async function far() {
     key("0");
     await rested();
-    while (!Number(stage().dataset.near)) {
+    const closer = async () => {
       key("+");
       await rested();
-    }
+    };
+    await until(() => Number(stage().dataset.near), "near nodes", closer);
   }
 
   return { far, drag, pan, panInside, answers, settled };

@@ -78,14 +78,14 @@ def near(context: Any, lab: browser.Lab, nodes: int) -> None:
     found = page.evaluate("() => builderFigures.drag(100)")
     spent = {name: cost - before[name] for name, cost in costs(session).items()}
     print(
-        f"drag {found['selected']} of {found['nodes']} nodes, {found['near']} near: {found['rate']:.0f} frames/s "
-        f"(at least 60), the longest frame {found['longest']:.0f} ms"
+        f"drag {found['selected']} of {found['nodes']} nodes, {found['near']} near: {found['rate']:.1f} frames/s "
+        f"(at least 60), the longest frame {found['longest']:.0f} ms, late ones of {found['frames']}: {found['late']}"
     )
     frames = found["frames"]
     each = ", ".join(f"{name} {1000 * cost / frames:.1f} ms" for name, cost in spent.items())
     print(f"  of each frame: {each}")
     pan = page.evaluate("() => builderFigures.pan()")
-    print(f"pan: {pan['rate']:.0f} frames/s")
+    print(f"pan: {pan['rate']:.1f} frames/s, late ones of {pan['frames']}: {pan['late']}")
     answers = page.evaluate("() => builderFigures.answers(100)")
     times = sorted(took for _, took in answers)
     print(

@@ -29,6 +29,7 @@ USED_BY_NAME = {
     "Server.server_def": "programs: tf.train.Server has it in TensorFlow",
     "TestCase.assertAllCloseAccordingToType": "tests of programs: tf.test.TestCase has it in TensorFlow",
     "TestCase.assertStartsWith": "tests of programs: tf.test.TestCase has it in TensorFlow",
+    "NameScope._recreate_cm": "contextlib.ContextDecorator",
     "_Finder.create_module": "Python's import",
     "_Raw.readable": "io.BufferedReader",
     "_Raw.readinto": "io.BufferedReader",

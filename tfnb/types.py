@@ -272,10 +272,15 @@ class Shape:
     sizes: tuple[int | None, ...] | None
 
     def __init__(self, dims: object = None) -> None:
-        if type(dims) is not tuple or any(d is not None and (type(d) is not int or d < 0) for d in dims):
-            unknown = dims is None or getattr(dims, "unknown_rank", False)
-            dims = None if unknown else tuple([size_of(d) for d in _iterate(dims)])
-        object.__setattr__(self, "sizes", dims)
+        if type(dims) is tuple:
+            for d in dims:
+                if d is not None and (type(d) is not int or d < 0):
+                    break
+            else:
+                object.__setattr__(self, "sizes", dims)
+                return
+        unknown = dims is None or getattr(dims, "unknown_rank", False)
+        object.__setattr__(self, "sizes", None if unknown else tuple([size_of(d) for d in _iterate(dims)]))
 
     @property
     def dims(self) -> list[Dimension] | None:
@@ -317,7 +322,7 @@ class Shape:
     def is_compatible_with(self, other: object) -> bool:
         """Returns whether a tensor can have both shapes."""
         other = as_shape(other)
-        if self.sizes is None or other.sizes is None:
+        if self.sizes is None or other.sizes is None or self.sizes == other.sizes:
             return True
         return len(self.sizes) == len(other.sizes) and all(
             a is None or b is None or a == b for a, b in zip(self.sizes, other.sizes, strict=True)

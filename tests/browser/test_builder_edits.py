@@ -242,6 +242,7 @@ def test_row_23_frames_and_notes_are_comments_and_follow_the_code(notebook):
     hands.word("the sum of both")
     hands.press("Enter")
     view.locator("button.note", has_text="the sum of both").wait_for(timeout=20_000)
+    wait_for_code(hands, "the sum of both")  # the cell has it a moment after the drawing
     text = source_of(hands)
     assert [line for line in text.splitlines() if not line.startswith("#")] == NET.splitlines()
     assert "encoder" in text and re.search(r"^# .*the sum of both$", text, re.M)

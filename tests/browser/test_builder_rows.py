@@ -14,6 +14,12 @@ from PIL import Image
 
 AXE = Path(__file__).resolve().parents[2] / "labextension" / "node_modules" / "axe-core" / "axe.min.js"
 VIEW = ".tfnb-builder"
+PRESS_AT_ONCE = """keys => {
+    for (const key of keys) {
+        const event = { key, ctrlKey: key.startsWith("Arrow"), bubbles: true, cancelable: true };
+        document.querySelector(".tfnb-builder .stage").dispatchEvent(new KeyboardEvent("keydown", event));
+    }
+}"""
 DTYPES = "float16 float32 float64 int8 int16 int32 int64 uint8 bool string complex64 complex128".split()
 
 
@@ -136,6 +142,19 @@ def test_a_selected_node_stays_in_sight_when_the_code_takes_room(notebook):
     hands.settle()
     assert right(stage) < before  # else the code has taken no room from the node
     assert right(hands.node("z")) <= right(stage)
+
+
+def test_a_key_that_follows_at_once_goes_on_from_the_view_that_the_one_before_asked_for(notebook):
+    hands = built(notebook, "atonce.ipynb", "import tfnb as tf\n\nx = tf.ones([2])\ny = tf.tanh(x)\n")
+    hands.view.locator(".stage").focus()
+    for key in ("+", "ArrowDown"):
+        for _ in range(40):
+            hands.page.keyboard.press("Control+ArrowRight")
+        hands.page.wait_for_function(f"() => !document.querySelector('{VIEW} .node')")
+        # Between two real presses the flight that the first one begins may have ended.
+        hands.page.evaluate(PRESS_AT_ONCE, ["0", key])
+        hands.settle()
+        assert hands.node("x").is_visible(), key
 
 
 def test_row_24_a_move_changes_one_line_of_the_file_and_nbconvert_shows_picture_and_code(notebook):

@@ -26,6 +26,16 @@ def test_names_are_unique_and_scoped(graph):
     assert [t.name for t in (a, b, c, d)] == ["a:0", "a_1:0", "s/c:0", "s_1/c:0"]
 
 
+def test_a_scope_that_decorates_a_function_is_a_new_one_in_each_call(graph):
+    @graph.name_scope("s")
+    def make(depth):
+        x = tf.constant(1.0, name="x")
+        return [x.op.name, *(make(depth - 1) if depth else ())]
+
+    assert make(1) == ["s/x", "s/s/x"] and make(0) == ["s_1/x"]
+    assert tf.constant(1.0, name="x").op.name == "x"
+
+
 def test_a_name_with_a_slash_reopens_a_scope(graph):
     with tf.name_scope("s") as scope:
         a = tf.constant(1.0, name="a")

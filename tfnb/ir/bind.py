@@ -17,12 +17,12 @@ import numpy as np
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.opdef import Arg, OpDef
 from tfnb.ir.tensor import Tensor, is_tensor_like
-from tfnb.types import ANY, DType, as_dtype
+from tfnb.types import DType, as_dtype
 
 __all__ = ["Bound", "bind", "to_bytes", "to_numpy"]
 
-_BY_NAME = {d.name: d for d in ANY}
 _DEFAULTS: dict[type, Any] = {}  # of each attrs class the object without arguments, which all its nodes can share
+_NAMES: dict[type, frozenset[str]] = {}  # the attributes of each attrs class
 ToTensor = Callable[[Any, "DType | None", bool], Tensor]
 
 
@@ -130,45 +130,67 @@ def bind(opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], to_tensor: 
 
     `to_tensor(value, dtype or None, ref)` makes a tensor of a value. Raises `DTypeError` or `InvalidArgumentError`.
     """
-    attrs = dict(attrs)
     types: dict[str, Any] = {}
-    for variable in opdef.types:
-        if variable in attrs:
-            requested = attrs.pop(variable)
-            is_list = isinstance(requested, (list, tuple))
-            types[variable] = [as_dtype(t) for t in requested] if is_list else as_dtype(requested)
-    for a in opdef.output_args:  # an attribute gives the number of outputs, as that of Split
-        if a.number is not None and a.number in attrs:
-            types[a.number] = int(attrs[a.number])
+    if attrs:
+        attrs = dict(attrs)
+        for variable in opdef.types:
+            if variable in attrs:
+                requested = attrs.pop(variable)
+                is_list = isinstance(requested, (list, tuple))
+                types[variable] = [as_dtype(t) for t in requested] if is_list else as_dtype(requested)
+        for a in opdef.output_args:  # an attribute gives the number of outputs, as that of Split
+            if a.number is not None and a.number in attrs:
+                types[a.number] = int(attrs[a.number])
     args = opdef.input_args
     if len(values) != len(args):
         raise InvalidArgumentError(
             f"{opdef.name} takes {len(args)} inputs ({opdef.inputs or 'none'}), got {len(values)}"
         )
-    flat: list[list[Any]] = []
-    for a, v in zip(args, values, strict=True):
+    given = list(values)
+    if not opdef.is_plain:
+        args, given = _flat(opdef, values, types)
+    tensors = _bind_each(opdef, args, given, types, to_tensor)
+    if not opdef.is_plain:
+        for a in opdef.input_args:
+            if a.type_list:
+                types[a.type] = tuple(t.dtype for t, b in zip(tensors, args, strict=True) if a is b)
+    _check_types(opdef, types)
+    return Bound(tuple(tensors), types, _make_attrs(opdef, attrs))
+
+
+def _flat(opdef: OpDef, values: Sequence[Any], types: dict[str, Any]) -> tuple[tuple[Arg, ...], list[Any]]:
+    """Returns the values of all inputs, with the argument of each, where some are lists; notes how long these are."""
+    flat: list[tuple[Arg, Any]] = []
+    for a, v in zip(opdef.input_args, values, strict=True):
         is_list = a.number is not None or a.type_list
         if is_list and not isinstance(v, (list, tuple)):
             raise InvalidArgumentError(f"{opdef.name}: {a.name} must be a list of tensors, got {type(v).__name__}")
-        flat.append(list(v) if is_list else [v])
+        flat += [(a, x) for x in v] if is_list else [(a, v)]
         if a.number is not None:
             n = types.setdefault(a.number, len(v))
             if n != len(v):
                 raise InvalidArgumentError(f"{opdef.name}: {a.name} has {len(v)} tensors, expected {n}")
-    for a, group in zip(args, flat, strict=True):  # tensors first: they fix the type variables
-        for k, v in enumerate(group):
-            if is_tensor_like(v) and a.type in opdef.types and not a.type_list:
+    return tuple(a for a, _ in flat), [v for _, v in flat]
+
+
+def _bind_each(
+    opdef: OpDef, args: Sequence[Arg], given: list[Any], types: dict[str, Any], to_tensor: ToTensor
+) -> list[Tensor]:
+    for k, v in enumerate(given):  # tensors first: they fix the type variables
+        if is_tensor_like(v):
+            a = args[k]
+            if a.type in opdef.types and not a.type_list:
                 if not hasattr(v, "dtype"):  # an object of a class that the program has registered
-                    group[k] = v = to_tensor(v, None, False)
+                    given[k] = v = to_tensor(v, None, False)
                 types.setdefault(a.type, v.dtype.base_dtype)
-    tensors = [_bind_one(opdef, a, v, types, to_tensor) for a, group in zip(args, flat, strict=True) for v in group]
-    start = 0
-    for a, group in zip(args, flat, strict=True):
-        if a.type_list:
-            types[a.type] = tuple(t.dtype for t in tensors[start : start + len(group)])
-        start += len(group)
-    _check_types(opdef, types)
-    return Bound(tuple(tensors), types, _make_attrs(opdef, attrs))
+    tensors = []
+    for a, v in zip(args, given, strict=True):
+        dtype = a.dtype or types.get(a.type)
+        if type(v) is Tensor and v.dtype is dtype and not a.ref:
+            tensors.append(to_tensor(v, dtype, False))
+        else:
+            tensors.append(_bind_one(opdef, a, v, types, to_tensor))
+    return tensors
 
 
 def _cast_mend(got: DType, wanted: DType) -> str:
@@ -190,9 +212,7 @@ def _castable(got: DType, wanted: DType) -> bool:
 
 
 def _bind_one(opdef: OpDef, a: Arg, value: object, types: dict[str, Any], to_tensor: ToTensor) -> Tensor:
-    dtype = _BY_NAME.get(a.type) or types.get(a.type)
-    if a.type_list:
-        dtype = None
+    dtype = None if a.type_list else a.dtype or types.get(a.type)
     if dtype is None and not is_tensor_like(value) and len(opdef.types.get(a.type, ())) == 1:
         dtype = opdef.types[a.type][0]
     if isinstance(value, (np.ndarray, np.generic)) and dtype is None and a.type in opdef.types and not a.type_list:
@@ -208,7 +228,7 @@ def _bind_one(opdef: OpDef, a: Arg, value: object, types: dict[str, Any], to_ten
     if dtype is not None and t.dtype is not dtype:
         raise DTypeError(
             f"{opdef.name}: input {a.name} is {t.dtype.name} ({t.name}), needed {dtype.name}"
-            + (_cast_mend(t.dtype, dtype) if a.type in _BY_NAME else _cast_either(t.dtype, dtype, a.type)),
+            + (_cast_mend(t.dtype, dtype) if a.dtype is not None else _cast_either(t.dtype, dtype, a.type)),
             t.op,
         )
     if a.ref and not t.spec.ref:
@@ -246,8 +266,10 @@ def _check_types(opdef: OpDef, types: dict[str, Any]) -> None:
 def _make_attrs(opdef: OpDef, attrs: dict[str, Any]) -> Any:
     if not attrs and opdef.attrs in _DEFAULTS:
         return _DEFAULTS[opdef.attrs]
-    names = {f.name for f in dataclasses.fields(opdef.attrs)}
-    unknown = sorted(set(attrs) - names)
+    names = _NAMES.get(opdef.attrs)
+    if names is None:
+        names = _NAMES[opdef.attrs] = frozenset(f.name for f in dataclasses.fields(opdef.attrs))
+    unknown = sorted(attrs.keys() - names)
     if unknown:
         raise InvalidArgumentError(f"{opdef.name} has no attribute {unknown}; it has {sorted(names)}")
     try:

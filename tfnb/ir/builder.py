@@ -25,7 +25,7 @@ from tfnb.errors import (
 from tfnb.ir import default
 from tfnb.ir.bind import bind, to_numpy
 from tfnb.ir.collect import Collections
-from tfnb.ir.const import CONST, infer_context, vector_length
+from tfnb.ir.const import CONST, MAX_RANK, infer_context, varies, vector_length
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.elements import GraphElements
 from tfnb.ir.graphdef.encode import as_graph_def, new_versions
@@ -35,7 +35,7 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.operation_keys import CONTEXT
 from tfnb.ir.origin import user_origin
 from tfnb.ir.record import Attrs
-from tfnb.ir.scopes import Later, Names, Scopes, check_name
+from tfnb.ir.scopes import Later, Names, NameScope, Scopes, check_name
 from tfnb.ir.tensor import Tensor, TensorLike, call_operator, is_tensor_like
 from tfnb.types import Dimension, DType, Shape, TensorSpec, as_dtype, as_shape, int32, int64, sizes_array
 
@@ -54,7 +54,10 @@ __all__ = [
 
 def _owners(op: Operation) -> list[Operation]:
     """Returns the operations that made the state which `op` takes as references, as it does to assign to a variable."""
-    if not any(t.spec.ref for t in op.inputs):
+    for t in op.inputs:
+        if t.op.specs[t.index].ref:
+            break
+    else:
         return []
     return [op.inputs[k].op for k in sorted(ref_inputs(op.opdef, op.types)) if op.inputs[k].spec.ref]
 
@@ -66,7 +69,7 @@ def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dic
         if a.type_list:
             dtypes.extend((d, a.ref) for d in types[a.type])
         else:
-            d = types[a.type] if a.type in types else as_dtype(a.type)
+            d = types[a.type] if a.type in types else a.dtype or as_dtype(a.type)
             dtypes.extend([(d, a.ref)] * (types[a.number] if a.number else 1))
     if not dtypes:
         if opdef.infer is not None:
@@ -80,8 +83,9 @@ def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dic
         raise GraphError(f"{opdef.name}: shape function gave {len(shapes)} shapes for {len(dtypes)} outputs")
     specs = [TensorSpec(d, as_shape(s), ref) for (d, ref), s in zip(dtypes, shapes, strict=True)]
     for spec in specs:
-        if spec.shape.sizes is not None:
-            vector_length(len(spec.shape.sizes), opdef.name)
+        sizes = spec.shape.sizes
+        if sizes is not None and len(sizes) > MAX_RANK:
+            vector_length(len(sizes), opdef.name)
     return specs
 
 
@@ -173,11 +177,14 @@ class GraphBuilder(GraphElements, Collections):
             op.attrs, op.types, op.specs = self._contained(attrs), types, specs
             op.outputs = [Tensor(self, op, i) for i in range(len(specs))]
             op.origin = user_origin()
-            op.control_inputs = self._control_inputs(op)
-            op.gradient_type = scopes.gradient_override(opdef.name)
+            op.varies = varies(opdef, inputs)
+            if scopes.control:
+                op.control_inputs = self._control_inputs(op)
+            if scopes.gradients:
+                op.gradient_type = scopes.gradient_override(opdef.name)
             self._place(op)
             for t in inputs:
-                if CONTEXT in t.op.extra and not scopes.by_node:
+                if t.op.extra and CONTEXT in t.op.extra and not scopes.by_node:
                     t.op.extra[CONTEXT].check_use(t, op, scopes.control_flow)
             if scopes.control_flow is not None:
                 scopes.control_flow.add_op(op)
@@ -211,15 +218,17 @@ class GraphBuilder(GraphElements, Collections):
 
     def _place(self, op: Operation) -> None:
         """Applies the device scopes, the innermost first; an outer scope only fills parts that are still open."""
-        device = DeviceSpec()
-        for spec in reversed(self.scopes.devices):
-            if spec is None:
-                break
-            text = spec(op) if callable(spec) else spec
-            if text:
-                device = device.merged(DeviceSpec.from_string(str(text)))
-                op.device = device.to_string()
-        anchors = [*self.scopes.colocate, *_owners(op)]
+        scopes = self.scopes
+        if scopes.devices:
+            device = DeviceSpec()
+            for spec in reversed(scopes.devices):
+                if spec is None:
+                    break
+                text = spec(op) if callable(spec) else spec
+                if text:
+                    device = device.merged(DeviceSpec.from_string(str(text)))
+                    op.device = device.to_string()
+        anchors = [*scopes.colocate, *_owners(op)]
         if anchors:
             groups = {name for c in anchors for name in c.colocation or (f"loc:@{c.name}",)}
             op.colocation = tuple(sorted(groups))
@@ -277,23 +286,18 @@ class GraphBuilder(GraphElements, Collections):
 
     # scopes
 
-    @contextmanager
-    def name_scope(self, name: str | None) -> Any:
-        """A context manager: operations made inside have names that begin with `name/`.
+    def name_scope(self, name: str | None) -> NameScope:
+        """Returns a context manager: operations made inside have names that begin with `name/`.
 
         A name that ends in '/' opens an existing scope again; None or '' stands for the root. The value of the `with`
         block is the name of the scope with a '/' at its end.
         """
-        if not name:
-            scope = ""
-        elif name.endswith("/"):
-            scope = name[:-1]
-        else:
-            with self._lock:
-                check_name(name, self.scopes.name)
-                scope = self._names.unique(f"{self.scopes.name}/{name}" if self.scopes.name else name)
-        with self.scopes.named(scope) as text:
-            yield text
+        return NameScope(self.scopes, name, self._claim_scope)
+
+    def _claim_scope(self, name: str) -> str:
+        with self._lock:
+            check_name(name, self.scopes.name)
+            return self._names.unique(f"{self.scopes.name}/{name}" if self.scopes.name else name)
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Any:
@@ -420,6 +424,7 @@ def replace_input(op: Operation, index: int, value: Tensor) -> None:
     with graph._lock:
         old = op.inputs[index]
         op.inputs = (*op.inputs[:index], value, *op.inputs[index + 1 :])
+        op.varies = varies(op.opdef, op.inputs)
         graph._consumers[(old.op.id, old.index)].remove(op)
         graph._consumers.setdefault((value.op.id, value.index), []).append(op)
 
@@ -431,6 +436,7 @@ def redefine(op: Operation, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs
         for t in op.inputs:
             graph._consumers[(t.op.id, t.index)].remove(op)
         op.opdef, op.inputs, op.attrs, op.types = opdef, tuple(inputs), attrs, types
+        op.varies = varies(opdef, inputs)
         for t in op.inputs:
             graph._consumers.setdefault((t.op.id, t.index), []).append(op)
 

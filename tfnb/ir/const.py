@@ -54,6 +54,18 @@ def foldable(opdef: OpDef) -> bool:
     return opdef.kind is Kind.COMPUTE and not opdef.stateful and not opdef.writes
 
 
+def varies(opdef: OpDef, inputs: Sequence[Tensor]) -> bool:
+    """Returns whether a node of this op has no constant value whatever becomes known of the shapes of its inputs.
+
+    A search asks this first, or else each one would visit what lies above the node again.
+    """
+    if opdef.kind is Kind.CONST:
+        return False
+    if not inputs or not foldable(opdef):
+        return True
+    return opdef.partial is None and any(t.op.varies for t in inputs)
+
+
 def constant_value(tensor: Tensor, depth: int = _DEPTH) -> np.ndarray | None:
     """Returns the value of a tensor if constants alone determine it and it is small, else None.
 
@@ -117,7 +129,7 @@ class _Search:
 
     def _find_value(self, tensor: Tensor, depth: int) -> np.ndarray | None:
         op = tensor.op
-        if depth == 0 or not foldable(op.opdef) or tensor.spec.ref:
+        if op.varies or depth == 0 or not foldable(op.opdef) or tensor.spec.ref:
             return None
         size = tensor.shape.num_elements()
         if size is not None and size > _MAX_FOLD:
@@ -173,10 +185,11 @@ def _small(value: np.ndarray | None) -> np.ndarray | None:
 def infer_context(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: Mapping[str, Any]) -> Infer:
     """Returns the argument of a node's shape function."""
     search = _Search()
+    specs = [t.op.specs[t.index] for t in inputs]
     return Infer(
         opdef.name,
-        tuple(t.shape for t in inputs),
-        tuple(t.dtype for t in inputs),
+        tuple([s.shape for s in specs]),
+        tuple([s.dtype for s in specs]),
         attrs,
         types,
         lambda i: _small(search.value(inputs[i], _DEPTH)),

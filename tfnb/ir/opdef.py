@@ -18,7 +18,7 @@ from tfnb.ir.bounds import Bound
 from tfnb.ir.kernelcall import A, KernelCall, KernelSite, Product, TensorInfo
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
-from tfnb.types import DType, Shape
+from tfnb.types import ANY, DType, Shape
 
 __all__ = [
     "LOCAL",
@@ -44,6 +44,9 @@ LOCAL: Mapping[str, bool] = {"local": True}
 # The metadata of a field that TensorFlow's op does not have. If the field is set, a GraphDef has it under a name that
 # begins with "_", as TensorFlow allows.
 OURS: Mapping[str, bool] = {"ours": True}
+
+
+_DTYPES = {d.name: d for d in ANY}
 
 
 class Kind(enum.Enum):
@@ -97,7 +100,8 @@ class Arg:
     """One argument of a signature.
 
     `type` is a type variable ("T") or a dtype's name; `number` the length variable of "N*T" or None;
-    `type_list` says that `type` names a list of dtypes ("[T]"), `ref` that the op needs a variable.
+    `type_list` says that `type` names a list of dtypes ("[T]"), `ref` that the op needs a variable. `dtype` is the
+    dtype that `type` names, or None.
     """
 
     name: str
@@ -105,6 +109,7 @@ class Arg:
     number: str | None = None
     type_list: bool = False
     ref: bool = False
+    dtype: DType | None = None
 
 
 def parse_signature(text: str) -> tuple[Arg, ...]:
@@ -120,7 +125,8 @@ def parse_signature(text: str) -> tuple[Arg, ...]:
         ref = kind.startswith("Ref(")
         kind = kind.removeprefix("Ref(").removesuffix(")") if ref else kind
         is_list = kind.startswith("[")
-        args.append(Arg(name, kind.strip("[]"), number_var, is_list, ref))
+        kind = kind.strip("[]")
+        args.append(Arg(name, kind, number_var, is_list, ref, None if is_list else _DTYPES.get(kind)))
     return tuple(args)
 
 
@@ -295,10 +301,14 @@ class OpDef:
     bounds: Callable[[Infer], Sequence[Bound]] | None = None
     input_args: tuple[Arg, ...] = field(init=False)
     output_args: tuple[Arg, ...] = field(init=False)
+    is_plain: bool = field(init=False)
+    """Is each argument one tensor, and no list?"""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "input_args", parse_signature(self.inputs))
         object.__setattr__(self, "output_args", parse_signature(self.outputs))
+        is_plain = not any(a.number or a.type_list for a in (*self.input_args, *self.output_args))
+        object.__setattr__(self, "is_plain", is_plain)
 
     @property
     def on_device(self) -> bool:

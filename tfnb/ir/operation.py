@@ -43,6 +43,7 @@ class Operation:
         "outputs",
         "specs",
         "types",
+        "varies",
     )
 
     def __init__(self, graph: object, opdef: OpDef, name: str, inputs: Sequence[Tensor]) -> None:
@@ -61,6 +62,7 @@ class Operation:
         self.specs: list[TensorSpec] = []
         self.outputs: list[Tensor] = []
         self.extra: dict[str, Any] = {}  # e.g. the control-flow context
+        self.varies = False  # whether it has no constant value; see `const.varies`
 
     @property
     def type(self) -> str:

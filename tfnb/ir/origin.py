@@ -16,12 +16,17 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARY = (_PACKAGE, os.path.dirname(os.__file__) + os.sep + "contextlib.py")
 
 
+_inside: set[str] = set()  # files of the library that have been met
+
+
 def user_origin() -> Origin | None:
     """Returns the innermost caller outside tfnb, or None when there is none."""
     frame = sys._getframe(1)
     while frame is not None:
-        code = frame.f_code
-        if not code.co_filename.startswith(_LIBRARY):
-            return Origin(code.co_filename, frame.f_lineno, code.co_name)
+        name = frame.f_code.co_filename
+        if name not in _inside:
+            if not name.startswith(_LIBRARY):
+                return Origin(name, frame.f_lineno, frame.f_code.co_name)
+            _inside.add(name)
         frame = frame.f_back  # type: ignore[assignment]
     return None

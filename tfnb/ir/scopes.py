@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
 
-__all__ = ["Later", "Names", "Scopes"]
+__all__ = ["Later", "NameScope", "Names", "Scopes"]
 
 _VALID_OP = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
 _VALID_SCOPE = re.compile(r"[A-Za-z0-9_.\\/>-]*\Z")
@@ -116,6 +116,37 @@ class Scopes(threading.local):
             if op_type in table:
                 return table[op_type]
         return None
+
+
+class NameScope(ContextDecorator):
+    """A context manager inside of which operations have a prefix. It is no generator, since a graph has as many
+    scopes as operations.
+
+    `claim` makes a name unique, when the block begins.
+    """
+
+    __slots__ = ("_claim", "_former", "_name", "_scopes")
+
+    def __init__(self, scopes: Scopes, name: str | None, claim: Callable[[str], str]) -> None:
+        self._scopes, self._name, self._claim = scopes, name, claim
+        self._former = ""
+
+    def _recreate_cm(self) -> NameScope:  # each call of a decorated function has a scope of its own
+        return NameScope(self._scopes, self._name, self._claim)
+
+    def __enter__(self) -> str:
+        name, scopes = self._name, self._scopes
+        if not name:
+            scope = ""
+        elif name.endswith("/"):
+            scope = name[:-1]
+        else:
+            scope = self._claim(name)
+        self._former, scopes.name = scopes.name, scope
+        return scope + "/" if scope else ""
+
+    def __exit__(self, *_: object) -> None:
+        self._scopes.name = self._former
 
 
 def check_name(name: str, scope: str) -> None:

@@ -55,6 +55,8 @@ def broadcast_shapes(a: Shape, b: Shape) -> Shape:
     """Broadcasts two static shapes by NumPy's rules. Raises `ShapeError` if they do not fit."""
     if a.sizes is None or b.sizes is None:
         return unknown_shape
+    if a.sizes == b.sizes or not a.sizes:
+        return b
     n = max(len(a.sizes), len(b.sizes))
     left = (1,) * (n - len(a.sizes)) + a.sizes
     right = (1,) * (n - len(b.sizes)) + b.sizes

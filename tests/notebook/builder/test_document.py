@@ -172,3 +172,24 @@ def test_a_line_that_is_put_in_between_sends_no_other_node_again():
     assert {name: node["line"] for name, node in e.nodes.items()} == {n: line + 1 for n, line in lines.items()}
     e.undo()
     assert {name: node["line"] for name, node in e.nodes.items()} == lines
+
+
+def test_operations_name_the_lines_where_their_statements_stand_after_an_edit():
+    source = (
+        "import tfnb as tf\n\nx = tf.ones([2])\ny = tf.tanh(x)\n\n\n"
+        "def twice(t):\n    return (lambda u: tf.add(u, u))(t)\n\n\nz = twice(x)\n"
+    )
+    e = Editor(source, is_trusted=True)
+
+    def lines():
+        e.document.hand_out()
+        return {op.type: op.origin.lineno for op in e.document.built.graph.get_operations()}
+
+    assert (lines()["Tanh"], lines()["Add"]) == (4, 8)
+    e.do({"edit": "note", "id": "", "text": "two\nlines", "before": "x"})
+    assert (lines()["Tanh"], lines()["Add"]) == (6, 10)
+    e.do(delete("y"))
+    assert "Tanh" not in lines() and lines()["Add"] == 9
+    e.undo()
+    e.undo()
+    assert e.source == source and (lines()["Tanh"], lines()["Add"]) == (4, 8)

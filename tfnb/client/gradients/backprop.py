@@ -262,6 +262,8 @@ class _Backward:
 
     def unit(self, op: Operation) -> _Unit:
         """Returns the operation, or the outermost loop around it that is not one of `levels`."""
+        if not op.extra:
+            return op
         loops = loops_around(context_of(op))
         loop_of_op = op.extra.get(LOOP)  # Enters and Exits belong to their loop
         if loop_of_op is not None and loop_of_op not in self.levels:

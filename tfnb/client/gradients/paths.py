@@ -23,6 +23,7 @@ __all__ = ["open_paths", "operations_between"]
 
 _PUSHES = (LOOP_STACK_PUSH, stacks.PUSH)
 _POPS = (LOOP_STACK_POP, stacks.POP)
+_INDIRECT = frozenset((*_PUSHES, *_POPS, LOOP_PRODUCTS_SUM))
 
 
 def operations_between(
@@ -70,6 +71,8 @@ def open_paths(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -
 
     Raises `GraphError` where these are not known: in a graph of a file whose backward loops could not be restored.
     """
+    if not ys or not any(op.opdef in _INDIRECT for op in ys[0].graph.get_operations()):
+        return
     _refuse_strange_stacks(xs, ys)
     while True:
         ops = operations_between(xs, ys, stops, past_stops=False)

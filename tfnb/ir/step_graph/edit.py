@@ -43,6 +43,8 @@ class EditNode:
         "types",
     )
 
+    varies = False  # a search looks at what is above the node, which edits may change
+
     def __init__(self, graph: GraphEdit, node: Node) -> None:
         self.graph = graph
         self.id, self.name, self.opdef = node.id, node.name, node.opdef

@@ -36,6 +36,7 @@ __all__ = ["Builder", "Built", "Imported", "Outcome", "library", "plain_message"
 
 State = Literal["built", "failed", "incomplete", "unknown", "not run"]
 _numbers = itertools.count(1)
+_Code = tuple[int, CodeType]  # a text's code, and the line at which it stands
 MOST_AT_ONCE = 2_000  # operations of one statement that each build makes anew
 
 
@@ -62,6 +63,8 @@ class Outcome:
     missing: tuple[str, ...] = ()
     parameter_count: int = 0
     is_partial: bool = False
+    outputs: list[tuple[str, Any]] | None = None
+    """The expressions and values that `drawing.output_values` has found in the above."""
 
 
 @dataclass
@@ -108,7 +111,7 @@ class Builder:
         self.given = given
         self.is_trusted = is_trusted
         self._file = f"<builder {next(_numbers)}>"
-        self._codes: dict[tuple[str, int], CodeType] = {}
+        self._codes: dict[str, _Code] = {}
         self.imported: Imported | None = None
         self.large: LargeGraph | None = None
         """A graph of which only a part is imported, until this is None."""
@@ -163,17 +166,26 @@ class Builder:
         )
         return before if is_same else None
 
-    def code(self, tree: ast.AST, text: str, line: int, former: Mapping[tuple[str, int], CodeType]) -> CodeType:
-        """Returns a statement or expression, compiled; texts that were compiled at this line before are not again."""
-        key = (text, line)
-        code = former.get(key) or self._codes.get(key)
+    def code(self, tree: ast.AST, text: str, line: int, former: Mapping[str, _Code]) -> CodeType:
+        """Returns a statement or expression, compiled. That of a text that was compiled before is moved to the line."""
+        there, code = former.get(text) or self._codes.get(text) or (line, None)
+        if code is not None and there != line:
+            code = _moved(code, line - there)
         if code is None:
             if isinstance(tree, ast.expr):
                 code = compile(ast.Expression(tree), self._file, "eval")
             else:
                 code = compile(ast.Module([tree], []), self._file, "exec")  # type: ignore[list-item]
-        self._codes[key] = code
+        self._codes[text] = line, code
         return code
+
+
+def _moved(code: CodeType, lines: int) -> CodeType | None:
+    """Returns the code as if it stood so many lines lower; None if Python's first line would not be positive."""
+    if code.co_firstlineno + lines < 1:
+        return None
+    constants = tuple(_moved(c, lines) if isinstance(c, CodeType) else c for c in code.co_consts)
+    return code.replace(co_firstlineno=code.co_firstlineno + lines, co_consts=constants)
 
 
 class _Run:
@@ -185,13 +197,14 @@ class _Run:
         program: Program,
         graph: GraphBuilder,
         names: dict[str, Any],
-        codes: Mapping[tuple[str, int], CodeType],
+        codes: Mapping[str, _Code],
     ) -> None:
         self.builder, self.program, self.graph, self.names, self.codes = builder, program, graph, names, codes
         self.unknown: set[str] = set()
         self.blocks: list[tuple[Block, ExitStack | None]] = []
         self.graphs: dict[int, GraphBuilder] = {id(graph): graph}
         self.part: frozenset[str] | None = None
+        self._resolved: dict[ast.expr, Any] = {}  # of the present statement, whose parts are asked for several times
 
     def all(self, before: Imported | None = None) -> list[Outcome]:
         outcomes = list(before.outcomes) if before is not None else []
@@ -261,6 +274,11 @@ class _Run:
 
     def resolve(self, tree: ast.expr) -> Any:
         """The object that a name or a chain of attributes stands for, as far as looking it up runs no code; or None."""
+        if tree not in self._resolved:
+            self._resolved[tree] = self._find(tree)
+        return self._resolved[tree]
+
+    def _find(self, tree: ast.expr) -> Any:
         if isinstance(tree, ast.Name):
             if tree.id in self.unknown:
                 return None
@@ -316,6 +334,7 @@ class _Run:
 
     def _open(self, stack: ExitStack, item: ast.withitem) -> None:
         tree = item.context_expr
+        self._resolved.clear()
         reason = reason_not_to_run(tree, self.resolve, self.builder.is_trusted)
         if reason:
             raise NotFoundError(f"the block is not entered: {reason}")
@@ -359,6 +378,7 @@ class _Run:
         if isinstance(statement.tree, ast.Return) and self.builder.given is None:
             return Outcome("failed", None, error=SyntaxError("'return' is for functions"))
         value = statement.value
+        self._resolved.clear()
         form = call_form(value, self.resolve) if value is not None else None
         self._look_up(statement)
         if form is not None and form.signature is not None:
@@ -385,6 +405,7 @@ class _Run:
                 value = (self.builder.known or {}).get(use.name)
                 if _is_data(value) or isinstance(value, ModuleType):
                     self.names[use.name] = value
+                    self._resolved.clear()
 
     def _execute(self, statement: Statement, form: CallForm | None) -> Outcome:
         graph = get_default_graph()

@@ -157,6 +157,7 @@ def _arguments(call: ast.Call, signature: Signature | None) -> list[Slot]:
     extra: list[Slot] = []
     variadic = next((f for f in formals if f.is_variadic), None)
     positional = [f for f in formals if not (f.is_keyword_only or f.is_variadic or f.name == "**")]
+    places = {f.name: i for i, f in enumerate(positional)}
     for i, tree in enumerate(call.args):
         if isinstance(tree, ast.Starred):
             extra.append(Slot(f"*{i}", f"*{ast.unparse(tree.value)[:20]}", None, tree, call, i))
@@ -187,16 +188,14 @@ def _arguments(call: ast.Call, signature: Signature | None) -> list[Slot]:
         elif f.name in given:
             slots += _elements(given[f.name])
         elif not f.is_old:
-            slots += _elements(Slot(f.name, f.name, f, None, call, _position(f, positional)))
+            name = f"{f.name}[0]" if f.is_list else f.name
+            label, element = (f"{f.name} 0", 0) if f.is_list else (f.name, -1)
+            slots.append(Slot(name, label, f, None, call, places.get(f.name, -1), element=element))
     return slots + extra
 
 
-def _position(formal: Formal, positional: list[Formal]) -> int:
-    return next((k for k, f in enumerate(positional) if f is formal), -1)
-
-
 def _elements(slot: Slot) -> list[Slot]:
-    """The slots of a list of tensors, and one more for the next element; other slots stay one."""
+    """The slots of a given list of tensors, and one more for the next element; other slots stay one."""
     is_list = slot.formal is not None and slot.formal.is_list
     tree = slot.tree
     if isinstance(tree, ast.List | ast.Tuple) and is_list:
@@ -207,6 +206,4 @@ def _elements(slot: Slot) -> list[Slot]:
         ]
         last = Slot(f"{name}[{n}]", f"{name} {n}", slot.formal, None, slot.call, slot.position, slot.keyword, n, tree)
         return [*parts, last]
-    if is_list and tree is None:
-        return [Slot(f"{slot.name}[0]", f"{slot.name} 0", slot.formal, None, slot.call, slot.position, element=0)]
     return [slot]

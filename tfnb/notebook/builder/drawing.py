@@ -44,6 +44,12 @@ def output_values(statement: Statement, outcome: Outcome) -> list[tuple[str, Any
 
     A list of tensors gives its elements, and at the end the list itself.
     """
+    if outcome.outputs is None:
+        outcome.outputs = _output_values(statement, outcome)
+    return outcome.outputs
+
+
+def _output_values(statement: Statement, outcome: Outcome) -> list[tuple[str, Any]]:
     if not statement.names:
         return [("", outcome.result)] if outcome.result is not None else []
     outputs: list[tuple[str, Any]] = []
@@ -184,15 +190,21 @@ def _show(
     parameters: list[Parameter],
 ) -> None:
     """Adds a slot to the inputs or to the parameters."""
+    if slot.tree is None:
+        if slot.formal is not None and slot.formal.is_tensor:
+            inputs.append(_input(slot.name, slot.label, None, "", slot.formal, slot.element))
+        else:
+            parameters.append(_parameter(slot, program))
+        return
     wire = wire_of(slot.tree, program, uses, built)
-    names = list(_names_in(slot.tree, program, built, uses)) if wire is None and slot.tree is not None else []
+    names = list(_names_in(slot.tree, program, built, uses)) if wire is None else []
     is_tensor = slot.formal is not None and slot.formal.is_tensor
     if wire is None and not is_tensor and not (slot.formal is None and names):
         parameters.append(_parameter(slot, program))
         if not names:
             return
     else:
-        text = program.text(slot.tree) if wire is None and slot.tree is not None else ""
+        text = program.text(slot.tree) if wire is None else ""
         inputs.append(_input(slot.name, slot.label, wire, text, slot.formal, slot.element))
     for name, inner in names:
         inputs.append(_input(f"{slot.name}:{name}", f"{name} in {slot.label}", inner, "", None, -1))

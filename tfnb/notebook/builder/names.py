@@ -16,6 +16,9 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
+_NAMELESS = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+
+
 class Names(ast.NodeVisitor):
     """The names of one piece of syntax: `bound` in the order of binding, `reads` and `writes` as nodes of the tree.
 
@@ -29,6 +32,13 @@ class Names(ast.NodeVisitor):
         self.deferred: list[ast.Name] = []
         self._locals: list[set[str]] = []
         self._depth = 0
+
+    def generic_visit(self, node: ast.AST) -> None:
+        for name in node._fields:
+            value = getattr(node, name, None)
+            for part in value if isinstance(value, list) else (value,):
+                if isinstance(part, ast.AST) and not isinstance(part, _NAMELESS):
+                    self.visit(part)
 
     def _is_local(self, name: str) -> bool:
         return any(name in names for names in self._locals)

@@ -53,6 +53,7 @@ _BUILDS = (
     "tfnb.train.optimizers",
     "tfnb.types",
 )
+_INSIDE = tuple(f"{module}." for module in _BUILDS)
 # Among those, what also does something else at once, or calls any Python function later.
 _NOT = frozenset(
     "py_func reset_default_graph load_op_library load_library register_op from_generator write_graph write_file "
@@ -114,7 +115,7 @@ _EXPRESSIONS = (
     ast.IfExp,
 )
 _IDLE = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
-_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)
+_WITHOUT_TRUST = (*_EXPRESSIONS, ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)
 _WAITING = (ast.While, ast.AsyncFor, ast.AsyncWith, ast.Await, ast.Global, ast.Nonlocal, ast.Delete, ast.Yield)
 _MODULES = ("tfnb", "tensorflow", "numpy", "math", "__future__", "functools", "itertools", "collections", "typing")
 
@@ -158,7 +159,7 @@ def _reason(part: ast.AST, resolve: Resolve, is_trusted: bool, local: frozenset[
         return "" if may_import(part) else "it imports a module"
     if isinstance(part, _WAITING):
         return "it may not end" if isinstance(part, ast.While) else "it is more than building"
-    if not is_trusted and not isinstance(part, (*_EXPRESSIONS, *_STATEMENTS)):
+    if not is_trusted and not isinstance(part, _WITHOUT_TRUST):
         return "it is code that is run only after you have run the cell"
     if isinstance(part, ast.Attribute) and part.attr.startswith("_") and part.attr != "__init__":
         return f"it uses the private name {part.attr}"
@@ -225,10 +226,10 @@ def may_call(target: Any, is_trusted: bool) -> bool:
     module, name = getattr(function, "__module__", None) or "", getattr(function, "__name__", "")
     if (module, name) in _SINGLE:
         return True
-    if any(module == m or module.startswith(m + ".") for m in _BUILDS):
+    if module in _BUILDS or module.startswith(_INSIDE):
         return name not in _NOT
     if type(target).__module__.startswith("tfnb.") and not inspect.isclass(target) and not module.startswith("numpy"):
-        return any(type(target).__module__.startswith(m) for m in _BUILDS)
+        return type(target).__module__.startswith(_BUILDS)
     code = getattr(function, "__code__", None)
     if code is not None and code.co_filename.startswith("<builder"):
         return True  # the source defines it, and its definition was checked

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -64,11 +65,7 @@ class Places:
 
     def line_of(self, place: int) -> int:
         """Returns the line of a place, from 1."""
-        low, high = 0, len(self.starts)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.starts[middle] <= place else (low, middle)
-        return low + 1
+        return max(1, bisect_right(self.starts, place))
 
     def line_start(self, place: int) -> int:
         """Returns where the line of a place begins."""
@@ -111,7 +108,10 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """One statement: `names` are those that it binds, `uses` those that it reads, `index` its place in the order."""
+    """One statement: `names` are those that it binds, `uses` those that it reads, `index` its place in the order.
+
+    `id` is that of its node: its first name, with a number if an earlier statement has that name.
+    """
 
     index: int
     tree: ast.stmt
@@ -121,8 +121,8 @@ class Statement:
     line: int
     block: Block | None
     names: tuple[str, ...]
-    uses: tuple[Use, ...] = ()
-    id: str = ""
+    uses: tuple[Use, ...]
+    id: str
 
     @property
     def value(self) -> ast.expr | None:
@@ -217,6 +217,7 @@ def parse(source: str) -> Program:
     places = Places(source)
     statements: list[Statement] = []
     bound: dict[str, int] = {}
+    count: dict[str, int] = {}
     deferred: list[tuple[int, list[ast.Name]]] = []
     for tree, block in _flattened(module.body, None, places):
         start, end = places.span(tree)
@@ -228,9 +229,20 @@ def parse(source: str) -> Program:
                 uses.append(Use(header.id, places.place(header.lineno, header.col_offset), bound[header.id]))
         if names.deferred:
             deferred.append((len(statements), names.deferred))
-        index = len(statements)
+        index, line = len(statements), places.line_of(start)
+        name = next((n for n in names.bound if n != "_"), "") or f"line:{line}"
+        count[name] = count.get(name, 0) + 1
         statement = Statement(
-            index, tree, start, end, source[start:end], places.line_of(start), block, tuple(names.bound), tuple(uses)
+            index,
+            tree,
+            start,
+            end,
+            source[start:end],
+            line,
+            block,
+            tuple(names.bound),
+            tuple(uses),
+            name if count[name] == 1 else f"{name}:{count[name]}",
         )
         statements.append(statement)
         for name in names.bound:
@@ -243,7 +255,6 @@ def parse(source: str) -> Program:
     for index, reads in deferred:
         late = [_late_use(n, statements, index, bound, places) for n in reads]
         statements[index] = replace(statements[index], uses=(*statements[index].uses, *late))
-    statements = _with_ids(statements)
     return Program(source, places, tuple(statements), {s.id: s for s in statements})
 
 
@@ -252,18 +263,6 @@ def _late_use(name: ast.Name, statements: list[Statement], index: int, bound: di
     earlier = [s.index for s in statements[:index] if name.id in s.names]
     by = earlier[-1] if earlier else bound.get(name.id, -1)
     return Use(name.id, places.place(name.lineno, name.col_offset), by if by < index else -1, True)
-
-
-def _with_ids(statements: list[Statement]) -> list[Statement]:
-    """Gives each statement the id of its node: its first name, with a number if an earlier statement has that name."""
-    count: dict[str, int] = {}
-    result = []
-    for s in statements:
-        name = next((n for n in s.names if n != "_"), "")
-        base = name or f"line:{s.line}"
-        count[base] = count.get(base, 0) + 1
-        result.append(replace(s, id=base if count[base] == 1 else f"{base}:{count[base]}"))
-    return result
 
 
 def _is_scope(tree: ast.stmt) -> bool:

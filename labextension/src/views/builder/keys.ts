@@ -55,6 +55,7 @@ function walk(workspace: Workspace, keys: string): boolean {
   };
   const pan = pans[keys];
   if (pan) {
+    camera.arrive();
     camera.pan(...pan);
     return true;
   }

@@ -1,5 +1,5 @@
-// The elements of the nodes that are near: at most 300, those in the window. Those that are dragged are lifted to a layer
-// of their own, so that only its transform changes and nothing is painted anew.
+// The elements of the nodes that are near: at most 300, those in the window. Those that are selected are in a layer of
+// their own above the others, so that a drag only changes its transform, and nothing is arranged or painted anew.
 
 import type { BuilderNode } from "../../protocol/builder";
 import { button, h } from "../dom";
@@ -11,14 +11,14 @@ import { described, type Workspace } from "./workspace";
 
 export class NearLayer {
   readonly root = h("div", { className: "nodes" });
-  /** What is dragged, above the others. */
-  readonly carried = h("div", { className: "nodes carried" });
+  /** What is selected, or dragged, above the others. */
+  readonly lifted = h("div", { className: "nodes lifted" });
   private readonly elements = new Map<string, HTMLElement>();
   private readonly stale = new Set<string>();
-  /** The positions from which nodes are carried; empty while none is. */
+  /** The positions from which nodes are dragged; empty while none is. */
   private readonly starts = new Map<string, Point>();
   private readonly glide = new Glide(this.root);
-  private readonly carrying = new Glide(this.carried);
+  private readonly lift = new Glide(this.lifted);
 
   constructor(
     private readonly workspace: Workspace,
@@ -58,7 +58,7 @@ export class NearLayer {
       const element = this.draw(id);
       if (!element) continue;
       if (old) old.replaceWith(element);
-      else (this.starts.has(id) ? this.carried : this.root).append(element);
+      else this.layerOf(id).append(element);
       this.elements.set(id, element);
       this.stale.delete(id);
       this.move(id);
@@ -70,9 +70,21 @@ export class NearLayer {
     const { x, y, scale } = this.workspace.camera;
     const transform = `translate(${x}px, ${y}px) scale(${scale})`;
     this.glide.to(transform);
-    if (!this.starts.size) return;
     const [dx, dy] = this.distance();
-    this.carrying.to(`${transform} translate(${dx}px, ${dy}px)`);
+    this.lift.to(`${transform} translate(${dx}px, ${dy}px)`);
+  }
+
+  private layerOf(id: string): HTMLElement {
+    const { selected, model } = this.workspace;
+    return (model.dragged ?? selected).has(id) ? this.lifted : this.root;
+  }
+
+  /** Puts each element into its layer; those that are there already are left alone. */
+  private sort(): void {
+    for (const [id, element] of this.elements) {
+      const layer = this.layerOf(id);
+      if (element.parentElement !== layer) layer.append(element);
+    }
   }
 
   move(id: string): void {
@@ -87,23 +99,20 @@ export class NearLayer {
 
   /** Shows nodes where they are dragged, or back among the others when the drag has ended. */
   drag(): void {
-    const { dragged } = this.workspace.model;
-    const { starts, elements } = this;
-    if (dragged && !starts.size) {
-      for (const [id, at] of dragged) starts.set(id, at);
-      const lifted = [...starts.keys()].flatMap((id) => elements.get(id) ?? []);
-      this.carried.append(...lifted);
-      this.moveAll();
-    } else if (!dragged) {
+    const { model } = this.workspace;
+    const { starts } = this;
+    if (model.dragged && !starts.size) {
+      for (const [id, at] of model.dragged) starts.set(id, model.home(id) ?? at);
+      this.sort();
+    } else if (!model.dragged) {
       starts.clear();
-      this.root.append(...this.carried.children);
-      this.carrying.rest();
+      this.sort();
       this.moveAll();
     }
     this.transform();
   }
 
-  /** How far the nodes have been carried. */
+  /** How far the nodes have been dragged. */
   private distance(): Point {
     const { dragged } = this.workspace.model;
     for (const [id, [x, y]] of this.starts) {
@@ -116,6 +125,7 @@ export class NearLayer {
   /** Marks what is selected, and where the keyboard is. */
   mark(): void {
     const { selected, current } = this.workspace;
+    this.sort();
     for (const [id, element] of this.elements) {
       element.classList.toggle("selected", selected.has(id));
       element.classList.toggle("current", id === current);
@@ -127,7 +137,8 @@ export class NearLayer {
   /** While a wire is dragged: fades the ports that refuse it, and lights the others. */
   markPorts(): void {
     const { dragging } = this.workspace;
-    this.root.classList.toggle("connecting", dragging !== null);
+    for (const layer of [this.root, this.lifted])
+      layer.classList.toggle("connecting", dragging !== null);
     const isOutput = dragging?.from.side === "out";
     for (const [id, element] of this.elements) {
       for (const row of element.querySelectorAll<HTMLElement>("[data-in], [data-out]")) {
@@ -143,7 +154,7 @@ export class NearLayer {
 
   dispose(): void {
     this.glide.rest();
-    this.carrying.rest();
+    this.lift.rest();
   }
 
   private draw(id: string): HTMLElement | null {

@@ -157,7 +157,7 @@ export class BuilderView {
       this.below,
       this.marginalia.root,
       this.near.root,
-      this.near.carried,
+      this.near.lifted,
       this.details.overlays,
       this.above,
       this.map.root,

@@ -421,6 +421,7 @@ export class Workspace {
   }
 
   zoom(by: number): void {
+    this.camera.arrive();
     this.camera.zoom(by, this.width / 2, this.height / 2);
   }
 

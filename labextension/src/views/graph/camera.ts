@@ -11,6 +11,7 @@ export class Camera {
   /** The least scale: half of the scale at which everything is visible. */
   least = 0.02;
   private flight = 0;
+  private goal: readonly [number, number, number] | null = null;
 
   constructor(private readonly changed: () => void) {}
 
@@ -52,6 +53,11 @@ export class Camera {
     this.changed();
   }
 
+  /** Ends a flight where it goes to, for a key that is pressed meanwhile and means the view that was asked for. */
+  arrive(): void {
+    if (this.goal) this.set(...this.goal);
+  }
+
   /** Moves there smoothly, or at once if the user has asked the system for reduced motion. */
   fly(x: number, y: number, scale: number): void {
     this.land();
@@ -59,6 +65,7 @@ export class Camera {
       this.set(x, y, scale);
       return;
     }
+    this.goal = [x, y, scale];
     const from = [this.x, this.y, this.scale] as const;
     const begin = performance.now();
     const step = (now: number): void => {
@@ -67,7 +74,8 @@ export class Camera {
       this.x = from[0] + (x - from[0]) * f;
       this.y = from[1] + (y - from[1]) * f;
       this.scale = from[2] + (scale - from[2]) * f;
-      this.flight = t < 1 ? requestAnimationFrame(step) : 0;
+      if (t < 1) this.flight = requestAnimationFrame(step);
+      else this.land();
       this.changed();
     };
     this.flight = requestAnimationFrame(step);
@@ -76,6 +84,7 @@ export class Camera {
   private land(): void {
     cancelAnimationFrame(this.flight);
     this.flight = 0;
+    this.goal = null;
   }
 
   dispose(): void {

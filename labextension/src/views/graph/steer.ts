@@ -91,8 +91,10 @@ function key(view: Steered, viewport: Viewport, e: KeyboardEvent): void {
   const { camera } = viewport;
   const { selected } = view;
   const arrow = (dx: number, dy: number): void => {
-    if (e.shiftKey) camera.pan(-STEP * dx, -STEP * dy);
-    else choose(view, viewport, neighbour(view, dx, dy));
+    if (e.shiftKey) {
+      camera.arrive();
+      camera.pan(-STEP * dx, -STEP * dy);
+    } else choose(view, viewport, neighbour(view, dx, dy));
   };
   const acts: Record<string, () => void> = {
     ArrowUp: () => arrow(0, -1),

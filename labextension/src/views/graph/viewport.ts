@@ -49,6 +49,7 @@ export class Viewport {
   }
 
   zoom(by: number): void {
+    this.camera.arrive();
     this.camera.zoom(by, this.width / 2, this.height / 2);
   }
 

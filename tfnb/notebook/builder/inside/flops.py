@@ -37,7 +37,8 @@ def _needed(made: set[Operation], results: Iterable[Operation]) -> list[Operatio
         op = todo.pop()
         if op not in reached:
             reached[op] = None
-            todo += [o for o in (*(t.op for t in op.inputs), *op.control_inputs) if o in made]
+            todo += [t.op for t in op.inputs if t.op in made]
+            todo += [o for o in op.control_inputs if o in made]
     return list(reached)
 
 
