@@ -64,6 +64,7 @@ inline float4 nearest_line(int at, int n_in, float scale, int align, int half_pi
 #define JOIN(a, b) JOIN_(a, b)
 #define VECTOR(v) JOIN(vector, v)
 #define TABLE4 JOIN(TABLE, 4)
+#define AS_TABLE JOIN(convert_, TABLE4)
 typedef T vector1;
 typedef JOIN(T, 4) vector4 __attribute__((aligned(sizeof(T))));
 typedef JOIN(T, 8) vector8 __attribute__((aligned(sizeof(T))));
@@ -224,7 +225,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void resize(
 #define WRITE_COLUMNS(LINE)                                                                         \
     __global TABLE *columns = own + get_group_id(0) * (size_t)part, *row = columns + ow * 4;        \
     for (int x = 0; x < ow; ++x)                                                                    \
-        *(__global TABLE4 *)(columns + x * 4) = LINE(x, iw, column_scale, align, half_pixels);
+        *(__global TABLE4 *)(columns + x * 4) = AS_TABLE(LINE(x, iw, column_scale, align, half_pixels));
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void bilinear(
     __global const T *in, __global T *out, int n, int ih, int iw, int oh, int ow, int c,
@@ -235,7 +236,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void bilinear(
     __global T *line = (__global T *)(row + 4);
     int r_end = SHARE_END(n * oh);
     for (int r = SHARE_BEGIN(n * oh); r < r_end; ++r) {
-        *(__global TABLE4 *)row = bilinear_line(r % oh, ih, row_scale, align, half_pixels);
+        *(__global TABLE4 *)row = AS_TABLE(bilinear_line(r % oh, ih, row_scale, align, half_pixels));
         __global const T *from = in + ((size_t)(r / oh) * ih + (int)row[0]) * iw * c;
         if (row[1] != 1 || row[2] != 1) {
             blend(from, line, iw * c, (int)row[1], row + 2);
@@ -253,7 +254,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pick(
     WRITE_COLUMNS(nearest_line)
     int r_end = SHARE_END(n * oh);
     for (int r = SHARE_BEGIN(n * oh); r < r_end; ++r) {
-        *(__global TABLE4 *)row = nearest_line(r % oh, ih, row_scale, align, half_pixels);
+        *(__global TABLE4 *)row = AS_TABLE(nearest_line(r % oh, ih, row_scale, align, half_pixels));
         __global const T *from = in + ((size_t)(r / oh) * ih + (int)row[0]) * iw * c;
         __global T *to = out + (size_t)r * ow * c;
         BY_CHANNELS(pick, from, columns, to, ow, c, 4)
