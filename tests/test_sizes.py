@@ -10,8 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tfnb.ir.shapes import broadcast_shapes
 from tfnb.size_trace import SizeTrace, _lower
 from tfnb.sizes import Size, derived, integer, largest, plain, smallest, typical, value_of
+from tfnb.types import Shape
 
 SYMBOLS = 3
 NUMBERS = (-7, -3, -2, -1, 0, 1, 2, 3, 5, 8, 64)
@@ -180,6 +182,13 @@ def test_what_needs_no_number_stays_a_formula():
     sizes += [sum([n, m]), math.prod([n, m]), integer(np.asarray(n)), smallest(n, m), derived(_round_up, n, 16), n**2]
     assert not any(map(plain, sizes)) and not trace.conditions
     assert trace.function(sizes)((7, 50)) == (57, 350, 61, 1400, 10, 5, 14, 1, -7, 57, 350, 7, 7, 16, 49)
+
+
+def test_a_size_that_is_broadcast_to_is_not_compared():
+    trace = SizeTrace()
+    rest = trace.symbol(20) - 5
+    assert broadcast_shapes(Shape((1, 4)), Shape((rest, 4))).sizes == (rest, 4)
+    assert not trace.conditions
 
 
 def test_the_larger_of_two_sizes_that_may_be_equal():

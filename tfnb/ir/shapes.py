@@ -30,6 +30,8 @@ __all__ = [
     "with_rank",
 ]
 
+_KNOWN = frozenset((int, type(None)))  # the types of the sizes of a shape in a graph
+
 
 def unchanged(c: Infer) -> Shape:
     """Returns the shape of the first input."""
@@ -55,7 +57,8 @@ def broadcast_shapes(a: Shape, b: Shape) -> Shape:
     """Broadcasts two static shapes by NumPy's rules. Raises `ShapeError` if they do not fit."""
     if a.sizes is None or b.sizes is None:
         return unknown_shape
-    if a.sizes == b.sizes or not a.sizes:
+    # Sizes that are symbols note what is asked of them, so these are asked the same questions whether equal or not.
+    if _KNOWN.issuperset(map(type, a.sizes + b.sizes)) and (a.sizes == b.sizes or not a.sizes):
         return b
     n = max(len(a.sizes), len(b.sizes))
     left = (1,) * (n - len(a.sizes)) + a.sizes
