@@ -97,7 +97,8 @@ class Recorder:
             spent = processor_time() - begun
         finally:
             self.depth -= 1
-        self.outer += 1
+        if threading.current_thread() is threading.main_thread():  # the steps of queue runners are not the program's
+            self.outer += 1
         if own:
             self.own += 1
             if len(self.runs) < KEPT_RUNS and not initial:
