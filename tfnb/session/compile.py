@@ -49,7 +49,7 @@ from tfnb.system.progress import compiling
 __all__ = ["STAGES", "CompiledStep", "Context", "Stage", "compile_step", "plan_part"]
 
 Observe = Callable[[str, Any], None]
-_MANY_OPERATIONS = 60  # of a graph whose passes and code generation take some hundredths of a second
+_MANY_NODES = 60  # of a graph whose passes and code generation take some hundredths of a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,18 +173,14 @@ def _prune(work: _Work) -> Iterator[Graph]:
 
 
 def _expect_builds(work: _Work) -> None:
-    """Tells the default device that programs will be built, if the user's graph is so large that they come much later.
+    """Tells the default device that programs will be built, if the graph is so large that they come much later.
 
-    A step that is not fed and fetches nothing may be one that initialises variables. Nothing is built for it, and it
-    would wait for the compiler's start before it loads its kernels.
+    A step that is not fed and fetches nothing may be one that initialises variables, for which nothing is built.
     """
-    graph = _user_graph(work.request)
-    if graph is None or not (work.request.feeds or work.request.fetches):
-        return
-    operations = graph.get_operations()
-    if len(operations) >= _MANY_OPERATIONS:
+    nodes = work.graph.nodes.values()
+    if len(nodes) >= _MANY_NODES and (work.request.feeds or work.request.fetches):
         device = next(iter(work.context.devices.values()))
-        device.expect_builds("\n".join([f"{op.type} {op.name}" for op in operations]))
+        device.expect_builds("\n".join([f"{n.type} {n.name}" for n in nodes]))
 
 
 def _take_in_parts(work: _Work) -> Iterator[Graph]:
