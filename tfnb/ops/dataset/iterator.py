@@ -59,8 +59,10 @@ class _PrefetchRows(Rows):
 
     def _fill(self) -> None:
         try:
+            self._await_place()  # before the element is computed, so that no more of them than asked for are ahead
             while items := self._next():
                 self._put(items[0])
+                self._await_place()
         except CancelledError:
             return  # the iterator was closed
         self._finish()
@@ -74,8 +76,12 @@ class _PrefetchRows(Rows):
         except Exception as e:
             return [(None, e)]
 
+    def _await_place(self) -> None:
+        """Waits for a place. Raises `CancelledError` after `close`."""
+        raise AssertionError("a kind of prefetching says how")
+
     def _put(self, item: tuple[Any, Any]) -> None:
-        """Waits for a place and puts an item there. Raises `CancelledError` after `close`."""
+        """Puts an item into the free place. Raises `CancelledError` after `close`."""
         raise AssertionError("a kind of prefetching says how")
 
     def _finish(self) -> None:
@@ -88,12 +94,36 @@ class _PrefetchRows(Rows):
         self._rows.close()
 
 
+class _PlacesQueue(FIFOQueue):
+    """A queue whose free places can be waited for."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__("prefetch", size, (), ())
+        self.places = threading.Semaphore(size)
+
+    def _take(self) -> Any:
+        element = super()._take()
+        self.places.release()
+        return element
+
+    def _put_back(self, elements: Sequence[Any]) -> None:
+        for _ in elements:
+            self.places.acquire(blocking=False)
+        super()._put_back(elements)
+
+
 class _QueuedRows(_PrefetchRows):
     """Elements for steps, which wait in a queue without a thread."""
 
     def __init__(self, rows: Rows, size: int) -> None:
-        self.queue = FIFOQueue("prefetch", size, (), ())
+        self.queue = _PlacesQueue(size)
+        self._closed = False
         super().__init__(rows)
+
+    def _await_place(self) -> None:
+        self.queue.places.acquire()
+        if self._closed:
+            raise CancelledError("the iterator was closed")
 
     def _put(self, item: tuple[Any, Any]) -> None:
         waiter = _Waiter()
@@ -104,6 +134,8 @@ class _QueuedRows(_PrefetchRows):
         self.queue.close(_Waiter().call, cancel_pending_enqueues=False)
 
     def close(self) -> None:
+        self._closed = True
+        self.queue.places.release()
         self.queue.dispose()
         super().close()
 
@@ -119,12 +151,15 @@ class _BufferedRows(_PrefetchRows):
         self._ended = self._closed = False
         super().__init__(rows)
 
-    def _put(self, item: tuple[Any, Any]) -> None:
+    def _await_place(self) -> None:
         with self._changed:
             while len(self._items) >= self._size and not self._closed:
                 self._changed.wait()
             if self._closed:
                 raise CancelledError("the iterator was closed")
+
+    def _put(self, item: tuple[Any, Any]) -> None:
+        with self._changed:
             self._items.append(item)
             if self._wanted and (len(self._items) >= self._wanted or item[1] is not None):
                 self._changed.notify_all()
