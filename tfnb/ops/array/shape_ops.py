@@ -389,7 +389,6 @@ BROADCAST_GRADIENT_ARGS = OpDef(
     inputs="s0: T, s1: T",
     outputs="r0: T, r1: T",
     types={"T": INDEX},
-    defaults={"T": int32},
     doc="""The axes over which the gradients of two operands that were broadcast together must be summed.
 
     s0, s1: integer vectors, the operands' shapes. r0, r1: integer vectors of axes of the broadcast shape, including
