@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from tfnb.client.control_flow.cond import cond
 from tfnb.client.variables.initializers import Ones, Zeros
 from tfnb.errors import InvalidArgumentError, ShapeError
@@ -143,14 +141,11 @@ def matrix_determinant(input: TensorLike, name: str | None = None) -> Any:
 
 def in_top_k(predictions: TensorLike, targets: TensorLike, k: int, name: str | None = None) -> Any:
     """Returns whether the targets, which must be classes, are among the k largest. See `tfnb.nn.in_top_k`."""
-    graph = graph_of((predictions, targets))
-    if isinstance(targets, np.ndarray) and targets.dtype not in (np.int32, np.int64):
-        targets = targets.astype(np.int32)  # the default of the type
-    scores, classes = graph.to_tensor(predictions), graph.to_tensor(targets)
+    found = OPS["nn.in_top_k"](predictions, targets, k, name)
+    scores, classes, *_ = found.op.inputs
     count = OPS["cast"](OPS["shape"](scores)[1], classes.dtype)
     valid = OPS["reduce_all"](OPS["logical_and"](classes >= 0, classes < count))
-    checks = [_require(valid, "targets are out of range [0, ", count, ")")]
-    return OPS["nn.in_top_k"](scores, _after(checks, classes), k, name)
+    return _after([_require(valid, "targets are out of range [0, ", count, ")")], found)
 
 
 def sequence_mask(
