@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -57,6 +58,18 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         for mark in item.iter_markers("one_process"):
             item.add_marker(pytest.mark.skip(reason=f"in one process only: {mark.args[0]}"))
+
+
+@pytest.fixture
+def rng():
+    """Random numbers of the test's own: those of a generator that tests share depend on which tests ran before."""
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def global_generator():
+    """What a test draws from NumPy's global generator depends on the test alone, too."""
+    np.random.seed(0)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -39,9 +39,9 @@ def test_frames_windows_and_transforms():
         tf.signal.linear_to_mel_weight_matrix(10, 65, 8000, 3000.0, 200.0)
 
 
-def test_images_are_turned_and_moved():
+def test_images_are_turned_and_moved(rng):
     image = tf.contrib.image
-    square = RNG.uniform(size=(1, 5, 5, 1)).astype("f")
+    square = rng.uniform(size=(1, 5, 5, 1)).astype("f")
     fetches = [
         image.rotate(square, np.pi / 2),
         image.translate(PICTURE, [1.0, -2.0]),
@@ -64,8 +64,8 @@ def test_images_are_turned_and_moved():
         image.rotate(PICTURE, 0.1, "CUBIC")
 
 
-def test_sparsemax_is_a_projection():
-    logits = RNG.normal(size=(4, 5))
+def test_sparsemax_is_a_projection(rng):
+    logits = rng.normal(size=(4, 5))
     p = tf.contrib.sparsemax.sparsemax(logits)
     labels = np.eye(5)[[0, 1, 2, 3]]
     z = tf.constant(logits)

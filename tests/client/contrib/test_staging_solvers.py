@@ -9,7 +9,6 @@ import tfnb as tf
 from tfnb import errors
 
 solvers = tf.contrib.solvers
-RNG = np.random.RandomState(0)
 
 
 @pytest.fixture(autouse=True)
@@ -52,9 +51,9 @@ def test_a_full_area_waits():
             session.run(put, options=tf.RunOptions(timeout_in_ms=200))
 
 
-def test_conjugate_gradients_solve_equations():
-    root = RNG.rand(6, 6)
-    matrix, right = root @ root.T + np.eye(6), RNG.rand(6)
+def test_conjugate_gradients_solve_equations(rng):
+    root = rng.random((6, 6))
+    matrix, right = root @ root.T + np.eye(6), rng.random(6)
     operator = solvers.util.create_operator(matrix)
     found = solvers.linear_equations.conjugate_gradient(operator, right, tol=1e-8, max_iter=30)
     better = solvers.linear_equations.conjugate_gradient(
@@ -66,16 +65,16 @@ def test_conjugate_gradients_solve_equations():
     assert few < steps <= 30
 
 
-def test_least_squares():
-    matrix, right = RNG.rand(8, 3), RNG.rand(8)
+def test_least_squares(rng):
+    matrix, right = rng.random((8, 3)), rng.random(8)
     found = solvers.least_squares.cgls(solvers.util.create_operator(matrix), right, tol=1e-10)
     (x,) = value(found.x)
     np.testing.assert_allclose(x, np.linalg.lstsq(matrix, right, rcond=None)[0], rtol=1e-5)
 
 
-def test_bidiagonalisation():
-    matrix = RNG.rand(7, 5)
-    found = solvers.lanczos.lanczos_bidiag(solvers.util.create_operator(matrix), 4, starting_vector=RNG.rand(7))
+def test_bidiagonalisation(rng):
+    matrix = rng.random((7, 5))
+    found = solvers.lanczos.lanczos_bidiag(solvers.util.create_operator(matrix), 4, starting_vector=rng.random(7))
     product = solvers.lanczos.bidiag_matmul(found.u, found.alpha, found.beta)
     back = solvers.lanczos.bidiag_matmul(found.v, found.alpha, found.beta, adjoint_b=True)
     u, v, left, right, alpha, beta = value(found.u, found.v, product, back, found.alpha, found.beta)
@@ -96,8 +95,8 @@ def test_vectors_and_operators():
     np.testing.assert_allclose(np.hstack(found), [0.6, 0.8, 5, 25, 5, 3, 4], rtol=1e-6)
 
 
-def test_images_between_pixels():
-    image = RNG.rand(2, 4, 5, 3).astype("float32")
+def test_images_between_pixels(rng):
+    image = rng.random((2, 4, 5, 3)).astype("float32")
     points = np.array([[[1, 2], [0.5, 1.25], [-0.5, 0], [4, 3.5], [9, 9]]] * 2, "float32")
     data, warp = tf.constant(image), tf.constant(points)
     sampled = tf.contrib.resampler.resampler(data, warp)

@@ -9,7 +9,6 @@ import tfnb as tf
 from tfnb import errors
 
 pruning = tf.contrib.model_pruning
-RNG = np.random.RandomState(0)
 
 
 @pytest.fixture(autouse=True)
@@ -18,8 +17,8 @@ def _graph():
         yield
 
 
-def test_the_smallest_weights_are_masked_at_the_time_that_is_set():
-    weights = RNG.randn(20, 10).astype("float32")
+def test_the_smallest_weights_are_masked_at_the_time_that_is_set(rng):
+    weights = rng.normal(size=(20, 10)).astype("float32")
     variable = tf.get_variable("w", initializer=weights)
     masked = pruning.apply_mask(variable)
     step = tf.train.get_or_create_global_step()
@@ -70,8 +69,8 @@ def test_sparsity_grows_along_its_function_and_names_are_left_out():
         pruning.Pruning(spec, step)
 
 
-def test_layers_and_cells_read_masked_weights():
-    x = tf.constant(RNG.rand(2, 6, 6, 3), tf.float32)
+def test_layers_and_cells_read_masked_weights(rng):
+    x = tf.constant(rng.random((2, 6, 6, 3)), tf.float32)
     y = pruning.masked_conv2d(x, 4, 3, scope="conv")
     y = pruning.masked_fully_connected(tf.reshape(y, [2, -1]), 5, activation_fn=None)
     pruning.MaskedBasicLSTMCell(3)(y, pruning.MaskedBasicLSTMCell(3).zero_state(2, tf.float32))
@@ -88,8 +87,8 @@ def test_layers_and_cells_read_masked_weights():
         pruning.masked_fully_connected(x, 5)
 
 
-def test_training_and_the_graph_without_masks(tmp_path):
-    x, labels = tf.constant(RNG.rand(8, 3), tf.float32), tf.constant(RNG.rand(8, 2), tf.float32)
+def test_training_and_the_graph_without_masks(tmp_path, rng):
+    x, labels = tf.constant(rng.random((8, 3)), tf.float32), tf.constant(rng.random((8, 2)), tf.float32)
     y = pruning.masked_fully_connected(x, 2, activation_fn=None)
     out = tf.identity(y, name="out")
     loss = tf.losses.mean_squared_error(labels, y)
