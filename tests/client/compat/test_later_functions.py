@@ -21,6 +21,7 @@ def sess():
         yield s
 
 
+@pytest.mark.one_process("an operation prints into the streams of its own process")
 def test_print_shows_tensors_and_other_values(sess, capsys, monkeypatch):
     monkeypatch.setenv("TFNB_QUIET", "1")  # on a busy machine a compilation shows its progress on the same stream
     op = tf.print("x:", tf.constant(X), {"a": 1}, "{}", output_stream=sys.stdout, sep="|", end="!")
