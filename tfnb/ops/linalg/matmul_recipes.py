@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from tfnb.caches import remembered
 from tfnb.errors import InternalError, ShapeError, UnimplementedError
-from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Product, Temp
+from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Product, Temp, i32
 from tfnb.ops.linalg.gpu_tiles import Tiles, tile_sum
 from tfnb.sizes import derived, same
 
@@ -37,6 +37,7 @@ NAIVE = TUNED | {
 }
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "sigmoid": 3}
 NAIVE_LOCAL = 64
+HAS_BIAS = 4 | 8  # the flags of a bias for the columns, and for the rows
 ADD = 16  # the flag that adds the product to the existing contents of the result
 
 # Sizes of the tuned kernel: the rows of a register tile and the bytes of a tile's row; the depth and columns of a
@@ -99,7 +100,7 @@ def matmul_calls(site: KernelSite, add: bool = False) -> tuple[KernelCall, ...]:
         return (_naive_call(site, problem, NAIVE[dtype.name]),)
     if site.kind != "cpu":
         return _tile_calls(site, problem, TUNED[dtype.name])
-    return _tuned_calls(site, problem, TUNED[dtype.name])
+    return _tuned_calls(problem, site.units, site.epilogue.activation, TUNED[dtype.name])
 
 
 def matmul_product(site: KernelSite) -> Product | None:
@@ -152,9 +153,9 @@ def _problem(site: KernelSite) -> _Problem:
     return _Problem(batch, m, n, k, ta + 2 * tb + 4 * has_bias, size, scattered=1 in site.updated)
 
 
-def _pointers(site: KernelSite, p: _Problem) -> tuple[Arg, Arg, Arg]:
+def _pointers(p: _Problem) -> tuple[Arg, Arg, Arg]:
     """The pointers a, b and bias; one that is never read points to some buffer that exists."""
-    bias: Arg = BiasIn() if site.epilogue.bias is not None else Out(0)
+    bias: Arg = BiasIn() if p.flags & HAS_BIAS else Out(0)
     if p.k == 0:
         return Out(0), Out(0), bias
     return (In(1), In(0), bias) if p.swapped else (In(0), In(1), bias)
@@ -165,7 +166,7 @@ def _naive_call(site: KernelSite, p: _Problem, element: str) -> KernelCall:
     return KernelCall(
         FILE,
         "matmul_naive",
-        (*_pointers(site, p), Out(0), *sizes),
+        (*_pointers(p), Out(0), *sizes),
         groups=(-(-p.n // NAIVE_LOCAL), p.m, p.batch),
         local=(NAIVE_LOCAL, 1, 1),
         defines=_defines(element),
@@ -174,7 +175,7 @@ def _naive_call(site: KernelSite, p: _Problem, element: str) -> KernelCall:
 
 def _tile_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCall, ...]:
     """Returns the launches on a GPU."""
-    a, b, bias = _pointers(site, p)
+    a, b, bias = _pointers(p)
     activation = ACTIVATIONS[site.epilogue.activation]
     tiles, defines = Tiles.of(p.batch, p.m, p.n, p.k, site.units), _defines(element)
     sizes = (I32(p.m), I32(p.n), I32(p.k))
@@ -193,28 +194,40 @@ def _defines(element: str) -> tuple[tuple[str, str], ...]:
     return () if element == "float" else (("T", element),)
 
 
-def _tuned_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCall, ...]:
-    a, b, bias = _pointers(site, p)
-    activation = ACTIVATIONS[site.epilogue.activation]
-    rows, columns, splits = _cut(p, site.units)
-    sizes = (I32(p.m), I32(p.n), I32(p.k))
+@remembered("launches of matrix products", 4096)
+def _tuned_calls(p: _Problem, units: int, activation_name: str, element: str) -> tuple[KernelCall, ...]:
+    """Returns the launches on a CPU with so many cores."""
+    a, b, bias = _pointers(p)
+    activation = ACTIVATIONS[activation_name]
+    rows, columns, splits = _cut(p, units)
+    sizes = (i32(p.m), i32(p.n), i32(p.k))
     defines = _defines(element)
     work = p.batch * p.m * p.n * p.k * p.size // (4 * PRODUCTS)
     if splits == 1:
-        arguments = (a, b, bias, Out(0), *sizes, I32(p.flags), I32(activation), I32(1))
+        arguments = (a, b, bias, Out(0), *sizes, i32(p.flags), i32(activation), i32(1))
         return (KernelCall(FILE, "matmul", arguments, (rows, columns, p.batch), defines=defines, nbytes=work),)
     partial = Temp("matmul_partial", p.batch * splits * p.m * p.n * p.size + 256)
-    parts = (a, b, bias, partial, *sizes, I32(p.flags & 3), I32(0), I32(splits))
-    add = (partial, bias, Out(0), *sizes[:2], I32(p.flags), I32(activation), I32(splits))
+    parts = (a, b, bias, partial, *sizes, i32(p.flags & 3), i32(0), i32(splits))
+    add = (partial, bias, Out(0), *sizes[:2], i32(p.flags), i32(activation), i32(splits))
     return (
         KernelCall(FILE, "matmul", parts, (rows, columns, p.batch * splits), defines=defines, nbytes=work),
-        KernelCall(FILE, "matmul_sum", add, (min(p.m, site.units), p.batch, 1), defines=defines, nbytes=partial.nbytes),
+        KernelCall(FILE, "matmul_sum", add, (min(p.m, units), p.batch, 1), defines=defines, nbytes=partial.nbytes),
     )
 
 
 @remembered("divisions of matrix products", 4096)
 def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
     """The numbers of parts of the rows, the columns and the depth with the least estimated time."""
+    panels = -(-p.n * p.size // TILE_BYTES)
+    whole = _group_cycles(p, p.m, p.k)(panels)
+    if p.batch * whole * UNEVEN <= GROUP and (p.m <= DIRECT_ROWS or p.flags & 2):
+        # Parts together take no less than the whole and another GROUP for each, which is more than they can gain.
+        return 1, 1, 1
+    return _best_cut(p, units)
+
+
+def _best_cut(p: _Problem, units: int) -> tuple[int, int, int]:
+    """The result of `_cut`, by trying all divisions."""
     panels = -(-p.n * p.size // TILE_BYTES)
     group_limit = max(1, 4 * units // p.batch)
     depths = [1]
