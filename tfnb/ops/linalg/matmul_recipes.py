@@ -227,7 +227,7 @@ def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
 
 
 def _best_cut(p: _Problem, units: int) -> tuple[int, int, int]:
-    """The result of `_cut`, by trying all divisions."""
+    """The result of `_cut`, by trying all divisions. Most are no better than another even if all units are as busy."""
     panels = -(-p.n * p.size // TILE_BYTES)
     group_limit = max(1, 4 * units // p.batch)
     depths = [1]
@@ -245,7 +245,10 @@ def _best_cut(p: _Problem, units: int) -> tuple[int, int, int]:
             cycles_of = _group_cycles(p, -(-p.m // rows), depth)
             for columns in range(1, min(panels, group_limit // (rows * splits)) + 1):
                 cycles = cycles_of(-(-panels // columns))
-                total = _makespan(rows * columns * splits * p.batch, cycles, units) + uneven * cycles + add
+                groups = rows * columns * splits * p.batch
+                if _level(groups, cycles, units) * (1 - 1e-9) + uneven * cycles + add > least:
+                    continue
+                total = _makespan(groups, cycles, units) + uneven * cycles + add
                 if total < least or (total == least and (rows, columns, splits) < best):
                     least, best = total, (rows, columns, splits)
     return best
@@ -276,11 +279,17 @@ def _group_cycles(p: _Problem, rows: int, depth: int) -> Callable[[int], float]:
     return cycles
 
 
+def _level(groups: int, one: float, units: int) -> float:
+    """The time at which all of equal groups end if they can be divided; no division of whole ones ends earlier."""
+    work = groups * one
+    return work if units == 1 or work <= WAKE + one else (work + (units - 1) * WAKE) / units
+
+
 def _makespan(groups: int, one: float, units: int) -> float:
     """The time at which the last of equal groups ends, if all units except the first start WAKE cycles late."""
-    if units == 1 or groups * one <= WAKE + one:
-        return groups * one
-    level = (groups * one + (units - 1) * WAKE) / units
+    level = _level(groups, one, units)
+    if level == groups * one:
+        return level
     least = float("inf")
     for late, first in ((0.0, level // one), (WAKE, (level - WAKE) // one)):
         for end in (first * one + late, (first + 1) * one + late):
