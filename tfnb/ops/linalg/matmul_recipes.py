@@ -241,11 +241,13 @@ def _best_cut(p: _Problem, units: int) -> tuple[int, int, int]:
         start = SUM if p.scattered else WAKE
         add = p.batch * p.m * p.n * (splits + 1.0) / units + start if splits > 1 else 0.0
         depth = -(-p.k // splits)
-        for rows in range(1, min(p.m, group_limit // splits) + 1):
+        parts = group_limit // splits
+        for rows in range(1, min(p.m, parts) + 1):
             cycles_of = _group_cycles(p, -(-p.m // rows), depth)
-            for columns in range(1, min(panels, group_limit // (rows * splits)) + 1):
+            step = rows * splits * p.batch
+            for columns in range(1, min(panels, parts // rows) + 1):
                 cycles = cycles_of(-(-panels // columns))
-                groups = rows * columns * splits * p.batch
+                groups = step * columns
                 if _level(groups, cycles, units) * (1 - 1e-9) + uneven * cycles + add > least:
                     continue
                 total = _makespan(groups, cycles, units) + uneven * cycles + add
@@ -267,14 +269,13 @@ def _group_cycles(p: _Problem, rows: int, depth: int) -> Callable[[int], float]:
     direct_rows = DIRECT_ROWS * (4 if p.n * p.size % TILE_BYTES == 0 else 1)
     near_cycles = DIRECT if rows <= direct_rows and not p.flags & 2 else PACK_NEAR
     packed, block_bytes = depth * heights * PACK_ROWS, COLUMNS * p.size
-    near_steps = 0 if p.scattered else NEAR_BYTES // TILE_BYTES
+    near_panels = 0 if p.scattered else NEAR_BYTES // TILE_BYTES // max(depth, 1)
+    tile = depth * step_cycles + heights * stored * STORE
+    near, far = tile + depth * near_cycles, tile + depth * PACK_FAR
 
     def cycles(panels: int) -> float:
-        steps = panels * depth
-        tiles = steps * step_cycles + panels * heights * stored * STORE
-        read_cycles = near_cycles if steps <= near_steps else PACK_FAR
         blocks = -(-panels * TILE_BYTES // block_bytes)
-        return tiles + steps * read_cycles + packed * blocks + GROUP
+        return panels * (near if panels <= near_panels else far) + packed * blocks + GROUP
 
     return cycles
 
