@@ -89,6 +89,10 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
         "os.fdopen, os.replace, os.unlink, tempfile.mkstemp",
         f"in the folder of the kernel cache, {OWN_TOKEN}",
     ),
+    ("devices/opencl/builtin_library.py", "BuiltinLibrary._linked"): (
+        "link.symlink_to",
+        "a link in the folder of this process; an existing one is kept",
+    ),
     ("devices/opencl/kernel_folder.py", "KernelFolder.__init__"): (
         "os.symlink",
         f"in the process's folder, {OWN_TOKEN}",

@@ -281,33 +281,6 @@ def test_what_one_device_of_a_processor_has_compiled_the_other_does_not_compile_
     np.testing.assert_allclose(first.numpy(), np.exp(factor * np.arange(5)), rtol=1e-6)
 
 
-def test_the_compiler_starts_before_there_is_anything_to_compile(unit, settings, tmp_path):
-    """Once in a process, and not for what this machine has compiled before."""
-    from tfnb.devices.opencl.build import _background
-
-    if not unit.is_pocl:
-        pytest.skip("other drivers have no library to read first")
-
-    def library():
-        made = ProgramLibrary(unit, settings)
-        made._clusters = DiskCache(tmp_path)
-        return made
-
-    def built(made):
-        _background.wait()
-        generated, _ = made.caches()
-        return len(generated)
-
-    first, second = library(), library()
-    for what in ("a cluster", "another one"):
-        first.expect_builds(what)
-    assert built(first) == 1
-    second.expect_builds("a cluster")
-    assert built(second) == 0
-    second.expect_builds("another one")
-    assert built(second) == 1
-
-
 def test_a_build_that_fails_in_the_background_leaves_the_next_one_alone(unit, settings, monkeypatch):
     from tfnb.devices.opencl.build import _background
 

@@ -50,3 +50,21 @@ def test_many_threads_run_one_program(device):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.opencl
+def test_a_program_for_another_shape_takes_the_memory_over(make_device):
+    """The same memory serves all shapes for which it is large enough; values and outputs are those of each shape."""
+    device = make_device()
+    loaded = None
+    memory = set()
+    for n in (3, 7, 3, 60, 2):
+        loaded = device.load(p.add_scale(n), loaded)
+        if not loaded.inline:
+            pytest.skip("this driver runs nothing in the caller's thread")
+        a = np.arange(n, dtype=np.float32)
+        for k in range(2):
+            (found,) = loaded.run([a, np.full(n, k, np.float32)], [])
+            np.testing.assert_array_equal(to_host(found), 2 * (a + k))
+        memory.add(loaded._own[0][0].array.ctypes.data)
+    assert len(memory) == 1

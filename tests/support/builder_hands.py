@@ -25,6 +25,10 @@ RESTS = """() => {
     window.tfnbRest = { transform, times };
     return times >= 4;
 }"""
+# Where the keyboard writes, for a message.
+FOCUS = "() => `the focus is at ${document.activeElement.outerHTML.slice(0, 160)}`"
+# The keyboard writes into the text field above a list of the builder.
+HAS_LIST = "() => document.activeElement.matches('.tfnb-builder .chooser input')"
 
 
 class Hands:
@@ -180,8 +184,9 @@ class Hands:
         first = self.view.locator(f".choices .choice[aria-selected=true] b:text-is({label!r})")
         try:
             first.wait_for(timeout=20_000)
-        except Exception:
+        except Exception as e:
             self.notebook.shot(f"{self.film}-stuck")
+            e.add_note(f"the list shows {self.view.locator('.chooser').all_inner_texts()}; {self.page.evaluate(FOCUS)}")
             raise
         self.seconds += THINK
         self.press("Enter")
@@ -232,9 +237,15 @@ def status(hands):
 
 
 def go(hands, name):
-    """Goes to a node by keyboard."""
-    hands.view.locator(".stage").first.focus()
-    hands.press("Control+f")
+    """Goes to a node by keyboard. Like a person, it presses the keys again if JupyterLab has taken the focus meanwhile."""
+    for _ in range(3):
+        hands.settle()
+        hands.view.locator(".stage").first.focus()
+        hands.page.keyboard.press("Control+f")
+        hands.page.wait_for_timeout(50)
+        if hands.page.evaluate(HAS_LIST):
+            break
+    hands._count(2 * KEY)
     hands.word(name)
     hands.take(name)
     hands.settle()

@@ -106,7 +106,7 @@ class Read:
     rows: np.ndarray | int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # nobody changes one, but a frozen class would take three times as long to make
 class Program:
     """A specialised cluster, ready to be loaded by a device.
 

@@ -103,13 +103,6 @@ class Device(Protocol):
         """
         ...
 
-    def expect_builds(self, what: str) -> None:
-        """Says that programs will soon be loaded that are compiled from `what`, so that the device can prepare for it.
-
-        `what` is a text that is the same whenever a process compiles the same step.
-        """
-        ...
-
     def allocate(self, info: TensorInfo) -> DeviceTensor:
         """Returns a new tensor with arbitrary content. Raises `ResourceExhaustedError`."""
         ...

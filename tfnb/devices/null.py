@@ -32,9 +32,6 @@ class NullDevice:
     def load(self, program: Program, former: LoadedProgram | None = None, is_spare: bool = True) -> NullProgram:
         return NullProgram(self, program)
 
-    def expect_builds(self, what: str) -> None:
-        pass
-
     def allocate(self, info: TensorInfo) -> DeviceTensor:
         return DeviceTensor(self, info, None, np.zeros(info.shape, info.dtype.np))
 

@@ -49,7 +49,6 @@ from tfnb.system.progress import compiling
 __all__ = ["STAGES", "CompiledStep", "Context", "Stage", "compile_step", "plan_part"]
 
 Observe = Callable[[str, Any], None]
-_MANY_NODES = 60  # of a graph whose passes and code generation take some hundredths of a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,19 +167,7 @@ def _rewrites(name: str, change: Callable[[Graph], Graph], optimizes: bool = Fal
 
 def _prune(work: _Work) -> Iterator[Graph]:
     work.graph = prune(work.request)
-    _expect_builds(work)
     yield work.graph
-
-
-def _expect_builds(work: _Work) -> None:
-    """Tells the default device that programs will be built, if the graph is so large that they come much later.
-
-    A step that is not fed and fetches nothing may be one that initialises variables, for which nothing is built.
-    """
-    nodes = work.graph.nodes.values()
-    if len(nodes) >= _MANY_NODES and (work.request.feeds or work.request.fetches):
-        device = next(iter(work.context.devices.values()))
-        device.expect_builds("\n".join([f"{n.type} {n.name}" for n in nodes]))
 
 
 def _take_in_parts(work: _Work) -> Iterator[Graph]:

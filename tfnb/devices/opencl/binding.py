@@ -233,13 +233,14 @@ class Binding:
             if len(new_steps) != len(before) or not self._differs_in_sizes(program):
                 return False
             changed = list(compress(count(), map(operator.is_not, before, new_steps)))
-        changes = [_changes_of(before[k], new_steps[k]) for k in changed]
+        has_sized_parts = self._device.memory.has_sized_parts
+        changes: list[Any] = [_changes_of(before[k], new_steps[k], has_sized_parts) for k in changed]
         if None in changes:
             return False
         calls = self.calls.copy()  # a new list, since the former program has this one
         moved = set(self._moved)
         resized = []
-        for k, (numbers, arena) in zip(changed, cast(Sequence[Changes], changes), strict=True):
+        for k, (numbers, arena) in zip(changed, changes, strict=True):
             kernel, old, step = self.kernels[k], before[k], new_steps[k]
             if numbers:
                 _set_numbers(kernel, tuple(numbers))
@@ -274,7 +275,7 @@ class Binding:
         if len(steps) != len(self._steps) or not self._differs_in_sizes(program):
             return False
         pairs = zip(self._steps, steps, strict=True)
-        return all(old is new or _changes_of(old, new) is not None for old, new in pairs)
+        return all(old is new or _changes_of(old, new, True) is not None for old, new in pairs)
 
     def set_part(self, use: Use, part: cl.Buffer | cl.SVM[Any]) -> None:
         """Sets an argument to a part of a buffer, and keeps the part.
@@ -301,10 +302,11 @@ class Binding:
         if self._arena != number:
             moved = layout.arena
             self._arena, self._arena_places = number, {}
-        places, steps, has_sized_parts = self._arena_places, self._steps, memory.has_sized_parts
+        places, has_sized_parts = self._arena_places, memory.has_sized_parts
+        steps: Any = self._steps
         for use in moved:
             kernel, number_of_argument = use
-            _, _, offset, nbytes = cast(Slot, steps[kernel].args[number_of_argument])
+            _, _, offset, nbytes = steps[kernel].args[number_of_argument]
             if offsets is not None:
                 offset = offsets[offset]
             place: object = (offset, nbytes) if has_sized_parts else offset
@@ -391,24 +393,30 @@ def _launch_of(copy: Copy, most: int) -> Launch:
     return Launch(_COPIES, "copy", args, (groups, 1, 1), (1, 1, 1), copy.nodes, "copy")
 
 
-def _changes_of(old: Launch, new: Launch) -> Changes | None:
-    """Returns None if the two launches differ in more than numbers, group sizes and places in scratch memory."""
+def _changes_of(old: Launch, new: Launch, has_sized_parts: bool) -> Changes | None:
+    """Returns None if the two launches differ in more than numbers, group sizes and places in scratch memory.
+
+    With `has_sized_parts`, the number of bytes at a place belongs to it.
+    """
     if old.module != new.module or old.entry != new.entry or len(old.args) != len(new.args):
         return None
     numbers: list[int | bytes] = []
     arena: list[int] = []
-    others = map(operator.is_not, old.args, new.args)
-    pairs: Iterable[tuple[int, Any, Any]] = zip(count(), old.args, new.args, strict=False)
-    for place, a, b in compress(pairs, others):
+    before: Any = old.args
+    after: Any = new.args
+    for place in compress(count(), map(operator.is_not, before, after)):
+        a, b = before[place], after[place]
         kind = type(b)
         if type(a) is not kind:
             return None
         if kind is Slot:
-            if a[:2] != b[:2] or (a[0] == "const" and a != b):
+            slot, index, offset, _ = b
+            if slot != a[0] or index != a[1]:
                 return None
-            if a[0] == "arena":
-                arena.append(place)
-            elif a[2] != b[2]:
+            if slot == "arena":
+                if offset != a[2] or has_sized_parts:
+                    arena.append(place)
+            elif offset != a[2] or (slot == "const" and a != b):
                 return None
         else:  # perhaps equal: -0.0 equals 0.0
             numbers += (place, _PACK[kind](b.value))

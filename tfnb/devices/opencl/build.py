@@ -26,6 +26,7 @@ import pyopencl as cl
 from tfnb.caches import Cache
 from tfnb.codegen.program import Module
 from tfnb.devices.opencl import builtins, pocl
+from tfnb.devices.opencl.builtin_library import BuiltinLibrary, reading_whole
 from tfnb.devices.opencl.platforms import Unit
 from tfnb.disk_cache import DiskCache, write_atomically
 from tfnb.errors import InternalError, KernelBuildError
@@ -45,10 +46,11 @@ _MESSAGE = re.compile(
     re.MULTILINE,
 )
 
+_MISSING = re.compile(r"Cannot find symbol \S+ in kernel library")
+
 _NARROW = 1 << 16
 _MAX_LIBRARY = 4096
 _MAX_GENERATED = 256  # a program takes several megabytes in the compiler
-_NOTHING = Module("__kernel void nothing(void) {}")
 _MAX_NOTED = 1024  # launches of one program that are noted as compiled
 _pins = pocl.Pins()
 _background = Background("tfnb-build")
@@ -94,7 +96,6 @@ class ProgramLibrary:
         self._settings = settings
         self._own_cache = not unit.is_pocl if own_cache is None else own_cache
         self._cache = DiskCache(settings.cache_path / "programs")
-        self._clusters = DiskCache(settings.cache_path / "clusters")  # marks of those that were compiled
         self._lock = threading.RLock()
         # The programs of kernels_cl, and the generated programs, of which every new shape needs some.
         self._library: Cache[tuple[Module, bool], Built] = Cache("library programs", _MAX_LIBRARY)
@@ -102,11 +103,11 @@ class ProgramLibrary:
         self._texts: dict[str, str] = {}
         self._compiled: set[str] = set()
         self._folder = pocl.used_folder() if unit.is_pocl else None
+        self._builtins = BuiltinLibrary(unit, self._compiled_for)
         self._declares = unit.is_pocl and pocl.has_known_header(unit.device)
         # The device that runs kernels in the caller's thread needs no compilation of what the main device has compiled.
         self._shares_code = unit.inline is not None and pocl.have_same_target(unit.device, unit.inline)
         self._coming: set[tuple[Module, bool]] = set()  # what is to be built in the background
-        self._is_started = False  # whether PoCL's compiler was started before there was anything to compile
 
     def get(self, module: Module, inline: bool = False) -> Built:
         """Returns the program of a module, for the unit's device or its inline companion. Raises `KernelBuildError`."""
@@ -141,19 +142,6 @@ class ProgramLibrary:
                 with suppress(Exception), cache.timed():  # whatever it was, `get` meets it again and raises it
                     cache.put(key, self._build(module, inline))
         self._coming.discard(key)
-
-    def expect_builds(self, what: str) -> None:
-        """Starts PoCL's compiler in the background, unless `what` has been compiled on this machine before.
-
-        PoCL reads its library of built-in functions before its first build, which takes a third of a second.
-        """
-        if self._is_started or self._folder is None or self._generated:
-            return
-        mark = hashlib.sha256(f"{self._unit.fingerprint()}\0{what}".encode()).hexdigest()
-        if not self._clusters.has_mark(mark):
-            self._is_started = True
-            self._clusters.mark(mark)
-            _background.add(partial(self._build_late, (_NOTHING, False)))
 
     def caches(self) -> tuple[Cache[Any, Any], ...]:
         """The caches of built programs. Their `seconds` include what PoCL compiles at first launches."""
@@ -233,6 +221,8 @@ class ProgramLibrary:
                 return Built(self._from_source(module, options, device, key, declared), key, module.file)
             for unused_key in self._folder.drop_unused():
                 _pins.release(unused_key)
+            if not self._folder.has(key):
+                self._builtins.prepare(device)
             with self._folder.building(key):
                 built = Built(self._from_source(module, options, device, key, declared), key, module.file)
             self._folder.use(key, built)
@@ -314,17 +304,40 @@ class ProgramLibrary:
         """
         source = self._source(module)
         if declared:
-            program = cl._cl._Program(self._unit.context, declared + source)
             with suppress(cl.Error):
-                _compile(program, (*options, builtins.SKIP), device)
-                return program
+                return self._compiled_for(declared + source, (*options, builtins.SKIP), device)
         program = cl._cl._Program(self._unit.context, source)
         try:
-            _compile(program, options, device)
+            with self._builtins.read_by(device):
+                _compile(program, options, device)
         except cl.Error as e:
-            log = program.get_build_info(device, cl.program_build_info.LOG) or str(e)
-            raise self._failure(module, source, str(log), key) from None
+            log = str(program.get_build_info(device, cl.program_build_info.LOG) or e)
+            whole = self._with_whole_library(source, options, device) if _MISSING.search(log) else None
+            if whole is None:
+                raise self._failure(module, source, log, key) from None
+            return whole
         return program
+
+    def _compiled_for(self, source: str, options: tuple[str, ...], device: cl.Device) -> cl._cl._Program:
+        program = cl._cl._Program(self._unit.context, source)
+        with self._builtins.read_by(device):
+            _compile(program, options, device)
+        return program
+
+    def _with_whole_library(self, source: str, options: tuple[str, ...], device: cl.Device) -> cl._cl._Program | None:
+        """Builds a source with functions that the small library lacks, for the twin of a device.
+
+        PoCL reads its whole library for the twin; its binary is one for the device too. Returns None if that fails.
+        """
+        twin = self._unit.twins.get(device)
+        if twin is None:
+            return None
+        program = cl._cl._Program(cl.Context([twin]), source)
+        with suppress(cl.Error), reading_whole():
+            _compile(program, options, twin)
+            for binary in cast(list[bytes], program.get_info(cl.program_info.BINARIES)):
+                return self._from_binary(binary, device)
+        return None
 
     def _from_binary(self, binary: bytes, device: cl.Device) -> cl._cl._Program | None:
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["SKIP", "declarations"]
+__all__ = ["SKIP", "calls", "declarations"]
 
 SKIP = "-D_OPENCL_H_"
 
@@ -39,6 +39,9 @@ _TESTS = ("isfinite", "isinf", "isnan")
 _WITH_NUMBERS = {"fmax": (2, _FLOATS), "fmin": (2, _FLOATS), "max": (2, _NUMBERS), "min": (2, _NUMBERS)}
 _WITH_NUMBERS["clamp"] = (3, _NUMBERS)
 
+_ALL = (*_OPERANDS, *_ITEMS, *_TESTS, *_WITH_NUMBERS, "abs", "all", "any", "barrier")
+_PROTOTYPE = re.compile(r"(\w+) BUILTIN(?:_VALUE|_READ| __attribute__\(\(\w+\)\))? (\w+)\((.*)\);")
+
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _CONVERSION = re.compile(rf"convert_({'|'.join(_NUMBERS)})(2|3|4|8|16)?(_sat)?(_rt[eznp])?")
 _ACCESS = re.compile(r"v(load|store)(_half)?(2|3|4|8|16)?")
@@ -47,6 +50,7 @@ _JOINED: dict[str, tuple[str, ...]] = {f"convert_{t}": tuple(f"convert_{t}{w}" f
 _JOINED["convert_"] = tuple(name for names in _JOINED.values() for name in names)
 _JOINED |= {f: tuple(f"{f}{w}" for w in _WIDTHS) for f in ("vload", "vstore", "vload_half", "vstore_half")}
 
+_PRINTF = "int printf(__constant const char *, ...) __attribute__((format(printf, 1, 2)));"
 _PRELUDE = """#define BUILTIN __attribute__((overloadable))
 #define BUILTIN_VALUE BUILTIN __attribute__((const))
 #define BUILTIN_READ BUILTIN __attribute__((pure))
@@ -62,6 +66,27 @@ def declarations(texts: Iterable[str]) -> str:
     names = words.union(*(_JOINED[word] for word in words & _JOINED.keys()))
     lines = [line for name in sorted(names) for line in _declared(name)]
     return _PRELUDE + "\n".join(lines) + "\n#line 1\n"
+
+
+def calls() -> str:
+    """Returns a source that calls each overload of all functions that `declarations` knows, and `printf`."""
+    names = [*_ALL, *(name for names in _JOINED.values() for name in names)]
+    lines = [line for name in dict.fromkeys(names) for line in _declared(name)]
+    functions = []
+    for number, line in enumerate(lines):
+        prototype = _PROTOTYPE.fullmatch(line)
+        if prototype is None:  # a condition of the preprocessor
+            functions.append(line)
+            continue
+        result, name, operands = prototype.groups()
+        kinds = enumerate(operands.split(", "))
+        # Pointers are passed on, and values are read through pointers.
+        pointers = ", ".join(f"{kind if '*' in kind else f'__private {kind} *'}p{k}" for k, kind in kinds)
+        arguments = ", ".join(f"p{k}" if "*" in kind else f"*p{k}" for k, kind in enumerate(operands.split(", ")))
+        kept = "" if result == "void" else "*to = "
+        to = "" if result == "void" else f"__private {result} *to, "
+        functions.append(f"void call_{number}({to}{pointers}) {{ {kept}{name}({arguments}); }}")
+    return "\n".join((_PRELUDE, _PRINTF, *lines, *functions, '__kernel void calls(void) { printf(""); }', ""))
 
 
 def _declared(name: str) -> list[str]:

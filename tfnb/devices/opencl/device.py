@@ -111,9 +111,6 @@ class OpenCLDevice:
         with self.lock:
             return OpenCLProgram(self, program, former if isinstance(former, OpenCLProgram) else None, is_spare)
 
-    def expect_builds(self, what: str) -> None:
-        self.library.expect_builds(what)
-
     def allocate(self, info: TensorInfo) -> DeviceTensor:
         with self.lock:
             return self.memory.allocate(info, capacity_of(info.nbytes))

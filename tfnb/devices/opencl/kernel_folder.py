@@ -146,6 +146,18 @@ class KernelFolder:
                 if len(new_folders) == 1:
                     self._programs[key] = new_folders[0]
 
+    def has(self, key: str) -> bool:
+        """Returns whether the kernels of a program were archived, by this process or an earlier one."""
+        return self._archives.path(key).exists()
+
+    def unpacked(self, key: str) -> Path | None:
+        """Unpacks what an earlier process has compiled for a program; returns its folder, or None if there is none."""
+        with self._lock:
+            if not self._restore(key):
+                return None
+            self._new_programs()
+            return self._folder / self._programs[key]
+
     def was_restored(self, key: str) -> bool:
         """Returns whether kernels of this program, compiled by an earlier process, were unpacked or archived."""
         return key in self._sealed

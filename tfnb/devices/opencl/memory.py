@@ -17,7 +17,7 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool
 from tfnb.devices.buffers import DeviceTensor, MemoryStats
 from tfnb.devices.host import ALIGNMENT, PAD, Block, HostPool, capacity_of
 from tfnb.devices.interface import Lock
-from tfnb.errors import ResourceExhaustedError
+from tfnb.errors import InternalError, ResourceExhaustedError
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.types import as_dtype
 
@@ -72,6 +72,10 @@ class DeviceMemory(Protocol):
 
     def download(self, tensor: DeviceTensor) -> np.ndarray: ...
 
+    def viewed(self, tensor: DeviceTensor, info: TensorInfo) -> np.ndarray:
+        """Returns the start of a tensor's memory, which the caller keeps alive, as an array. The memory is shared."""
+        ...
+
     def part(self, tensor: DeviceTensor, offset: int, nbytes: int) -> Any:
         """Returns the kernel argument for `nbytes` bytes of a tensor from `offset` on."""
         ...
@@ -124,6 +128,11 @@ class SharedMemory:
     def download(self, tensor: DeviceTensor) -> np.ndarray:
         assert tensor.array is not None
         return tensor.array
+
+    def viewed(self, tensor: DeviceTensor, info: TensorInfo) -> np.ndarray:
+        block: Any = cast(np.ndarray, tensor.array).base
+        array: np.ndarray = np.ndarray(info.shape, info.dtype.np, block, block.start)
+        return array
 
     def part(self, tensor: DeviceTensor, offset: int, nbytes: int) -> Any:
         if not offset:
@@ -238,6 +247,9 @@ class BufferMemory:
             with self._device.lock:
                 cl.enqueue_copy(self._queue, array.reshape(-1).view(np.uint8), tensor.arg, is_blocking=True)
         return array
+
+    def viewed(self, tensor: DeviceTensor, info: TensorInfo) -> np.ndarray:
+        raise InternalError("the host cannot access the memory of a buffer")
 
     def part(self, tensor: DeviceTensor, offset: int, nbytes: int) -> Any:
         if not offset:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ _lock = threading.Lock()
 class Unit:
     """An OpenCL device in use, with its context.
 
-    `inline` is a second device with the same memory that runs kernels in the caller's thread, or None.
+    `inline` is a second device with the same memory that runs kernels in the caller's thread, or None. `twins` has for
+    each of the two an equal device that tfnb does not use otherwise, if there is one.
     """
 
     platform: cl.Platform
@@ -38,6 +40,7 @@ class Unit:
     inline: cl.Device | None
     context: cl.Context
     facts: DeviceFacts
+    twins: Mapping[cl.Device, cl.Device] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -168,26 +171,35 @@ def _discover(cache: str) -> tuple[Unit, ...]:
 
 def _units_of(platform: cl.Platform, cache: Path) -> list[Unit]:
     if not pocl.is_pocl(platform):
-        return [_unit(platform, d, None) for d in platform.get_devices()]
+        return [_unit(platform, d, None, {}) for d in platform.get_devices()]
     with pocl.environment(platform, cache):
-        devices = platform.get_devices()
-    for d in devices:
+        all_devices = platform.get_devices()
+    for d in all_devices:
         pocl.teach_avx512(d)
+    last = {d.name: d for d in all_devices}  # other code of this process would rather take the first of equal ones
+    devices = list(last.values())
+    twins = {last[d.name]: d for d in all_devices if d != last[d.name]}
     inline = next((d for d in devices if d.name.startswith(pocl.INLINE_NAMES)), None)
     main_devices = [d for d in devices if not d.name.startswith(pocl.INLINE_NAMES)]
     if not main_devices:
-        return [_unit(platform, d, None) for d in devices]
-    return [_unit(platform, d, inline if d.type & cl.device_type.CPU else None) for d in main_devices]
+        return [_unit(platform, d, None, twins) for d in devices]
+    return [_unit(platform, d, inline if d.type & cl.device_type.CPU else None, twins) for d in main_devices]
 
 
-def _unit(platform: cl.Platform, device: cl.Device, inline: cl.Device | None) -> Unit:
+def _unit(
+    platform: cl.Platform,
+    device: cl.Device,
+    inline: cl.Device | None,
+    twins: Mapping[cl.Device, cl.Device],
+) -> Unit:
     context = cl.Context([device] if inline is None else [device, inline])
     kind = "cpu" if device.type & cl.device_type.CPU else "gpu"
     try:
         fp64 = bool(device.double_fp_config)
     except cl.Error:
         fp64 = False
-    return Unit(platform, device, inline, context, DeviceFacts(kind, int(device.max_compute_units), fp64))
+    facts = DeviceFacts(kind, int(device.max_compute_units), fp64)
+    return Unit(platform, device, inline, context, facts, twins)
 
 
 def _choose(all_units: tuple[Unit, ...], wish: str) -> tuple[Unit, ...]:

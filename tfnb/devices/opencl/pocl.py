@@ -68,6 +68,7 @@ def have_same_target(one: cl.Device, other: cl.Device) -> bool:
 def environment(platform: cl.Platform, cache: Path) -> Iterator[None]:
     """A context for the first listing of PoCL's devices, which requests both CPU drivers and the cache folder of tfnb.
 
+    PoCL 3 is asked for two devices of each, because `builtin_library.py` needs twins.
     A POCL_DEVICES of the user is kept, and in a POCL_CACHE_DIR of the user a folder is created. Each thread of PoCL is
     pinned to a core if that is possible and the user has not set POCL_AFFINITY. Without it, two threads often ran on
     the same core, which doubled the time of a matrix product of a tenth of a millisecond.
@@ -77,7 +78,7 @@ def environment(platform: cl.Platform, cache: Path) -> Iterator[None]:
     base = Path(os.environ.get("POCL_CACHE_DIR") or cache)
     variables = {"POCL_CACHE_DIR": str(kernel_folder(base).link)}
     if "POCL_DEVICES" not in os.environ:
-        variables["POCL_DEVICES"] = "cpu cpu-minimal" if is_modern else "pthread basic"
+        variables["POCL_DEVICES"] = "cpu cpu-minimal" if is_modern else "pthread basic pthread basic"
     if "POCL_AFFINITY" not in os.environ and _may_pin():
         variables["POCL_AFFINITY"] = "1"
     former_values = {name: os.environ.get(name) for name in variables}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 from itertools import compress, count
 from operator import is_not
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyopencl as cl
@@ -115,14 +115,21 @@ class OpenCLProgram:
         self._cell_uses = self._binding.layout.cells
         self._has_arena = bool(self._binding.layout.arena)
         self._arena = 0  # the number of the arena that is bound; a reference would keep the memory of an older one
-        # Memory for small input arrays, and whether it is bound now.
-        self._own: list[DeviceTensor | None] = [None] * len(program.inputs)
+        # Memory for small input arrays, as an array of the input's shape, and whether it is bound now.
+        self._own: list[tuple[DeviceTensor, np.ndarray] | None] = [None] * len(program.inputs)
         self._holds_own = bytearray(len(program.inputs))
         self._bound_cells: list[Any] = [None] * len(program.variables) if spare is None else spare._bound_cells
         if spare is not None:
-            for k, info in enumerate(program.inputs):
-                if info is spare.program.inputs[k]:
-                    self._own[k], self._holds_own[k] = spare._own[k], spare._holds_own[k]
+            self._take_own(spare)
+
+    def _take_own(self, spare: OpenCLProgram) -> None:
+        """Takes the memory for small inputs from a program that does not run again, where it is large enough."""
+        for k, own in enumerate(spare._own):
+            if own is not None and self._inputs[k][1] == spare._inputs[k][1]:
+                info = self._inputs[k][0]
+                if info is not spare._inputs[k][0]:
+                    own = own[0], self._device.memory.viewed(own[0], info)
+                self._own[k], self._holds_own[k] = own, spare._holds_own[k]
 
     def _gives(self, program: Program, changed: Sequence[int] | None) -> bool:
         """Gives the kernels to another program if they fit; `changed` is the result of `_changed`."""
@@ -182,7 +189,7 @@ class OpenCLProgram:
             if type(value) is not DeviceTensor:
                 uses_own = self.inline and recorder is None and capacity <= _OWN
                 if uses_own and self._holds_own[k]:
-                    self._own[k].array[...] = value  # type: ignore[union-attr,index]
+                    self._own[k][1][...] = value  # type: ignore[index]
                     continue
                 value = self._placed(k, value) if uses_own else self._admit(value, info, capacity, recorder)
             self._holds_own[k] = False
@@ -215,12 +222,13 @@ class OpenCLProgram:
         After a run in the caller's thread nothing reads this memory any more, so the next run may use it again. Memory
         from a pool must be bound in each run, which would cost several times as much as the copy.
         """
-        tensor = self._own[k]
-        if tensor is None:
+        own = self._own[k]
+        if own is None:
             info, capacity, _, _ = self._inputs[k]
-            self._own[k] = tensor = self._device.memory.allocate(info, capacity)
-        tensor.array[...] = array  # type: ignore[index]
-        return tensor
+            tensor = self._device.memory.allocate(info, capacity)
+            self._own[k] = own = tensor, cast(np.ndarray, tensor.array)
+        own[1][...] = array
+        return own[0]
 
     def _admit(self, array: np.ndarray, info: TensorInfo, capacity: int, recorder: Recorder | None) -> DeviceTensor:
         """Makes an array a tensor of the device, and records the transfer."""
@@ -366,11 +374,11 @@ def _works_of(program: Program, former: OpenCLProgram | None, changed: Sequence[
 
 
 def _work_of(step: Step, modules: Sequence[Module]) -> tuple[int, bool]:
-    if isinstance(step, Copy):
+    if type(step) is Copy:
         return 2 * step.nbytes, True
     if step.nbytes is not None:
         return step.nbytes, True
-    nbytes = sum([a.nbytes for a in step.args if type(a) is Slot])
+    nbytes = sum([a[3] for a in step.args if type(a) is Slot])
     return nbytes, not modules[step.module].file or (step.groups, step.local) == _ONE_ITEM
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from tfnb.caches import remembered
 from tfnb.errors import InternalError, ShapeError, UnimplementedError
-from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Product, Temp
+from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Product, Temp, i32
 from tfnb.ops.linalg.gpu_tiles import Tiles, tile_sum
 from tfnb.sizes import derived, same
 
@@ -37,6 +37,7 @@ NAIVE = TUNED | {
 }
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "sigmoid": 3}
 NAIVE_LOCAL = 64
+HAS_BIAS = 4 | 8  # the flags of a bias for the columns, and for the rows
 ADD = 16  # the flag that adds the product to the existing contents of the result
 
 # Sizes of the tuned kernel: the rows of a register tile and the bytes of a tile's row; the depth and columns of a
@@ -99,7 +100,7 @@ def matmul_calls(site: KernelSite, add: bool = False) -> tuple[KernelCall, ...]:
         return (_naive_call(site, problem, NAIVE[dtype.name]),)
     if site.kind != "cpu":
         return _tile_calls(site, problem, TUNED[dtype.name])
-    return _tuned_calls(site, problem, TUNED[dtype.name])
+    return _tuned_calls(problem, site.units, site.epilogue.activation, TUNED[dtype.name])
 
 
 def matmul_product(site: KernelSite) -> Product | None:
@@ -152,9 +153,9 @@ def _problem(site: KernelSite) -> _Problem:
     return _Problem(batch, m, n, k, ta + 2 * tb + 4 * has_bias, size, scattered=1 in site.updated)
 
 
-def _pointers(site: KernelSite, p: _Problem) -> tuple[Arg, Arg, Arg]:
+def _pointers(p: _Problem) -> tuple[Arg, Arg, Arg]:
     """The pointers a, b and bias; one that is never read points to some buffer that exists."""
-    bias: Arg = BiasIn() if site.epilogue.bias is not None else Out(0)
+    bias: Arg = BiasIn() if p.flags & HAS_BIAS else Out(0)
     if p.k == 0:
         return Out(0), Out(0), bias
     return (In(1), In(0), bias) if p.swapped else (In(0), In(1), bias)
@@ -165,7 +166,7 @@ def _naive_call(site: KernelSite, p: _Problem, element: str) -> KernelCall:
     return KernelCall(
         FILE,
         "matmul_naive",
-        (*_pointers(site, p), Out(0), *sizes),
+        (*_pointers(p), Out(0), *sizes),
         groups=(-(-p.n // NAIVE_LOCAL), p.m, p.batch),
         local=(NAIVE_LOCAL, 1, 1),
         defines=_defines(element),
@@ -174,7 +175,7 @@ def _naive_call(site: KernelSite, p: _Problem, element: str) -> KernelCall:
 
 def _tile_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCall, ...]:
     """Returns the launches on a GPU."""
-    a, b, bias = _pointers(site, p)
+    a, b, bias = _pointers(p)
     activation = ACTIVATIONS[site.epilogue.activation]
     tiles, defines = Tiles.of(p.batch, p.m, p.n, p.k, site.units), _defines(element)
     sizes = (I32(p.m), I32(p.n), I32(p.k))
@@ -193,28 +194,40 @@ def _defines(element: str) -> tuple[tuple[str, str], ...]:
     return () if element == "float" else (("T", element),)
 
 
-def _tuned_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCall, ...]:
-    a, b, bias = _pointers(site, p)
-    activation = ACTIVATIONS[site.epilogue.activation]
-    rows, columns, splits = _cut(p, site.units)
-    sizes = (I32(p.m), I32(p.n), I32(p.k))
+@remembered("launches of matrix products", 4096)
+def _tuned_calls(p: _Problem, units: int, activation_name: str, element: str) -> tuple[KernelCall, ...]:
+    """Returns the launches on a CPU with so many cores."""
+    a, b, bias = _pointers(p)
+    activation = ACTIVATIONS[activation_name]
+    rows, columns, splits = _cut(p, units)
+    sizes = (i32(p.m), i32(p.n), i32(p.k))
     defines = _defines(element)
     work = p.batch * p.m * p.n * p.k * p.size // (4 * PRODUCTS)
     if splits == 1:
-        arguments = (a, b, bias, Out(0), *sizes, I32(p.flags), I32(activation), I32(1))
+        arguments = (a, b, bias, Out(0), *sizes, i32(p.flags), i32(activation), i32(1))
         return (KernelCall(FILE, "matmul", arguments, (rows, columns, p.batch), defines=defines, nbytes=work),)
     partial = Temp("matmul_partial", p.batch * splits * p.m * p.n * p.size + 256)
-    parts = (a, b, bias, partial, *sizes, I32(p.flags & 3), I32(0), I32(splits))
-    add = (partial, bias, Out(0), *sizes[:2], I32(p.flags), I32(activation), I32(splits))
+    parts = (a, b, bias, partial, *sizes, i32(p.flags & 3), i32(0), i32(splits))
+    add = (partial, bias, Out(0), *sizes[:2], i32(p.flags), i32(activation), i32(splits))
     return (
         KernelCall(FILE, "matmul", parts, (rows, columns, p.batch * splits), defines=defines, nbytes=work),
-        KernelCall(FILE, "matmul_sum", add, (min(p.m, site.units), p.batch, 1), defines=defines, nbytes=partial.nbytes),
+        KernelCall(FILE, "matmul_sum", add, (min(p.m, units), p.batch, 1), defines=defines, nbytes=partial.nbytes),
     )
 
 
 @remembered("divisions of matrix products", 4096)
 def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
     """The numbers of parts of the rows, the columns and the depth with the least estimated time."""
+    panels = -(-p.n * p.size // TILE_BYTES)
+    whole = _group_cycles(p, p.m, p.k)(panels)
+    if p.batch * whole * UNEVEN <= GROUP and (p.m <= DIRECT_ROWS or p.flags & 2):
+        # Parts together take no less than the whole and another GROUP for each, which is more than they can gain.
+        return 1, 1, 1
+    return _best_cut(p, units)
+
+
+def _best_cut(p: _Problem, units: int) -> tuple[int, int, int]:
+    """The result of `_cut`, by trying all divisions. Most are no better than another even if all units are as busy."""
     panels = -(-p.n * p.size // TILE_BYTES)
     group_limit = max(1, 4 * units // p.batch)
     depths = [1]
@@ -228,11 +241,16 @@ def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
         start = SUM if p.scattered else WAKE
         add = p.batch * p.m * p.n * (splits + 1.0) / units + start if splits > 1 else 0.0
         depth = -(-p.k // splits)
-        for rows in range(1, min(p.m, group_limit // splits) + 1):
+        parts = group_limit // splits
+        for rows in range(1, min(p.m, parts) + 1):
             cycles_of = _group_cycles(p, -(-p.m // rows), depth)
-            for columns in range(1, min(panels, group_limit // (rows * splits)) + 1):
+            step = rows * splits * p.batch
+            for columns in range(1, min(panels, parts // rows) + 1):
                 cycles = cycles_of(-(-panels // columns))
-                total = _makespan(rows * columns * splits * p.batch, cycles, units) + uneven * cycles + add
+                groups = step * columns
+                if _level(groups, cycles, units) * (1 - 1e-9) + uneven * cycles + add > least:
+                    continue
+                total = _makespan(groups, cycles, units) + uneven * cycles + add
                 if total < least or (total == least and (rows, columns, splits) < best):
                     least, best = total, (rows, columns, splits)
     return best
@@ -251,23 +269,28 @@ def _group_cycles(p: _Problem, rows: int, depth: int) -> Callable[[int], float]:
     direct_rows = DIRECT_ROWS * (4 if p.n * p.size % TILE_BYTES == 0 else 1)
     near_cycles = DIRECT if rows <= direct_rows and not p.flags & 2 else PACK_NEAR
     packed, block_bytes = depth * heights * PACK_ROWS, COLUMNS * p.size
-    near_steps = 0 if p.scattered else NEAR_BYTES // TILE_BYTES
+    near_panels = 0 if p.scattered else NEAR_BYTES // TILE_BYTES // max(depth, 1)
+    tile = depth * step_cycles + heights * stored * STORE
+    near, far = tile + depth * near_cycles, tile + depth * PACK_FAR
 
     def cycles(panels: int) -> float:
-        steps = panels * depth
-        tiles = steps * step_cycles + panels * heights * stored * STORE
-        read_cycles = near_cycles if steps <= near_steps else PACK_FAR
         blocks = -(-panels * TILE_BYTES // block_bytes)
-        return tiles + steps * read_cycles + packed * blocks + GROUP
+        return panels * (near if panels <= near_panels else far) + packed * blocks + GROUP
 
     return cycles
 
 
+def _level(groups: int, one: float, units: int) -> float:
+    """The time at which all of equal groups end if they can be divided; no division of whole ones ends earlier."""
+    work = groups * one
+    return work if units == 1 or work <= WAKE + one else (work + (units - 1) * WAKE) / units
+
+
 def _makespan(groups: int, one: float, units: int) -> float:
     """The time at which the last of equal groups ends, if all units except the first start WAKE cycles late."""
-    if units == 1 or groups * one <= WAKE + one:
-        return groups * one
-    level = (groups * one + (units - 1) * WAKE) / units
+    level = _level(groups, one, units)
+    if level == groups * one:
+        return level
     least = float("inf")
     for late, first in ((0.0, level // one), (WAKE, (level - WAKE) // one)):
         for end in (first * one + late, (first + 1) * one + late):
