@@ -10,7 +10,7 @@ depends on which shapes came before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -48,6 +48,7 @@ _MAX_PLANS = 32  # memory plans of one class: small blocks often need the same p
 _new = tuple.__new__
 
 _NO_SLOTS: Mapping[str, Slot] = {}
+_NO_STEPS: list[Sequence[Step]] = [()]
 
 
 class ProgramClass:
@@ -90,7 +91,7 @@ class ProgramClass:
         infos = self._tables.infos_of(numbers)
         chosen = self._chosen_for(numbers)
         answers = self._answers_for(chosen, numbers, infos)
-        offsets, total = self._planned(self._bytes(numbers), answers.temps)
+        offsets, total = self._planned(self._bytes(numbers), answers)
         steps, modules = self._placed(chosen, answers, numbers, offsets)
         p = self._program
         return Program(
@@ -126,20 +127,19 @@ class ProgramClass:
         if self._answers is None or self._answers.chosen is not chosen or self._answers.dims != dims:
             answers = [t.ask(numbers, infos) for _, t in chosen.calls]
             temps = [(t.k, n) for (_, t), a in zip(chosen.calls, answers, strict=True) for n in a.temps.values()]
+            places = tuple([k for k, _ in temps]), places_of([n for _, n in temps])
             self._answers = _Answers(
-                chosen, dims, {k: a for (k, _), a in zip(chosen.calls, answers, strict=True)}, temps
+                chosen, dims, {k: a for (k, _), a in zip(chosen.calls, answers, strict=True)}, temps, places
             )
         return self._answers
 
-    def _planned(self, sizes: Sequence[int], temps: Sequence[tuple[int, int]]) -> tuple[Mapping[Any, int], int]:
+    def _planned(self, sizes: Sequence[int], answers: _Answers) -> tuple[Mapping[Any, int], int]:
         """Returns the memory plan: the offset of each block by its number, and the bytes of all.
 
-        `sizes` are the bytes of the blocks of the class. The blocks `temps` follow them; each has the number of its
-        step and its bytes.
+        `sizes` are the bytes of the blocks of the class. The blocks of temporary memory follow them.
         """
-        key: Any = places_of(sizes)
-        if temps:
-            key = key, tuple([k for k, _ in temps]), places_of([n for _, n in temps])
+        temps = answers.temps
+        key = places_of(sizes), answers.places
         plan = self._plans.find(key)
         if plan is None:
             blocks = [_new(Block, (k, n, a, b, reuse)) for (k, a, b, reuse), n in zip(self._blocks, sizes, strict=True)]
@@ -158,13 +158,17 @@ class ProgramClass:
         slots: dict[int, dict[str, Slot]] = {}
         if answers.temps and (latest is None or latest.answers is not answers or latest.offsets is not offsets):
             slots = self._temporary(answers, offsets)
-        if latest is not None and latest.answers is answers:
-            # Only what uses the changed arguments and numbers differs; the modules are the same.
-            modules, parts = latest.modules, latest.parts.copy()
-            again: Iterable[int] = [k for k, t in enumerate(templates) if not t.uses.isdisjoint(changed) or k in slots]
+        again: Iterable[int] = range(len(templates))
+        if latest is None or latest.answers.chosen is not chosen:
+            modules, parts = self._modules.copy(), _NO_STEPS * len(templates)
         else:
-            modules, parts = self._modules.copy(), [()] * len(templates)
-            again = range(len(templates))
+            # Only what uses the changed arguments and numbers differs, and calls of which the recipe has other answers.
+            parts = latest.parts.copy()
+            calls: Collection[int] = slots
+            modules = latest.modules
+            if latest.answers is not answers:
+                modules, calls = self._modules.copy(), answers.of
+            again = [k for k, t in enumerate(templates) if not t.uses.isdisjoint(changed) or k in calls]
         for k in again:
             template = templates[k]
             if isinstance(template, CallTemplate):
@@ -210,13 +214,15 @@ def _chosen(templates: list[Template]) -> _Chosen:
 class _Answers(NamedTuple):
     """The answers `of` the recipes of calls, by the places of their templates, for the numbers `dims`.
 
-    `temps` has the step and the bytes of each block of their temporary memory.
+    `temps` has the step and the bytes of each block of their temporary memory, and `places` what a memory plan depends
+    on of these.
     """
 
     chosen: _Chosen
     dims: Numbers
     of: dict[int, Answer]
     temps: list[tuple[int, int]]
+    places: tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class _Made(NamedTuple):
@@ -352,7 +358,7 @@ class _Tables:
             groups, local = list(map(self.number, step.groups)), list(map(self.number, step.local))
             self._geometry.update((*groups, *local))
             uses = frozenset([*args, *(~n for n in (*groups, *local))])
-            return LaunchTemplate(step, picker(args), picker(groups), picker(local), chain, uses, [])
+            return LaunchTemplate(step, picker(args), picker(groups), picker(local), chain, uses)
         if isinstance(step, Copy):
             source, target, n = self.argument(step.source), self.argument(step.target), self.number(step.nbytes)
             self._geometry.add(n)

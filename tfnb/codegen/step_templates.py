@@ -1,7 +1,7 @@
 """Templates: the steps of a program class, prepared so that those for the shapes of a run are made fast.
 
 A template has the places of its numbers and arguments in tables that are filled for each run (`program_class.py`).
-Invariant: a step that equals the latest one of its template is the same object, so that equal steps are found fast.
+Invariant: a step of which nothing has changed since the latest program is the same object, so that it is found fast.
 """
 
 from __future__ import annotations
@@ -52,10 +52,7 @@ def picker(places: Iterable[int]) -> Picker:
 
 
 class LaunchTemplate(NamedTuple):
-    """`uses` has the places of the arguments, and `~n` for the place n of each number.
-
-    `latest` has the latest step; a step that equals it is the same object, so that equal steps are found fast.
-    """
+    """`uses` has the places of the arguments, and `~n` for the place n of each number."""
 
     launch: Launch
     args: Picker
@@ -63,7 +60,6 @@ class LaunchTemplate(NamedTuple):
     local: Picker
     chain: Launch | None
     uses: frozenset[int]
-    latest: list[Launch]
 
     def decides(self) -> Sequence[int]:
         """Returns the places of the numbers on which the result of `choose` depends."""
@@ -75,13 +71,10 @@ class LaunchTemplate(NamedTuple):
 
     def step(self, numbers: Numbers, arguments: Sequence[Any]) -> Launch:
         """Returns the step."""
-        launch, pick_args, pick_groups, pick_local, _, _, latest = self
-        args, groups, local = pick_args(arguments), pick_groups(numbers), pick_local(numbers)
-        if latest and latest[0][2:5] == (args, groups, local):
-            return latest[0]
+        launch, pick_args, pick_groups, pick_local, _, _ = self
         module, entry, _, _, _, nodes, label, nbytes = launch
-        latest[:] = [_new(Launch, (module, entry, args, groups, local, nodes, label, nbytes))]
-        return latest[0]
+        args, groups, local = pick_args(arguments), pick_groups(numbers), pick_local(numbers)
+        return _new(Launch, (module, entry, args, groups, local, nodes, label, nbytes))
 
 
 class CopyTemplate(NamedTuple):

@@ -251,8 +251,8 @@ class Binding:
                 moved.update([(k, place) for place in arena])
         self._program, self._steps, self.calls = program, new_steps, calls
         self._moved, self.resized = moved, resized
-        self.inputs = self._table("input", program.inputs, self.inputs)
-        self.outputs = self._table("output", program.outputs, self.outputs)
+        self.inputs = _resized(self.inputs, former.inputs, program.inputs)
+        self.outputs = _resized(self.outputs, former.outputs, program.outputs)
         return True
 
     def _differs_in_sizes(self, program: Program) -> bool:
@@ -383,6 +383,15 @@ class Binding:
             row if row[0] is t else (t, capacity_of(t.nbytes), row[2], row[3])
             for row, t in zip(former, infos, strict=True)
         ]
+
+
+def _resized(table: Sequence[Row], former: Sequence[TensorInfo], infos: Sequence[TensorInfo]) -> Sequence[Row]:
+    """Returns the table of inputs or outputs with other shapes."""
+    rows = list(table)
+    for k in compress(count(), map(operator.is_not, former, infos)):
+        _, _, plain, further = rows[k]
+        rows[k] = infos[k], capacity_of(infos[k].nbytes), plain, further
+    return rows
 
 
 def _launch_of(copy: Copy, most: int) -> Launch:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pyopencl as cl
 
-from tfnb.codegen.program import Copy, Module, Program, Slot, Step
+from tfnb.codegen.program import Copy, Launch, Module, Program, Slot, Step
 from tfnb.devices.buffers import Cell, DeviceTensor
 from tfnb.devices.host import capacity_of
 from tfnb.devices.interface import ProgramTakenError, Recorder
@@ -364,8 +364,8 @@ def _works_of(program: Program, former: OpenCLProgram | None, changed: Sequence[
     if former is None or changed is None:
         pairs = [_work_of(s, modules) for s in steps]
         return _Works(tuple([n for n, _ in pairs]), tuple([k for _, k in pairs]), tuple([i.nbytes for i in infos]))
-    old, works = former.program, former._works
-    nbytes, known, ends = list(works.nbytes), list(works.known), list(works.ends)
+    old, (former_nbytes, former_known, former_ends) = former.program, former._works
+    nbytes, known, ends = [*former_nbytes], [*former_known], [*former_ends]
     for k in changed:
         nbytes[k], known[k] = _work_of(steps[k], modules)
     for k in compress(count(), map(is_not, (*old.inputs, *old.outputs), infos)):
@@ -376,10 +376,11 @@ def _works_of(program: Program, former: OpenCLProgram | None, changed: Sequence[
 def _work_of(step: Step, modules: Sequence[Module]) -> tuple[int, bool]:
     if type(step) is Copy:
         return 2 * step.nbytes, True
-    if step.nbytes is not None:
-        return step.nbytes, True
-    nbytes = sum([a[3] for a in step.args if type(a) is Slot])
-    return nbytes, not modules[step.module].file or (step.groups, step.local) == _ONE_ITEM
+    module, _, args, groups, local, _, _, nbytes = cast(Launch, step)
+    if nbytes is None:
+        nbytes = sum([a[3] for a in args if type(a) is Slot])
+        return nbytes, not modules[module].file or (groups, local) == _ONE_ITEM
+    return nbytes, True
 
 
 def _is_small(works: _Works, units: int, times: int = 1) -> bool:
