@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import sys
 from collections.abc import Callable
@@ -80,6 +81,7 @@ def calls_of(run: Callable[[], object]) -> list[Call]:
             above = above.f_back
         calls.append(Call(path, frame.f_code, None if above is None else path_of(above)))
 
+    gc.collect()  # or else what earlier tests have dropped may be freed, and call something, in the middle
     sys.setprofile(profile)
     try:
         run()

@@ -20,7 +20,7 @@ __all__ = ["SECONDS_AFTER", "collector_paused", "put_off"]
 
 SECONDS_AFTER = 0.05  # after an answer was made, another thread still has to send it
 
-_MAX_AGED = 100_000  # objects
+_MAX_AGED = 200_000  # objects
 _YOUNG = 700  # the objects after which Python looks at the youngest generation; `gc.get_count` counts such searches
 
 _lock = threading.Lock()

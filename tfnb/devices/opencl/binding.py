@@ -16,7 +16,7 @@ import pyopencl as cl
 from pyopencl import invoker
 
 from tfnb.caches import Cache, remembered
-from tfnb.codegen.program import Copy, Launch, Module, Program, Slot
+from tfnb.codegen.program import Copy, Launch, Module, Program, Slot, Step
 from tfnb.devices.buffers import DeviceTensor
 from tfnb.devices.host import capacity_of
 from tfnb.devices.opencl.build import Built
@@ -66,9 +66,9 @@ Use = tuple[int, int]  # the numbers of a kernel of a binding, and of an argumen
 Row = tuple[TensorInfo, int, list[Use], list[Use]]
 """An input or output, the bytes of its memory, and the arguments that point to its start and further into it."""
 
-Changes = tuple[list[int | bytes], list[int]]
+Changes = tuple[list[int | bytes], list[int], bool]
 """What differs between two launches of a kernel: places of arguments that are numbers and their new bytes, in turns;
-and the places of those that point to scratch memory."""
+the places of those that point to scratch memory; and whether the groups do."""
 
 
 # What pyopencl's own generated functions call for numbers: `set_arg` takes 10 microseconds for each.
@@ -222,30 +222,30 @@ class Binding:
         `changed` are the numbers of the steps that are not the same objects as those of the program before; there are
         as many steps, with the same modules. Returns whether it is such a program; nothing has changed if it is not.
         """
-        former, before, steps = self._program, self._steps, program.steps
-        new: list[Any] = [steps[k] for k in changed]
-        if before is former.steps and Copy not in map(type, new) and not any([0 in s.groups for s in new]):  # noqa: C419
-            new_steps: Any = steps  # as they are, since none of them copies or does nothing
-            if not self._differs_in_sizes(program):
-                return False
-        else:
+        former, before = self._program, self._steps
+        new_steps: Any = program.steps
+        if not self._differs_in_sizes(program):
+            return False
+        if before is not former.steps or any([_is_no_launch(new_steps[k]) for k in changed]):  # noqa: C419 - takes longer
             new_steps = self._steps_of(program)
-            if len(new_steps) != len(before) or not self._differs_in_sizes(program):
+            if len(new_steps) != len(before):
                 return False
             changed = list(compress(count(), map(operator.is_not, before, new_steps)))
         has_sized_parts = self._device.memory.has_sized_parts
-        changes: list[Any] = [_changes_of(before[k], new_steps[k], has_sized_parts) for k in changed]
-        if None in changes:
-            return False
+        changes = []
+        for k in changed:
+            change = _changes_of(before[k], new_steps[k], has_sized_parts)
+            if change is None:
+                return False
+            changes.append((k, change))
         calls = self.calls.copy()  # a new list, since the former program has this one
         moved = set(self._moved)
         resized = []
-        for k, (numbers, arena) in zip(changed, changes, strict=True):
-            kernel, old, step = self.kernels[k], before[k], new_steps[k]
+        for k, (numbers, arena, has_other_groups) in changes:
             if numbers:
-                _set_numbers(kernel, tuple(numbers))
-            if step.groups != old.groups or step.local != old.local:
-                calls[k] = self._call(kernel, step)
+                _set_numbers(self.kernels[k], tuple(numbers))
+            if has_other_groups:
+                calls[k] = self._call(self.kernels[k], new_steps[k])
                 resized.append(k)
             if arena:
                 moved.update([(k, place) for place in arena])
@@ -394,6 +394,11 @@ def _resized(table: Sequence[Row], former: Sequence[TensorInfo], infos: Sequence
     return rows
 
 
+def _is_no_launch(step: Step) -> bool:
+    """Returns whether a step copies or does nothing."""
+    return type(step) is Copy or 0 in step.groups  # type: ignore[union-attr]
+
+
 def _launch_of(copy: Copy, most: int) -> Launch:
     """Returns the launch that copies, of at most `most` groups."""
     numbers = _U64(copy.nbytes // 16), _U64(copy.nbytes % 16)
@@ -407,12 +412,13 @@ def _changes_of(old: Launch, new: Launch, has_sized_parts: bool) -> Changes | No
 
     With `has_sized_parts`, the number of bytes at a place belongs to it.
     """
-    if old.module != new.module or old.entry != new.entry or len(old.args) != len(new.args):
+    module, entry, former_args, former_groups, former_local, *_ = old
+    before: Any = former_args
+    after: Any = new.args
+    if module != new.module or entry != new.entry or len(after) != len(before):
         return None
     numbers: list[int | bytes] = []
     arena: list[int] = []
-    before: Any = old.args
-    after: Any = new.args
     for place in compress(count(), map(operator.is_not, before, after)):
         a, b = before[place], after[place]
         kind = type(b)
@@ -429,7 +435,7 @@ def _changes_of(old: Launch, new: Launch, has_sized_parts: bool) -> Changes | No
                 return None
         else:  # perhaps equal: -0.0 equals 0.0
             numbers += (place, _PACK[kind](b.value))
-    return numbers, arena
+    return numbers, arena, new.groups != former_groups or new.local != former_local
 
 
 @remembered("sizes of launches", 4096)

@@ -31,6 +31,7 @@ _OWN = capacity_of(1 << 12)  # bytes of the largest input for which an inline pr
 INLINE_BYTES = 1 << 18  # the number of bytes that a core accesses before other cores have started
 _INLINE_LAUNCHES = 16  # so many times these bytes are the most work of an inline program, for which its caller waits
 _WORK_OF_A_BUILD = 16  # so many times the most work of an inline program takes the caller less time than a build
+_new = tuple.__new__  # the function that makes a named tuple takes twice as long
 _ONE_ITEM = ((1, 1, 1), (1, 1, 1))  # the number of groups, and of work-items in each
 _MEMORY_ERRORS = (
     cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
@@ -364,13 +365,16 @@ def _works_of(program: Program, former: OpenCLProgram | None, changed: Sequence[
     if former is None or changed is None:
         pairs = [_work_of(s, modules) for s in steps]
         return _Works(tuple([n for n, _ in pairs]), tuple([k for _, k in pairs]), tuple([i.nbytes for i in infos]))
-    old, (former_nbytes, former_known, former_ends) = former.program, former._works
-    nbytes, known, ends = [*former_nbytes], [*former_known], [*former_ends]
+    old, (former_nbytes, former_known, ends) = former.program, former._works
+    nbytes, known = [*former_nbytes], [*former_known]
     for k in changed:
         nbytes[k], known[k] = _work_of(steps[k], modules)
-    for k in compress(count(), map(is_not, (*old.inputs, *old.outputs), infos)):
-        ends[k] = infos[k].nbytes
-    return _Works(nbytes, known, ends)
+    others = list(compress(count(), map(is_not, (*old.inputs, *old.outputs), infos)))
+    if others:
+        ends = [*ends]
+        for k in others:
+            ends[k] = infos[k].nbytes
+    return _new(_Works, (nbytes, known, ends))
 
 
 def _work_of(step: Step, modules: Sequence[Module]) -> tuple[int, bool]:
