@@ -154,3 +154,10 @@ for source in ("__kernel void k(__global float *x) { x[0] = no_such(x[1]); }", "
 """
     lines = run(cache, program)
     assert "no_such" in lines[0] and "expected expression" in lines[1]
+
+
+def test_without_a_library_that_can_be_made_all_works(unit: Unit, tmp_path: Path) -> None:
+    if not unit.twins:
+        pytest.skip("this driver has no library to read first")
+    lines = run(tmp_path, "builtin_library.builtins.calls = lambda: 'this is no C'\n" + MATHS)
+    assert lines[0].startswith("values ") and lines[-1] == "small False"

@@ -335,8 +335,8 @@ class ProgramLibrary:
         program = cl._cl._Program(cl.Context([twin]), source)
         with suppress(cl.Error), reading_whole():
             _compile(program, options, twin)
-            for binary in cast(list[bytes], program.get_info(cl.program_info.BINARIES)):
-                return self._from_binary(binary, device)
+            (binary,) = cast(list[bytes], program.get_info(cl.program_info.BINARIES))
+            return self._from_binary(binary, device)
         return None
 
     def _from_binary(self, binary: bytes, device: cl.Device) -> cl._cl._Program | None:

@@ -15,7 +15,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import pyopencl as cl
@@ -26,9 +26,8 @@ from tfnb.system import progress
 
 __all__ = ["BuiltinLibrary", "reading_whole"]
 
-_DATA = (
-    "../../pocl_binary_distribution/.libs/share/pocl"  # PoCL's library and headers, seen from the folder of its file
-)
+# Where PoCL's library and headers are, seen from the folder of its own file.
+_DATA = "../../pocl_binary_distribution/.libs/share/pocl"
 _FILE = "program.bc"  # the code of a program in its folder
 _OPTIONS = (builtins.SKIP,)
 _ENTRY_OF_HANDLE = 2  # a request of `dlinfo`
@@ -60,7 +59,11 @@ _Entry._fields_ = [
 
 
 class BuiltinLibrary:
-    """The library that PoCL reads for the devices of `unit`. `build(source, options, device)` builds a program."""
+    """The library that PoCL reads for the devices of `unit`.
+
+    `build(source, options, device)` builds a program for the unit's context, or raises `cl.Error`. A PoCL that is not
+    known here reads its own library.
+    """
 
     def __init__(self, unit: Unit, build: Build) -> None:
         self._unit = unit
@@ -87,9 +90,11 @@ class BuiltinLibrary:
             if program is not None:
                 self._file_name = self._linked(program / _FILE, libraries)
                 return
-            with self._folder.building(key), progress.compiling("PoCL's built-in functions (once per machine)"):
-                self._build(source, _OPTIONS, device)
-            self._folder.seal(key)
+            title = "PoCL's built-in functions (once per machine)"
+            with suppress(cl.Error):  # without a small library everything works as well
+                with self._folder.building(key), progress.compiling(title):
+                    self._build(source, _OPTIONS, device)
+                self._folder.seal(key)
             _have_read.add(device.int_ptr)
 
     def _linked(self, code: Path, libraries: list[Path]) -> bytes | None:
