@@ -135,6 +135,8 @@ def test_a_search_that_the_program_turned_off_stays_off():
 def first(monkeypatch):
     """The next compilation counts as the first of the process."""
     monkeypatch.setattr(collector, "_has_aged", False)
+    yield
+    gc.collect()  # what other tests have dropped would stay for long, as it counts as old now
 
 
 def is_old(objects):
@@ -171,7 +173,7 @@ def test_what_the_user_has_frozen_stays_so():
         frozen = gc.get_freeze_count()
         with collector_paused():
             made = [[k] for k in range(1000)]
-        assert gc.get_freeze_count() == frozen > 0
+        assert 0 < gc.get_freeze_count() <= frozen  # fewer, if some are freed meanwhile
         assert made
     finally:
         gc.unfreeze()

@@ -39,7 +39,7 @@ from tfnb.runtime.stats import COMPILE, LAUNCH, StepStats
 from tfnb.runtime.values import Value, info_of, to_host
 from tfnb.size_trace import SizeTrace
 from tfnb.system.collector import collector_paused
-from tfnb.system.interrupts import holding, interruptible, raise_if_held
+from tfnb.system.interrupts import HeldInterrupts, interruptible, raise_if_held
 from tfnb.system.progress import compiling
 
 __all__ = ["ClusterKernel", "Compiler"]
@@ -196,7 +196,7 @@ class ClusterKernel:
     # ---- specialisation --------------------------------------------------------------------
 
     def _specialise(self, key: _Key, inputs: Sequence[Value]) -> _Specialised:
-        with holding(), self._lock:  # Ctrl-C is raised only after the compiled program was cached
+        with HeldInterrupts(), self._lock:  # Ctrl-C is raised only after the compiled program was cached
             program = self._programs.get(key)
             if program is None:
                 with self._programs.timed():
@@ -204,7 +204,6 @@ class ClusterKernel:
                 self._programs.limit = max(_MAX_PROGRAMS, _MAX_STEPS // (len(program.loaded.program.steps) + 1))
                 self._programs.put(key, program)
                 self._programs.hits -= 1  # because the launch that follows counts as a hit
-        raise_if_held()
         return program
 
     def _build(self, key: _Key, inputs: Sequence[Value]) -> _Specialised:

@@ -15,11 +15,10 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from signal import SIGINT
 from types import FrameType, TracebackType
 
-__all__ = ["HeldInterrupts", "holding", "interruptible", "raise_if_held", "raise_if_overdue"]
+__all__ = ["HeldInterrupts", "interruptible", "raise_if_held", "raise_if_overdue"]
 
 _set_handler = _signal.signal  # `signal.signal` is a wrapper around it that costs ten times as much
 _get_ident = threading.get_ident
@@ -116,18 +115,6 @@ class HeldInterrupts:
             self.error, self.since = interrupt, now
         if self.wake is not None:
             self.wake()
-
-
-_HELD: AbstractContextManager[object] = nullcontext()
-
-
-def holding() -> AbstractContextManager[object]:
-    """Returns `HeldInterrupts()`, or a context that does nothing where interrupts are held already.
-
-    In the second case nothing is raised when the block is left; `raise_if_held` does that where it is wanted.
-    """
-    held = _innermost
-    return _HELD if held is not None and not held.allowed and _get_ident() == _main_thread else HeldInterrupts()
 
 
 class interruptible:

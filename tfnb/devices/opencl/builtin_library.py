@@ -31,7 +31,8 @@ _DATA = "../../pocl_binary_distribution/.libs/share/pocl"
 _FILE = "program.bc"  # the code of a program in its folder
 _OPTIONS = (builtins.SKIP,)
 _ENTRY_OF_HANDLE = 2  # a request of `dlinfo`
-_lock = threading.RLock()  # held while a name in the linker's table is another one
+# Held while a name in the linker's table is another one. No other lock of ours is taken meanwhile.
+_lock = threading.RLock()
 _have_read: set[int] = set()  # the devices for which PoCL has read a library
 
 
@@ -78,24 +79,23 @@ class BuiltinLibrary:
         """Prepares for a build for a device. Makes the small library if this machine has none."""
         if self._folder is None or self._entry is None or device.int_ptr in _have_read:
             return
-        with _lock:
-            libraries = sorted(self._whole.glob("kernel-*.bc"))
-            if self._file_name is not None or not libraries:
-                return
-            sizes = [f"{path.name} {path.stat().st_size}" for path in libraries]
-            source = builtins.calls()
-            text = "\0".join((self._unit.fingerprint(), str(pocl.is_renamed()), *sizes, *_OPTIONS, source))
-            key = hashlib.sha256(text.encode()).hexdigest()
-            program = self._folder.unpacked(key)
-            if program is not None:
-                self._file_name = self._linked(program / _FILE, libraries)
-                return
-            title = "PoCL's built-in functions (once per machine)"
-            with suppress(cl.Error):  # without a small library everything works as well
-                with self._folder.building(key), progress.compiling(title):
-                    self._build(source, _OPTIONS, device)
-                self._folder.seal(key)
-            _have_read.add(device.int_ptr)
+        libraries = sorted(self._whole.glob("kernel-*.bc"))
+        if self._file_name is not None or not libraries:
+            return
+        sizes = [f"{path.name} {path.stat().st_size}" for path in libraries]
+        source = builtins.calls()
+        text = "\0".join((self._unit.fingerprint(), str(pocl.is_renamed()), *sizes, *_OPTIONS, source))
+        key = hashlib.sha256(text.encode()).hexdigest()
+        program = self._folder.unpacked(key)
+        if program is not None:
+            self._file_name = self._linked(program / _FILE, libraries)
+            return
+        title = "PoCL's built-in functions (once per machine)"
+        with suppress(cl.Error):  # without a small library everything works as well
+            with self._folder.building(key), progress.compiling(title):
+                self._build(source, _OPTIONS, device)
+            self._folder.seal(key)
+        _have_read.add(device.int_ptr)
 
     def _linked(self, code: Path, libraries: list[Path]) -> bytes | None:
         """Makes a folder as PoCL expects it beside its file, in which `code` stands for each of its libraries.
