@@ -31,7 +31,7 @@ function random(seed: number): () => number {
   };
 }
 
-const output = (name: string) => ({ name, dtype: "float32", shape: [null, 10], operation: name });
+const output = (name: string) => ({ name, dtype: "float32", shape: [null, 10] });
 
 function node(id: string, reads: readonly string[] = [], line = 1): BuilderNode {
   return {
@@ -54,7 +54,6 @@ function node(id: string, reads: readonly string[] = [], line = 1): BuilderNode 
     problem: null,
     parameter_count: 0,
     flops: -1,
-    operations: [id],
     frame: "",
   };
 }

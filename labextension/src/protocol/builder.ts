@@ -36,8 +36,6 @@ export interface OutputPort {
   readonly dtype: string;
   /** None for an unknown rank, and for an unknown dimension. */
   readonly shape: readonly (number | null)[] | null;
-  /** The name of the graph's operation, or "". */
-  readonly operation: string;
 }
 
 /** A parameter of a call that takes no tensor; it is edited in the node's form. */
@@ -89,8 +87,6 @@ export interface BuilderNode {
   readonly parameter_count: number;
   /** Floating point operations for one example, or -1 if that is not known. */
   readonly flops: number;
-  /** The names of the graph's operations that the statement has made, at most 200. */
-  readonly operations: readonly string[];
   /** The id of the frame that holds it, or "". */
   readonly frame: string;
 }

@@ -28,7 +28,6 @@ from tfnb.notebook.protocol.builder import (
 __all__ = ["is_drawn", "node_of", "output_values", "outputs_of", "tensor_of", "wire_of"]
 
 _MOST_OUTPUTS = 32
-_MOST_OPERATIONS = 200
 
 
 def is_drawn(statement: Statement) -> bool:
@@ -83,9 +82,8 @@ def _output(name: str, value: Any) -> OutputPort:
     if tensor is not None:
         dims = tensor.get_shape().sizes
         shape = None if dims is None else [None if d is None else int(d) for d in dims]
-        return {"name": name, "dtype": tensor.dtype.base_dtype.name, "shape": shape, "operation": tensor.op.name}
-    operation = value.name if isinstance(value, Operation) else ""
-    return {"name": name, "dtype": "", "shape": None, "operation": operation}
+        return {"name": name, "dtype": tensor.dtype.base_dtype.name, "shape": shape}
+    return {"name": name, "dtype": "", "shape": None}
 
 
 def wire_of(tree: ast.expr | None, program: Program, uses: dict[int, Use], built: Built) -> Wire | None:
@@ -136,7 +134,6 @@ def node_of(program: Program, built: Built, statement: Statement) -> BuilderNode
         "problem": None,
         "parameter_count": outcome.parameter_count,
         "flops": _flops(statement, outcome),
-        "operations": [] if outcome.is_partial else [op.name for op in outcome.operations[:_MOST_OPERATIONS]],
         "frame": "",
     }
 

@@ -41,7 +41,7 @@ from tfnb.system.collector import put_off
 
 __all__ = ["BuilderView", "build_cell", "builder"]
 
-SECONDS_PER_PICTURE = 1.0
+SECONDS_TO_PICTURE, SECONDS_PER_PICTURE = 1.0, 10.0  # after the last gesture, and at most while gestures follow
 SECONDS_TO_DRAW = 2.0  # the first gestures need the processor more than the import of a large graph does
 GRAPH_FILES = (".pb", ".pbtxt", ".meta")
 SAVED_MODELS = ("saved_model.pb", "saved_model.pbtxt")
@@ -183,7 +183,9 @@ class BuilderView(LiveView):
         self._runs.sessions.begin_with(origin)
         self._default: Session | None = None
         self._jobs: deque[Mapping[str, Any]] = deque()
-        self._picture_is_old = self._is_inside_shown = False
+        self._picture_old_since: float | None = None  # when the picture stopped to show the document
+        self._last_message = time.monotonic()
+        self._is_inside_shown = False
         self._given = given
         self.cell = self.lesson = ""
         self.execution = 0
@@ -266,6 +268,7 @@ class BuilderView(LiveView):
     def _received(self, _channel: Channel, message: object, _buffers: object) -> None:
         """Handles a message from the browser, in the thread of a comm."""
         if isinstance(message, dict):
+            self._last_message = time.monotonic()
             with put_off():
                 self._send_all(self.answer(message))
             if message.get("type") == "inside":  # what follows would delay the answer
@@ -303,7 +306,8 @@ class BuilderView(LiveView):
             return [lesson_answer(self._document, cast(LessonRequest, message))]
         replies = self._document.apply(cast(Any, message))
         if kind != "open" and any(reply["type"] == "drawing" for reply in replies):
-            self._picture_is_old = self._picture_is_old or not _is_move(message)
+            if self._picture_old_since is None and not _is_move(message):
+                self._picture_old_since = time.monotonic()
             self._wake.set()
         return replies
 
@@ -362,9 +366,8 @@ class BuilderView(LiveView):
     def _work(self) -> None:
         if not self._document.draw_large():  # that and the list of operations are made before the browser asks
             search("matmul")
-        last_picture = time.monotonic()
         while not self._closed.is_set():
-            self._wake.wait(SECONDS_PER_PICTURE if self._picture_is_old else None)
+            self._wake.wait(None if self._picture_old_since is None else SECONDS_TO_PICTURE)
             self._wake.clear()
             if self._is_inside_shown:  # a large graph is imported after its first drawing, since that takes longer
                 self._is_inside_shown = False
@@ -374,9 +377,15 @@ class BuilderView(LiveView):
                     self._send_all(self._document.complete())
             while self._jobs and not self._closed.is_set():
                 self._run_node(self._jobs.popleft())
-            if self._picture_is_old and time.monotonic() - last_picture > SECONDS_PER_PICTURE:
+            if self._is_time_for_picture():
                 self._show_picture()
-                last_picture = time.monotonic()
+
+    def _is_time_for_picture(self) -> bool:
+        """Whether the picture is old, and the user has paused, so that it delays no answer, or has waited too long."""
+        since, now = self._picture_old_since, time.monotonic()
+        if since is None:
+            return False
+        return now - self._last_message >= SECONDS_TO_PICTURE or now - since >= SECONDS_PER_PICTURE
 
     def _run_node(self, message: Mapping[str, Any]) -> None:
         node = str(message.get("node", ""))
@@ -397,11 +406,11 @@ class BuilderView(LiveView):
         self._send(self._runs.run(node, request))
 
     def _cell_ended(self, _result: object = None) -> None:
-        if self._picture_is_old:
+        if self._picture_old_since is not None:
             self._show_picture()
 
     def _show_picture(self) -> None:
-        self._picture_is_old = False
+        self._picture_old_since = None
         super()._show_picture()
         if isinstance(self._channel, BuilderChannel) and not self._closed.is_set():
             self._channel.source, self._channel.positions = self.source, dict(self._document.positions)

@@ -37,8 +37,6 @@ class OutputPort(TypedDict):
     """For example "float32"; "" if it is not known, because the statement failed or gives no tensor."""
     shape: list[int | None] | None
     """None for an unknown rank, and for an unknown dimension."""
-    operation: str
-    """The name of the graph's operation, or ""."""
 
 
 class Parameter(TypedDict):
@@ -90,8 +88,6 @@ class BuilderNode(TypedDict):
     """The number of trainable numbers that this node creates."""
     flops: int
     """Floating point operations for one example, or -1 if that is not known."""
-    operations: list[str]
-    """The names of the graph's operations that the statement has made, at most 200."""
     frame: str
     """The id of the frame that holds it, or ""."""
 
