@@ -157,6 +157,12 @@ def evaluator(
             texts = [number(n) if isinstance(n, int) or hasattr(n, "terms") else repr(n) for n in atom.operands[1:]]
             names[atom] = f"a{atom.number}"
             lines.append(f"    {names[atom]} = f{atom.number}({', '.join(texts)})")
+        if atom not in names and atom.kind in ("min", "max"):  # a call of these takes several times as long
+            a, b = map(number, atom.operands)
+            it, is_beyond = f"a{atom.number}", ">" if atom.kind == "min" else "<"
+            lines.append(f"    {it} = {a}")
+            lines.append(f"    if {it} {is_beyond} (other := {b}): {it} = other")
+            names[atom] = it
         if atom not in names:
             text = atom_text(atom, number)
             names[atom] = f"a{atom.number}"
@@ -166,13 +172,43 @@ def evaluator(
     def number(n: int | HasTerms) -> str:
         return str(n) if isinstance(n, int) else f"({terms_text(n.terms, name)})"
 
+    ranges, others = _ranges([symbol.terms for symbol in symbols], conditions)
     if symbols:
-        listed = ", ".join(names.values())
-        lines.append(f"    if min(({listed},)) < {LEAST}: return None")
-    for comparison, n in list(conditions):
+        texts = [f"{low} <= s{k}" + (f" <= {high}" if high is not None else "") for k, (low, high) in enumerate(ranges)]
+        lines.append(f"    if not ({' and '.join(texts)}): return None")
+    for comparison, n in others:
         text = number(n)
         lines.append(f"    if not {text} {comparison} 0: return None")
     texts = [number(n) for n in sizes]
     lines.append(f"    return ({', '.join(texts)}{',' if texts else ''})")
     exec(compile("\n".join(lines), "<sizes>", "exec"), scope)
     return cast("Callable[[Sequence[int]], tuple[int, ...] | None]", scope["evaluate"])
+
+
+def _ranges(
+    symbols: Sequence[Terms], conditions: Iterable[tuple[str, HasTerms]]
+) -> tuple[list[tuple[int, int | None]], list[tuple[str, HasTerms]]]:
+    """Returns the least and the largest value of each symbol for which the conditions hold, and the other conditions.
+
+    The largest value is None where no condition limits it.
+    """
+    places = {product: k for k, terms in enumerate(symbols) for product in terms}
+    lows, highs = [LEAST] * len(places), list[int | None]([None] * len(places))
+    others = []
+    for comparison, n in conditions:
+        terms = dict(n.terms)
+        constant = terms.pop((), 0)
+        (product, factor), *more = terms.items() if terms else [((), 0)]
+        k = places.get(product)
+        if more or k is None or comparison not in (">", "<="):
+            others.append((comparison, n))
+        elif (factor > 0) is (comparison == ">"):
+            # factor * symbol + constant > 0, or -factor * symbol >= constant
+            least = -constant // factor + 1 if factor > 0 else -(-constant // -factor)
+            lows[k] = max(lows[k], least)
+        else:
+            # -factor * symbol < constant, or factor * symbol + constant <= 0
+            largest = (constant - 1) // -factor if factor < 0 else -constant // factor
+            high = highs[k]
+            highs[k] = largest if high is None else min(high, largest)
+    return list(zip(lows, highs, strict=True)), others
