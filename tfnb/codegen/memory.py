@@ -1,7 +1,8 @@
 """The memory plan: the place of every computed value while a program runs.
 
 Outputs of the cluster lie in output slots; everything else shares one arena by its lifetime, best fit first.
-Invariant: two values whose lifetimes meet do not overlap, every block begins at a multiple of 128 bytes and can be
+The size of a place is rounded up, by at most a sixteenth or 511 bytes, so that many shapes have the same plan.
+Invariant: two values whose lifetimes meet do not overlap, every block begins at a multiple of 512 bytes and can be
 read 256 bytes past its end.
 """
 
@@ -17,8 +18,9 @@ from typing import NamedTuple
 __all__ = ["NO_BLOCK", "Block", "places_of", "plan_arena"]
 
 NO_BLOCK = -1  # the number of a slot that nothing uses
-ALIGN = 128
+ALIGN = 512
 PADDING = 256
+_LEAST_ROUNDED = 1 << 14  # bytes, with the padding; up to here, a place is rounded up to a multiple of ALIGN
 
 
 class Block(NamedTuple):
@@ -90,12 +92,15 @@ class _Arena:
 
 
 def _place_bytes(nbytes: int) -> int:
-    return -(-(nbytes + PADDING) // ALIGN) * ALIGN
+    n = nbytes + PADDING
+    step = ALIGN if n < _LEAST_ROUNDED else 1 << (n.bit_length() - 5)
+    return -(-n // step) * step
 
 
 def places_of(sizes: Sequence[int]) -> tuple[int, ...]:
     """Returns numbers that are equal for two blocks whose places have the same size. A plan depends on these alone."""
-    return tuple([(n + PADDING - 1) // ALIGN for n in sizes])
+    most = _LEAST_ROUNDED - PADDING
+    return tuple([(n + PADDING - 1) // ALIGN if n < most else _place_bytes(n) for n in sizes])
 
 
 def plan_arena(blocks: Sequence[Block]) -> tuple[Mapping[Hashable, int], int]:
