@@ -12,7 +12,7 @@ from runner import cluster_of, settings
 
 import tfnb as tf
 from tfnb.codegen.compile import compile_cluster
-from tfnb.codegen.program import DeviceFacts
+from tfnb.codegen.program import DeviceFacts, Slot
 from tfnb.codegen.whynot import WhyNot
 from tfnb.errors import OpError
 from tfnb.ir.kernelcall import TensorInfo
@@ -75,12 +75,33 @@ def difference(one, other):
     if isinstance(one, type) or isinstance(other, type):
         return None if one is other else (one, other)
     for field in dataclasses.fields(one):
+        if field.name == "resized":  # which is about the program before it
+            continue
         a, b = plain(getattr(one, field.name)), plain(getattr(other, field.name))
         if a != b:
             if isinstance(a, tuple) and isinstance(b, tuple):
                 return field.name, len(a), len(b), [pair for pair in zip(a, b, strict=False) if pair[0] != pair[1]][:1]
             return field.name, a, b
     return None
+
+
+def check_resized(program):
+    """Checks that a program differs from the one before it as it says."""
+    resized = program.resized
+    assert len(resized.former) == len(program.steps)
+    known = dict(zip(resized.steps, resized.arguments, strict=True))
+    for k, (old, new) in enumerate(zip(resized.former, program.steps, strict=True)):
+        if k not in known:
+            assert old is new
+        elif known[k] is not None:
+            numbers, arena = known[k]
+            assert (old.module, old.entry, len(old.args)) == (new.module, new.entry, len(new.args))
+            for place, (a, b) in enumerate(zip(old.args, new.args, strict=True)):
+                if not isinstance(b, Slot):
+                    assert place in numbers or (type(a), a.value) == (type(b), b.value)
+                    continue
+                assert a[:3] == b[:3], "only the number of bytes may differ"
+                assert a == b or place in arena or b.kind != "arena"
 
 
 def served(seed):
@@ -106,6 +127,8 @@ def served(seed):
             if program is None:
                 continue
             count += 1
+            if not isinstance(program, type) and program.resized is not None:
+                check_resized(program)
             wrong = difference(program, alone[b])
             assert wrong is None, (seed, drawn.names, f"compiled for {a}, used for {b}", second, wrong)
     return count
@@ -138,6 +161,9 @@ def test_equal_steps_of_following_programs_are_the_same_objects():
         return made.program(sizes).steps
 
     first, same, other = steps(40, 50), steps(40, 50), steps(40, 60)
+    program = made.program(parts_of(cluster, arrays(40, 61), known)[1])
+    assert program.resized.former is other and program.resized.steps
+    check_resized(program)
     assert len(first) > 1 and all(a is b for a, b in zip(first, same, strict=True))
     assert sum(a is b for a, b in zip(first, other, strict=True)) not in (0, len(first))
     assert plain(steps(40, 50)) == plain(first)

@@ -6,6 +6,7 @@ Invariant: a Program depends only on the cluster, the shapes and the device fact
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from tfnb.codegen.whynot import WhyNot
 from tfnb.ir.bounds import Check
 from tfnb.ir.kernelcall import F32, F64, I32, TensorInfo
 
-__all__ = ["Copy", "DeviceFacts", "Launch", "Module", "Program", "Read", "Slot", "Step", "VariableUse"]
+__all__ = ["Copy", "DeviceFacts", "Launch", "Module", "Program", "Read", "Resized", "Slot", "Step", "VariableUse"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,19 @@ class Read:
     rows: np.ndarray | int | None = None
 
 
+class Resized(NamedTuple):
+    """How a program differs from one that was made before it and has the steps `former`: in nothing but sizes.
+
+    `steps` are the numbers of those steps that may be other objects. For each of them `arguments` has the places of
+    arguments that are other numbers, and of those that point to another number of bytes at the same place in scratch
+    memory; or None if that is not known.
+    """
+
+    former: tuple[Step, ...]
+    steps: Sequence[int]
+    arguments: Sequence[tuple[Sequence[int], Sequence[int]] | None]
+
+
 @dataclass(slots=True, eq=False)  # nobody changes one, but a frozen class would take three times as long to make
 class Program:
     """A specialised cluster, ready to be loaded by a device.
@@ -114,6 +128,7 @@ class Program:
     `info` has the fusions that were not done, with reasons. `reads` describes each
     output if the steps do nothing but read variables, and is empty otherwise. `checks` are the inputs whose numbers
     must lie within bounds; numbers that the host holds are compared with their bounds before the program runs.
+    `resized` says how the program differs from one before it, if the two differ in nothing but sizes.
     """
 
     name: str
@@ -128,3 +143,4 @@ class Program:
     info: tuple[WhyNot, ...] = ()
     reads: tuple[Read, ...] = ()
     checks: tuple[Check, ...] = ()
+    resized: Resized | None = None

@@ -10,15 +10,16 @@ depends on which shapes came before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from operator import itemgetter
+from itertools import compress, count
+from operator import itemgetter, ne
 from typing import Any, NamedTuple
 
 from tfnb.caches import Cache
 from tfnb.codegen.class_steps import Call, Choice, ClassStep
 from tfnb.codegen.memory import NO_BLOCK, Block, places_of, plan_arena
-from tfnb.codegen.program import Copy, Launch, Module, Program, Slot, Step
+from tfnb.codegen.program import Copy, Launch, Module, Program, Resized, Slot, Step
 from tfnb.codegen.schedules.chain import joined
 from tfnb.codegen.step_templates import (
     Answer,
@@ -43,12 +44,28 @@ __all__ = ["ProgramClass"]
 
 
 _MAX_PLANS = 32  # memory plans of one class: small blocks often need the same places for several shapes
+_MAX_CHANGES = 32  # sets of numbers that differ between one program of a class and the next
+_NOWHERE = -1  # the offset of a slot in the arena before the first program
 
 # A new shape brings many slots, and the function that makes a named tuple takes twice as long.
 _new = tuple.__new__
 
 _NO_SLOTS: Mapping[str, Slot] = {}
+_NO_SLOTS_OF_CALLS: Mapping[int, Mapping[str, Slot]] = {}
+_NO_OFFSETS: Mapping[Any, int] = {}
 _NO_STEPS: list[Sequence[Step]] = [()]
+
+_InfoRow = tuple[int, DType, Picker]
+"""The place of a tensor, its dtype, and what picks its dimensions from the numbers."""
+
+_NumberRow = tuple[int, type[I32 | F32 | F64], int]
+"""The place of an argument, its type, and the place of its number."""
+
+_SlotRow = tuple[int, Slot, int]
+"""The place of an argument, the slot, and the place of the number of its bytes."""
+
+_ArenaRow = tuple[int, int, int]
+"""The place of an argument in the arena, its block, and the place of the number of its bytes."""
 
 
 class ProgramClass:
@@ -60,21 +77,21 @@ class ProgramClass:
     """
 
     def __init__(self, program: Program, steps: Sequence[ClassStep], blocks: Sequence[Block], trace: SizeTrace) -> None:
-        tables = _Tables()
+        tables = _Tables(program.modules)
         self._program, self._tables = program, tables
         self._templates = [tables.template(k, s) for k, s in enumerate(steps)]
-        self._choices = picker(sorted({n for t in self._templates for n in t.decides()}))
+        self._deciding = frozenset(n for template in self._templates for n in template.decides())
+        self._choices = picker(sorted(self._deciding))
         places = {b.key: k for k, b in enumerate(blocks)}
         self._blocks = [(k, b.first, b.last, tuple([places[key] for key in b.reuse])) for k, b in enumerate(blocks)]
-        self._bytes = picker([tables.number(b.nbytes) for b in blocks])
+        block_bytes = [tables.number(b.nbytes) for b in blocks]
+        self._bytes, self._planning = picker(block_bytes), frozenset(block_bytes)
         self._inputs = picker(map(tables.info, program.inputs))
         self._outputs = picker(map(tables.info, program.outputs))
         self._variables = [(v, tables.info(v.info) if _is_sized(v.info) else None) for v in program.variables]
         self._has_sized_variables = any(k is not None for _, k in self._variables)
         self._checks = [_check_of(c, tables) for c in program.checks]
         self._modules = {m: k for k, m in enumerate(program.modules)}
-        self._chosen: tuple[Numbers, _Chosen] | None = None  # what the latest program has, and the reason for it
-        self._answers: _Answers | None = None  # for the latest program
         self._latest: _Made | None = None
         self._plans: Cache[tuple[object, ...], tuple[Mapping[Any, int], int]] = Cache("plans of memory", _MAX_PLANS)
         self._evaluate = trace.function(tables.sizes)
@@ -88,16 +105,12 @@ class ProgramClass:
         numbers = self._evaluate(values)
         if numbers is None:
             return None
-        infos = self._tables.infos_of(numbers)
-        chosen = self._chosen_for(numbers)
-        answers = self._answers_for(chosen, numbers, infos)
-        offsets, total = self._planned(self._bytes(numbers), answers)
-        steps, modules = self._placed(chosen, answers, numbers, offsets)
-        p = self._program
+        made, resized = self._made(numbers)
+        p, infos = self._program, made.infos
         return Program(
             p.name,
-            modules,
-            steps,
+            made.modules,
+            made.steps,
             self._inputs(infos),
             self._outputs(infos),
             tuple([v if k is None else replace(v, info=infos[k]) for v, k in self._variables])
@@ -105,33 +118,124 @@ class ProgramClass:
             else p.variables,
             p.consts,
             p.random,
-            total,
+            made.nbytes,
             p.info,
             p.reads,
             tuple([check(numbers) for check in self._checks]) if self._checks else (),
+            resized,
         )
 
-    def _chosen_for(self, numbers: Numbers) -> _Chosen:
-        """Returns the templates that make the steps for these numbers."""
-        decided = self._choices(numbers)
-        if self._chosen is None or self._chosen[0] != decided:
-            templates: list[Template] = []
-            for template in self._templates:
-                template.choose(numbers, templates)
-            self._chosen = decided, _chosen(templates)
-        return self._chosen[1]
+    def _made(self, numbers: Numbers) -> tuple[_Made, Resized | None]:
+        """Returns what a program for these numbers is made of, and how it differs from the latest one.
 
-    def _answers_for(self, chosen: _Chosen, numbers: Numbers, infos: Sequence[TensorInfo]) -> _Answers:
-        """Returns the answers of recipes; the same object as before if all of them are."""
-        dims = chosen.dims(numbers)
-        if self._answers is None or self._answers.chosen is not chosen or self._answers.dims != dims:
-            answers = [t.ask(numbers, infos) for _, t in chosen.calls]
-            temps = [(t.k, n) for (_, t), a in zip(chosen.calls, answers, strict=True) for n in a.temps.values()]
-            places = tuple([k for k, _ in temps]), places_of([n for _, n in temps])
-            self._answers = _Answers(
-                chosen, dims, {k: a for (k, _), a in zip(chosen.calls, answers, strict=True)}, temps, places
-            )
-        return self._answers
+        What has not changed since that is the same objects, so that it is found fast.
+        """
+        latest, self._latest = self._latest, None  # which is changed now, and does not fit if a recipe raises an error
+        if latest is None:
+            latest = self._nothing(numbers)
+        former, infos, arguments, chosen, answers, offsets, nbytes, _, modules, _, before = latest
+        which = tuple(compress(count(), map(ne, former, numbers)))
+        change = chosen.changes.find(which)
+        if change is None:
+            change = chosen.changes.put(which, self._change(chosen, which))
+        for place, dtype, dims in change.infos:
+            infos[place] = TensorInfo(dtype, dims(numbers))
+        if change.decides:
+            chosen = self._chosen_for(numbers, chosen)
+        if change.asks or chosen is not latest.chosen:
+            answers = _answers_of(chosen, numbers, infos)
+        if change.plans or answers is not latest.answers:
+            offsets, nbytes = self._planned(self._bytes(numbers), answers)
+        moved = self._tables.renew(arguments, change, numbers, offsets, offsets is not latest.offsets)
+        numbered, parts, again = self._parts(numbers, latest, change, chosen, answers, offsets, moved)
+        if numbered is not latest.numbered:
+            modules = tuple(numbered) if len(numbered) > len(self._modules) else self._program.modules
+        steps = tuple(
+            _with_chains(chosen.templates, parts) if chosen.has_chains else [s for part in parts for s in part]
+        )
+        made = self._latest = _new(
+            _Made, (numbers, infos, arguments, chosen, answers, offsets, nbytes, numbered, modules, parts, steps)
+        )
+        if chosen is not latest.chosen or chosen.has_chains or offsets is not latest.offsets:
+            return made, None
+        if not len(parts) == len(steps) == len(before):
+            return made, None  # a recipe has answered with several launches or none
+        return made, _new(Resized, (before, again, [change.launches.get(k) for k in again]))
+
+    def _parts(
+        self,
+        numbers: Numbers,
+        latest: _Made,
+        change: _Change,
+        chosen: _Chosen,
+        answers: _Answers,
+        offsets: Mapping[Any, int],
+        moved: Collection[int],
+    ) -> tuple[dict[Module, int], list[Sequence[Step]], Sequence[int]]:
+        """Returns the modules and the steps of each template, and the numbers of the templates whose steps are new."""
+        templates, arguments = chosen.templates, latest.arguments
+        slots = _NO_SLOTS_OF_CALLS
+        if answers.temps and (answers is not latest.answers or offsets is not latest.offsets):
+            slots = self._temporary(answers, offsets)
+        again: Collection[int] = change.launches
+        if chosen is not latest.chosen:
+            again, modules, parts = range(len(templates)), self._modules.copy(), _NO_STEPS * len(templates)
+        else:
+            modules, parts = latest.numbered, latest.parts.copy()
+            if answers is not latest.answers:
+                asked = latest.answers.of
+                others = [k for k, answer in answers.of.items() if answer is not asked[k]]
+                again = {*again, *others}
+                if any([answers.of[k].modules != asked[k].modules for k in others]):  # noqa: C419 - takes longer
+                    again, modules = {*again, *answers.of}, self._modules.copy()
+            if moved or slots:
+                again = {*again, *slots, *(k for k, t in enumerate(templates) if not t.uses.isdisjoint(moved))}
+        again = sorted(again)
+        for k in again:
+            template = templates[k]
+            if isinstance(template, CallTemplate):
+                parts[k] = template.launches(answers.of[k], arguments, slots.get(k, _NO_SLOTS), modules)
+            else:
+                parts[k] = (template.step(numbers, arguments),)
+        return modules, parts, again
+
+    def _nothing(self, numbers: Numbers) -> _Made:
+        """Returns the state before the first program, from which every number differs."""
+        infos, arguments = self._tables.unsized()
+        none = _chosen((), [])
+        answers = _Answers({}, [], ((), ()))
+        return _Made((None,) * len(numbers), infos, arguments, none, answers, _NO_OFFSETS, 0, {}, (), [], ())
+
+    def _change(self, chosen: _Chosen, which: Collection[int]) -> _Change:
+        """Returns what depends on the numbers at these places, when the steps are made by `chosen`."""
+        numbers = frozenset(which)
+        infos, values, slots, arena = self._tables.using(numbers)
+        in_numbers, in_arena = {row[0] for row in values}, {row[0] for row in arena}
+        uses = {*in_numbers, *in_arena, *(row[0] for row in slots), *(~n for n in which)}
+        return _Change(
+            infos,
+            values,
+            slots,
+            arena,
+            {
+                k: (t.found(in_numbers), t.found(in_arena)) if isinstance(t, LaunchTemplate) else None
+                for k, t in enumerate(chosen.templates)
+                if not t.uses.isdisjoint(uses)
+            },
+            not numbers.isdisjoint(self._deciding) or not chosen.templates,
+            not numbers.isdisjoint(chosen.asking),
+            not numbers.isdisjoint(self._planning),
+        )
+
+    def _chosen_for(self, numbers: Numbers, latest: _Chosen) -> _Chosen:
+        """Returns the templates that make the steps for these numbers: `latest`, if they are the same."""
+        decided = self._choices(numbers)
+        if latest.decided == decided and latest.templates:
+            return latest
+        templates: list[Template] = []
+        for template in self._templates:
+            template.choose(numbers, templates)
+        return _chosen(decided, templates)
 
     def _planned(self, sizes: Sequence[int], answers: _Answers) -> tuple[Mapping[Any, int], int]:
         """Returns the memory plan: the offset of each block by its number, and the bytes of all.
@@ -148,37 +252,6 @@ class ProgramClass:
             plan = self._plans.put(key, ({NO_BLOCK: 0, **offsets}, total))
         return plan
 
-    def _placed(
-        self, chosen: _Chosen, answers: _Answers, numbers: Numbers, offsets: Mapping[Any, int]
-    ) -> tuple[tuple[Step, ...], tuple[Module, ...]]:
-        """Returns the steps and the modules of a program, when the places of all blocks are known."""
-        latest, self._latest = self._latest, None
-        arguments, changed = self._tables.arguments_of(numbers, offsets)
-        templates = chosen.templates
-        slots: dict[int, dict[str, Slot]] = {}
-        if answers.temps and (latest is None or latest.answers is not answers or latest.offsets is not offsets):
-            slots = self._temporary(answers, offsets)
-        again: Iterable[int] = range(len(templates))
-        if latest is None or latest.answers.chosen is not chosen:
-            modules, parts = self._modules.copy(), _NO_STEPS * len(templates)
-        else:
-            # Only what uses the changed arguments and numbers differs, and calls of which the recipe has other answers.
-            parts = latest.parts.copy()
-            calls: Collection[int] = slots
-            modules = latest.modules
-            if latest.answers is not answers:
-                modules, calls = self._modules.copy(), answers.of
-            again = [k for k, t in enumerate(templates) if not t.uses.isdisjoint(changed) or k in calls]
-        for k in again:
-            template = templates[k]
-            if isinstance(template, CallTemplate):
-                parts[k] = template.launches(answers.of[k], arguments, slots.get(k, _NO_SLOTS), modules)
-            else:
-                parts[k] = (template.step(numbers, arguments),)
-        self._latest = _Made(answers, offsets, modules, parts)
-        steps = _with_chains(templates, parts) if chosen.has_chains else [s for part in parts for s in part]
-        return tuple(steps), tuple(modules) if len(modules) > len(self._modules) else self._program.modules
-
     def _temporary(self, answers: _Answers, offsets: Mapping[Any, int]) -> dict[int, dict[str, Slot]]:
         """Returns the temporary memory of calls, by the numbers of their templates, for those that have any."""
         slots = {}
@@ -191,47 +264,88 @@ class ProgramClass:
         return slots
 
 
-class _Chosen(NamedTuple):
-    """Templates that make the steps of a program.
+class _Change(NamedTuple):
+    """What depends on some of the numbers.
 
-    `calls` are the calls among them, with their places, and `dims` picks the numbers on which the answers depend.
+    `infos`, `numbers`, `slots` and `arena` are rows of the tables. `launches` has the numbers of the templates that
+    use them, each with the places of its arguments that are such numbers, and of those in the arena, or None for a call
+    of a recipe and for a copy. `decides`, `asks` and `plans` say whether other templates may make the steps, whether
+    the answers of recipes are others, and whether blocks have other sizes.
     """
 
+    infos: list[_InfoRow]
+    numbers: list[_NumberRow]
+    slots: list[_SlotRow]
+    arena: list[_ArenaRow]
+    launches: dict[int, tuple[Sequence[int], Sequence[int]] | None]
+    decides: bool
+    asks: bool
+    plans: bool
+
+
+class _Chosen(NamedTuple):
+    """Templates that make the steps of a program, because the class has `decided` so by some numbers.
+
+    `calls` are the calls among them, with their places, and `asking` the places of the numbers on which the answers
+    depend. `changes` are those from one program to the next, by the places of the numbers that differ.
+    """
+
+    decided: Numbers
     templates: list[Template]
     calls: list[tuple[int, CallTemplate]]
-    dims: Picker
+    asking: frozenset[int]
     has_chains: bool
+    changes: Cache[tuple[int, ...], _Change]
 
 
-def _chosen(templates: list[Template]) -> _Chosen:
+def _chosen(decided: Numbers, templates: list[Template]) -> _Chosen:
     calls = [(k, t) for k, t in enumerate(templates) if isinstance(t, CallTemplate)]
-    dims = picker(sorted(set().union(*(t.site.dims for _, t in calls))))
     return _Chosen(
-        templates, calls, dims, any(isinstance(t, LaunchTemplate) and t.chain is not None for t in templates)
+        decided,
+        templates,
+        calls,
+        frozenset[int]().union(*(t.site.dims for _, t in calls)),
+        any(isinstance(t, LaunchTemplate) and t.chain is not None for t in templates),
+        Cache("changes of sizes", _MAX_CHANGES),
     )
 
 
 class _Answers(NamedTuple):
-    """The answers `of` the recipes of calls, by the places of their templates, for the numbers `dims`.
+    """The answers `of` the recipes of calls, by the places of their templates.
 
     `temps` has the step and the bytes of each block of their temporary memory, and `places` what a memory plan depends
     on of these.
     """
 
-    chosen: _Chosen
-    dims: Numbers
     of: dict[int, Answer]
     temps: list[tuple[int, int]]
     places: tuple[tuple[int, ...], tuple[int, ...]]
 
 
-class _Made(NamedTuple):
-    """What the latest program was made of: its steps, `parts`, belong to the templates that were chosen."""
+def _answers_of(chosen: _Chosen, numbers: Numbers, infos: Sequence[TensorInfo]) -> _Answers:
+    """Returns the answers of recipes. Raises their errors."""
+    answers = {k: t.ask(numbers, infos) for k, t in chosen.calls}
+    temps = [(t.k, n) for k, t in chosen.calls for n in answers[k].temps.values()]
+    return _Answers(answers, temps, (tuple([k for k, _ in temps]), places_of([n for _, n in temps])))
 
+
+class _Made(NamedTuple):
+    """What the latest program was made of: `parts`, of which its steps consist, belong to the chosen templates.
+
+    The next program changes the lists `infos` and `arguments`. `numbered` has the numbers of the `modules`.
+    """
+
+    numbers: Sequence[int | None]
+    infos: list[TensorInfo]
+    arguments: list[Any]
+    chosen: _Chosen
     answers: _Answers
     offsets: Mapping[Any, int]
-    modules: dict[Module, int]
+    nbytes: int
+    numbered: dict[Module, int]
+    modules: tuple[Module, ...]
     parts: list[Sequence[Step]]
+    steps: tuple[Step, ...]
 
 
 def _with_chains(templates: Sequence[Template], parts: Sequence[Sequence[Step]]) -> list[Step]:
@@ -269,19 +383,17 @@ class _Tables:
     `sizes` are the numbers, as formulas or plain. The methods that return a place enter what is not there yet.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, modules: Sequence[Module]) -> None:
+        self._modules = modules
         self.sizes: list[AnySize | Size] = []
         self._places: dict[tuple[Any, ...], int] = {}
         self._infos: list[TensorInfo] = []
-        self._sized_infos: list[tuple[int, DType, Picker]] = []
+        self._sized_infos: list[tuple[_InfoRow, frozenset[int]]] = []  # with the places of their numbers
         self._arguments: list[Slot | I32 | F32 | F64] = []
-        self._numbers: list[tuple[int, type[I32 | F32 | F64], int]] = []  # place, type, and place of the number
-        self._slots: list[tuple[int, Slot, int]] = []  # place, slot, and place of its bytes
-        self._arena: list[tuple[int, int, int]] = []  # place, block, and place of its bytes
-        self._geometry: set[int] = set()  # the numbers of work-groups, work-items and copied bytes
+        self._numbers: list[_NumberRow] = []
+        self._slots: list[_SlotRow] = []
+        self._arena: list[_ArenaRow] = []
         self._sites: dict[tuple[Any, ...], Site] = {}
-        self._latest: tuple[Numbers, list[Any]] | None = None  # the numbers and arguments of the latest program
-        self._latest_infos: list[TensorInfo] = []
 
     def number(self, n: AnySize | Size) -> int:
         """Returns the place of a number."""
@@ -305,7 +417,7 @@ class _Tables:
             place = self._places[key] = len(self._infos)
             self._infos.append(info)
             if _is_sized(info):
-                self._sized_infos.append((place, info.dtype, picker(dims)))
+                self._sized_infos.append(((place, info.dtype, picker(dims)), frozenset(dims)))
         return self._places[key]
 
     def argument(self, a: Slot | I32 | F32 | F64) -> int:
@@ -356,12 +468,11 @@ class _Tables:
         if isinstance(step, Launch):
             args = list(map(self.argument, step.args))
             groups, local = list(map(self.number, step.groups)), list(map(self.number, step.local))
-            self._geometry.update((*groups, *local))
             uses = frozenset([*args, *(~n for n in (*groups, *local))])
-            return LaunchTemplate(step, picker(args), picker(groups), picker(local), chain, uses)
+            nbytes = self._accessed_bytes(step)
+            return LaunchTemplate(step, args, picker(args), picker(groups), picker(local), nbytes, chain, uses)
         if isinstance(step, Copy):
             source, target, n = self.argument(step.source), self.argument(step.target), self.number(step.nbytes)
-            self._geometry.add(n)
             return CopyTemplate(source, target, n, step.nodes, frozenset((source, target, ~n)))
         if isinstance(step, Call):
             slots = [*step.ins, *step.outs, *([] if step.bias is None else [step.bias])]
@@ -383,47 +494,54 @@ class _Tables:
             all(isinstance(p, Launch) for p in launches),
         )
 
+    def _accessed_bytes(self, launch: Launch) -> int | None:
+        """Returns the place of the number of bytes that a launch accesses; None if that is not known beforehand."""
+        if launch.nbytes is not None:
+            return self.number(launch.nbytes)
+        if self._modules[launch.module].file:
+            return None
+        total: Any = 0
+        for a in launch.args:
+            if isinstance(a, Slot):
+                total = total + a.nbytes
+        return self.number(total)
+
     # the shapes of a run
 
-    def infos_of(self, numbers: Numbers) -> list[TensorInfo]:
-        """Returns all tensors with numbers for sizes, in a list that the next call changes.
+    def unsized(self) -> tuple[list[TensorInfo], list[Any]]:
+        """Returns all tensors and arguments; those that have sizes, or are in the arena, are to be replaced."""
+        arguments = list[Any](self._arguments)
+        for place, _, _ in self._arena:
+            arguments[place] = Slot("arena", 0, _NOWHERE, arguments[place].nbytes)
+        return self._infos.copy(), arguments
 
-        A tensor that equals the one of the latest program is the same object.
+    def using(
+        self, numbers: frozenset[int]
+    ) -> tuple[list[_InfoRow], list[_NumberRow], list[_SlotRow], list[_ArenaRow]]:
+        """Returns the rows of all tables that use any of these numbers."""
+        return (
+            [row for row, dims in self._sized_infos if not dims.isdisjoint(numbers)],
+            [row for row in self._numbers if row[2] in numbers],
+            [row for row in self._slots if row[2] in numbers],
+            [row for row in self._arena if row[2] in numbers],
+        )
+
+    def renew(
+        self, arguments: list[Any], change: _Change, numbers: Numbers, offsets: Mapping[Any, int], has_moved: bool
+    ) -> Collection[int]:
+        """Replaces those arguments that differ, and returns the places of those that only lie elsewhere in the arena.
+
+        `has_moved` says that blocks may have other offsets than before.
         """
-        if not self._latest_infos:
-            self._latest_infos = self._infos.copy()
-            for place, dtype, _ in self._sized_infos:
-                self._latest_infos[place] = TensorInfo(dtype, ())
-        infos = self._latest_infos
-        for place, dtype, dims in self._sized_infos:
-            shape = dims(numbers)
-            if infos[place].shape != shape:
-                infos[place] = TensorInfo(dtype, shape)
-        return infos
-
-    def arguments_of(self, numbers: Numbers, offsets: Mapping[Any, int]) -> tuple[list[Any], set[int]]:
-        """Returns all arguments with numbers for sizes, and offsets in the arena for blocks.
-
-        An argument that equals the one of the latest program is the same object, so that equal steps are found fast.
-        The second result has the places of those that do not, and `~n` for each changed number n of steps.
-        """
-        latest, self._latest = self._latest, None  # until all arguments are those of the same program
-        before, arguments = latest or (None, list[Any](self._arguments))
-        places: set[int] = set()
-        for place, number, n in self._numbers:
-            if before is None or before[n] != numbers[n]:
-                arguments[place] = i32(numbers[n]) if number is I32 else number(numbers[n])
-                places.add(place)
-        for place, slot, n in self._slots:
-            if before is None or before[n] != numbers[n]:
-                arguments[place] = _new(Slot, (slot.kind, slot.index, slot.offset, numbers[n]))
-                places.add(place)
-        for place, block, n in self._arena:
-            if before is None or before[n] != numbers[n] or arguments[place].offset != offsets[block]:
-                arguments[place] = _new(Slot, ("arena", 0, offsets[block], numbers[n]))
-                places.add(place)
-        for n in self._geometry:
-            if before is not None and before[n] != numbers[n]:
-                places.add(~n)
-        self._latest = numbers, arguments
-        return arguments, places
+        for place, number, n in change.numbers:
+            arguments[place] = i32(numbers[n]) if number is I32 else number(numbers[n])
+        for place, slot, n in change.slots:
+            arguments[place] = _new(Slot, (slot.kind, slot.index, slot.offset, numbers[n]))
+        for place, block, n in change.arena:
+            arguments[place] = _new(Slot, ("arena", 0, offsets[block], numbers[n]))
+        if not has_moved:
+            return ()
+        moved = [(place, block, n) for place, block, n in self._arena if arguments[place].offset != offsets[block]]
+        for place, block, n in moved:
+            arguments[place] = _new(Slot, ("arena", 0, offsets[block], numbers[n]))
+        return {place for place, _, _ in moved}

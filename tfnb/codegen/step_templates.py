@@ -6,7 +6,7 @@ Invariant: a step of which nothing has changed since the latest program is the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -52,12 +52,16 @@ def picker(places: Iterable[int]) -> Picker:
 
 
 class LaunchTemplate(NamedTuple):
-    """`uses` has the places of the arguments, and `~n` for the place n of each number."""
+    """`uses` has the places of the arguments, and `~n` for the place n of each number; `nbytes` is the place of the
+    number of bytes that the launch accesses, or None. `args` picks the arguments at `places`.
+    """
 
     launch: Launch
+    places: Sequence[int]
     args: Picker
     groups: Picker
     local: Picker
+    nbytes: int | None
     chain: Launch | None
     uses: frozenset[int]
 
@@ -69,11 +73,16 @@ class LaunchTemplate(NamedTuple):
         """Adds those templates to `chosen` that make the step for these numbers."""
         chosen.append(self)
 
+    def found(self, places: Collection[int]) -> Sequence[int]:
+        """Returns which arguments are at some of these places of the table."""
+        return tuple([k for k, place in enumerate(self.places) if place in places])
+
     def step(self, numbers: Numbers, arguments: Sequence[Any]) -> Launch:
         """Returns the step."""
-        launch, pick_args, pick_groups, pick_local, _, _ = self
-        module, entry, _, _, _, nodes, label, nbytes = launch
+        launch, _, pick_args, pick_groups, pick_local, n, _, _ = self
+        module, entry, _, _, _, nodes, label, _ = launch
         args, groups, local = pick_args(arguments), pick_groups(numbers), pick_local(numbers)
+        nbytes = None if n is None else numbers[n]
         return _new(Launch, (module, entry, args, groups, local, nodes, label, nbytes))
 
 
@@ -128,19 +137,18 @@ class CallTemplate(NamedTuple):
     ) -> list[Launch]:
         """Returns the launches for the answer of the recipe; equal ones are the same objects as before."""
         numbers = [modules.setdefault(m, len(modules)) for m in answer.modules]
-        made_of = [numbers, self.args(arguments), temps]
+        made_of = numbers, self.args(arguments), temps
         # Not an equal but the same answer: 0.0 equals -0.0, and a comparison would take longer.
         if self.latest and self.latest[0] is answer and self.latest[1] == made_of:
             launches: list[Launch] = self.latest[2]
             return launches
         nodes, label = self.call.nodes, self.call.label
         launches = []
-        for c, module in zip(answer.calls, numbers, strict=True):
+        for c, module, pointers in zip(answer.calls, numbers, answer.pointers, strict=True):
             args: list[Any] = list(c.args)
-            for place, a in enumerate(args):
+            for place in pointers:
+                a = args[place]
                 kind = type(a)
-                if kind is I32:
-                    continue
                 if kind is In:
                     slot = args[place] = arguments[self.ins[a.index]]
                     if slot[0] == "none":
@@ -196,21 +204,29 @@ class ChainTemplate(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a recipe has answered: `calls`, the program of each, and the bytes of their temporary memory by its key."""
+    """What a recipe has answered: `calls`, the program of each, and the bytes of their temporary memory by its key.
+
+    `pointers` has for each call the places of the arguments that are no numbers.
+    """
 
     calls: Sequence[KernelCall]
     modules: tuple[Module, ...]
     temps: Mapping[str, int]
+    pointers: Sequence[Sequence[int]]
 
 
 def _answer(calls: Sequence[KernelCall]) -> Answer:
     temps: dict[str, int] = {}
+    pointers = []
     for call in calls:
-        if Temp in map(type, call.args):
-            for a in call.args:
-                if type(a) is Temp:
-                    temps[a.key] = max(a.nbytes, temps.get(a.key, 0))
-    return Answer(calls, tuple([_new(Module, (c.source, c.file, c.defines)) for c in calls]), temps)
+        args = call.args
+        places = [k for k, a in enumerate(args) if type(a) is not I32]
+        for k in places:
+            a = args[k]
+            if type(a) is Temp:
+                temps[a.key] = max(a.nbytes, temps.get(a.key, 0))
+        pointers.append(places)
+    return Answer(calls, tuple([_new(Module, (c.source, c.file, c.defines)) for c in calls]), temps, pointers)
 
 
 class Site:

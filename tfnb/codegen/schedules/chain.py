@@ -40,7 +40,8 @@ def joined(chain: Launch, before: Step, step: Step) -> Launch | None:
     merged = [b if _is_nothing(a) else a for a, b in zip(args, other_args, strict=True)]
     nodes = tuple(dict.fromkeys((*before.nodes, *step.nodes)))
     parts = I32(int(selected.value) + int(more.value))  # type: ignore[union-attr]
-    return before._replace(args=(parts, *merged), nodes=nodes)
+    nbytes = None if before.nbytes is None or step.nbytes is None else before.nbytes + step.nbytes
+    return before._replace(args=(parts, *merged), nodes=nodes, nbytes=nbytes)
 
 
 def _is_nothing(arg: Slot | I32 | F32 | F64) -> bool:

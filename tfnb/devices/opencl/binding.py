@@ -9,14 +9,14 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from itertools import compress, count
+from itertools import compress, count, repeat
 from typing import Any, NamedTuple, cast
 
 import pyopencl as cl
 from pyopencl import invoker
 
 from tfnb.caches import Cache, remembered
-from tfnb.codegen.program import Copy, Launch, Module, Program, Slot, Step
+from tfnb.codegen.program import Copy, Launch, Module, Program, Slot
 from tfnb.devices.buffers import DeviceTensor
 from tfnb.devices.host import capacity_of
 from tfnb.devices.opencl.build import Built
@@ -66,7 +66,10 @@ Use = tuple[int, int]  # the numbers of a kernel of a binding, and of an argumen
 Row = tuple[TensorInfo, int, list[Use], list[Use]]
 """An input or output, the bytes of its memory, and the arguments that point to its start and further into it."""
 
-Changes = tuple[list[int | bytes], list[int], bool]
+Arguments = tuple[Sequence[int], Sequence[int]]
+"""The places of arguments that are other numbers, and of those that point to other bytes of scratch memory."""
+
+Changes = tuple[list[int | bytes], Sequence[int], bool]
 """What differs between two launches of a kernel: places of arguments that are numbers and their new bytes, in turns;
 the places of those that point to scratch memory; and whether the groups do."""
 
@@ -226,31 +229,40 @@ class Binding:
         new_steps: Any = program.steps
         if not self._differs_in_sizes(program):
             return False
-        if before is not former.steps or any([_is_no_launch(new_steps[k]) for k in changed]):  # noqa: C419 - takes longer
+        if before is not former.steps:  # which has steps that copy or do nothing
             new_steps = self._steps_of(program)
             if len(new_steps) != len(before):
                 return False
             changed = list(compress(count(), map(operator.is_not, before, new_steps)))
         has_sized_parts = self._device.memory.has_sized_parts
+        resized = program.resized
+        known: Iterable[Arguments | None] = repeat(None)
+        if resized is not None and resized.former is before and resized.steps is changed:
+            known = resized.arguments
         changes = []
-        for k in changed:
-            change = _changes_of(before[k], new_steps[k], has_sized_parts)
+        for k, arguments in zip(changed, known, strict=False):
+            new = new_steps[k]
+            if type(new) is Copy or 0 in new.groups:
+                return False
+            if arguments is None:
+                change = _changes_of(before[k], new, has_sized_parts)
+            else:
+                change = _known_changes(before[k], new, arguments, has_sized_parts)
             if change is None:
                 return False
             changes.append((k, change))
-        calls = self.calls.copy()  # a new list, since the former program has this one
-        moved = set(self._moved)
-        resized = []
+        with_other_groups: list[int] = []
         for k, (numbers, arena, has_other_groups) in changes:
             if numbers:
                 _set_numbers(self.kernels[k], tuple(numbers))
             if has_other_groups:
-                calls[k] = self._call(self.kernels[k], new_steps[k])
-                resized.append(k)
+                if not with_other_groups:
+                    self.calls = self.calls.copy()  # since the former program has this list
+                self.calls[k] = self._call(self.kernels[k], new_steps[k])
+                with_other_groups.append(k)
             if arena:
-                moved.update([(k, place) for place in arena])
-        self._program, self._steps, self.calls = program, new_steps, calls
-        self._moved, self.resized = moved, resized
+                self._moved = self._moved | {(k, place) for place in arena}
+        self._program, self._steps, self.resized = program, new_steps, with_other_groups
         self.inputs = _resized(self.inputs, former.inputs, program.inputs)
         self.outputs = _resized(self.outputs, former.outputs, program.outputs)
         return True
@@ -394,11 +406,6 @@ def _resized(table: Sequence[Row], former: Sequence[TensorInfo], infos: Sequence
     return rows
 
 
-def _is_no_launch(step: Step) -> bool:
-    """Returns whether a step copies or does nothing."""
-    return type(step) is Copy or 0 in step.groups  # type: ignore[union-attr]
-
-
 def _launch_of(copy: Copy, most: int) -> Launch:
     """Returns the launch that copies, of at most `most` groups."""
     numbers = _U64(copy.nbytes // 16), _U64(copy.nbytes % 16)
@@ -436,6 +443,17 @@ def _changes_of(old: Launch, new: Launch, has_sized_parts: bool) -> Changes | No
         else:  # perhaps equal: -0.0 equals 0.0
             numbers += (place, _PACK[kind](b.value))
     return numbers, arena, new.groups != former_groups or new.local != former_local
+
+
+def _known_changes(old: Launch, new: Launch, arguments: Arguments, has_sized_parts: bool) -> Changes:
+    """Returns what `_changes_of` would, where it is known which arguments are other numbers or other bytes."""
+    numbers, arena = arguments
+    args: Any = new.args
+    packed: list[int | bytes] = []
+    for place in numbers:
+        a = args[place]
+        packed += (place, _PACK[type(a)](a.value))
+    return packed, arena if has_sized_parts else (), new.groups != old.groups or new.local != old.local
 
 
 @remembered("sizes of launches", 4096)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pyopencl as cl
 
-from tfnb.codegen.program import Copy, Launch, Module, Program, Slot, Step
+from tfnb.codegen.program import Copy, Module, Program, Slot, Step
 from tfnb.devices.buffers import Cell, DeviceTensor
 from tfnb.devices.host import capacity_of
 from tfnb.devices.interface import ProgramTakenError, Recorder
@@ -124,7 +124,7 @@ class OpenCLProgram:
             self._take_own(spare)
 
     def _take_own(self, spare: OpenCLProgram) -> None:
-        """Takes the memory for small inputs from a program that does not run again, where it is large enough."""
+        """Takes the memory for small inputs from a program that does not run again, where it has the same size."""
         for k, own in enumerate(spare._own):
             if own is not None and self._inputs[k][1] == spare._inputs[k][1]:
                 info = self._inputs[k][0]
@@ -336,21 +336,25 @@ def _spread(offsets: Set[int], align: int) -> tuple[dict[int, int], int]:
 
 
 class _Works(NamedTuple):
-    """The bytes that each step accesses, and those of each input and output.
+    """The bytes that each step accesses, those of each input and output, and the `total` of all.
 
-    `known` is False for library kernels of which nobody says how many they are.
+    `known` is False for library kernels of which nobody says how many they are; `all_known` is False if there are any.
     """
 
     nbytes: Sequence[int]
     known: Sequence[bool]
     ends: Sequence[int]
+    total: int
+    all_known: bool
 
 
 def _changed(old: Program, new: Program) -> Sequence[int] | None:
-    """Returns the numbers of the steps that are not the same objects; None if the programs differ in more than those.
+    """Returns the numbers of the steps that may be other objects; None if the programs differ in more than those.
 
     Their inputs, outputs and variables may have other shapes.
     """
+    if new.resized is not None and new.resized.former is old.steps and old.modules is new.modules:
+        return new.resized.steps
     if len(old.steps) != len(new.steps) or (old.modules is not new.modules and old.modules != new.modules):
         return None
     if len(old.inputs) != len(new.inputs) or len(old.outputs) != len(new.outputs):
@@ -361,30 +365,36 @@ def _changed(old: Program, new: Program) -> Sequence[int] | None:
 def _works_of(program: Program, former: OpenCLProgram | None, changed: Sequence[int] | None) -> _Works:
     """Returns the work of a program; `changed` is the result of `_changed` for `former` and this one."""
     modules, steps = program.modules, program.steps
-    infos = (*program.inputs, *program.outputs)
     if former is None or changed is None:
         pairs = [_work_of(s, modules) for s in steps]
-        return _Works(tuple([n for n, _ in pairs]), tuple([k for _, k in pairs]), tuple([i.nbytes for i in infos]))
-    old, (former_nbytes, former_known, ends) = former.program, former._works
-    nbytes, known = [*former_nbytes], [*former_known]
+        nbytes, known = [n for n, _ in pairs], [k for _, k in pairs]
+        ends = [i.nbytes for i in (*program.inputs, *program.outputs)]
+        return _Works(nbytes, known, ends, sum(nbytes) + sum(ends), all(known))
+    old, (former_nbytes, former_known, former_ends, total, all_known) = former.program, former._works
+    nbytes, known, ends = [*former_nbytes], [*former_known], [*former_ends]
     for k in changed:
-        nbytes[k], known[k] = _work_of(steps[k], modules)
-    others = list(compress(count(), map(is_not, (*old.inputs, *old.outputs), infos)))
-    if others:
-        ends = [*ends]
-        for k in others:
-            ends[k] = infos[k].nbytes
-    return _new(_Works, (nbytes, known, ends))
+        work, is_known = _work_of(steps[k], modules)
+        total += work - nbytes[k]
+        nbytes[k] = work
+        if is_known is not known[k]:
+            known[k] = is_known
+            all_known = all(known)
+    infos = (*program.inputs, *program.outputs)
+    for k in compress(count(), map(is_not, (*old.inputs, *old.outputs), infos)):
+        size = infos[k].nbytes
+        total += size - ends[k]
+        ends[k] = size
+    return _new(_Works, (nbytes, known, ends, total, all_known))
 
 
 def _work_of(step: Step, modules: Sequence[Module]) -> tuple[int, bool]:
     if type(step) is Copy:
         return 2 * step.nbytes, True
-    module, _, args, groups, local, _, _, nbytes = cast(Launch, step)
-    if nbytes is None:
-        nbytes = sum([a[3] for a in args if type(a) is Slot])
-        return nbytes, not modules[module].file or (groups, local) == _ONE_ITEM
-    return nbytes, True
+    if step.nbytes is not None:
+        return step.nbytes, True
+    module, _, args, groups, local, *_ = step
+    nbytes = sum([a[3] for a in args if type(a) is Slot])
+    return nbytes, not modules[module].file or (groups, local) == _ONE_ITEM
 
 
 def _is_small(works: _Works, units: int, times: int = 1) -> bool:
@@ -398,10 +408,11 @@ def _is_small(works: _Works, units: int, times: int = 1) -> bool:
     single work-item, as for small matrix products.
     """
     most = times * INLINE_BYTES * units / max(units - 1, 0.5)
-    if times == 1 and not all(works.known):
-        return False
-    counted: Sequence[int] = works.nbytes
-    if times > 1:
+    if times == 1:
+        if not works.all_known or works.total <= most:  # which is less than that of many launches
+            return works.all_known
+        counted, total = works.nbytes, works.total
+    else:
         counted = [n if is_known else n * times for n, is_known in zip(works.nbytes, works.known, strict=True)]
-    total = sum(counted) + sum(works.ends)
+        total = sum(counted) + sum(works.ends)
     return max(counted, default=0) <= most and total <= times * _INLINE_LAUNCHES * INLINE_BYTES
