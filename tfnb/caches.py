@@ -81,6 +81,20 @@ class Cache(dict[K, V]):
         del evicted
         return stored
 
+    def is_new(self, key: K, value: V) -> bool:
+        """Stores the value if there is none for this key, and returns whether that is so; otherwise counts the hit."""
+        with self._changing:
+            n = len(self)
+            self.setdefault(key, value)
+            if len(self) == n:
+                self.hits += 1
+                return False
+            self.puts += 1
+            if n == self.limit:
+                del self[next(iter(self))]
+                self.dropped += 1
+        return True
+
     def renew(self, key: K) -> V | None:
         """Returns the value of the key, counts the hit and makes the entry the newest; returns None if it is absent."""
         with self._changing:

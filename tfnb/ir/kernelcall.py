@@ -39,7 +39,7 @@ A = TypeVar("A", bound=Attrs | None, covariant=True)
 """The attrs class of an op: `site: KernelSite[PoolAttrs]` says which attributes `site.attrs` has."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # nobody changes one, but a frozen one would take three times as long to make
 class TensorInfo:
     """A tensor whose shape is known at specialisation time."""
 
@@ -125,7 +125,7 @@ class BiasIn:
 Arg = In | Out | Temp | I32 | F32 | F64 | BiasIn
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen, see `TensorInfo`
 class KernelCall:
     """One launch: `entry` of `kernels_cl/<file>` over `groups` work-groups of `local` work-items.
 
@@ -176,7 +176,7 @@ class Product:
     small: AnySize
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen, see `TensorInfo`
 class KernelSite(Generic[A]):
     """The argument of a recipe.
 

@@ -141,6 +141,7 @@ class ClusterKernel:
         shapes: Any = tuple([v.shape for v in inputs])
         if self._shape_values:
             shapes = shapes, tuple([to_host(inputs[i]).tobytes() for _, i in self._shape_values])
+        program = None
         while True:
             try:
                 if self._cells:
@@ -151,10 +152,12 @@ class ClusterKernel:
                             return self._launch(program, inputs, recorder)
                 else:
                     key = shapes, ()
-                    program = self._programs.get(key)
+                    if program is None:
+                        program = self._programs.get(key)
                     if program is not None:
                         return self._launch(program, inputs, recorder)
             except ProgramTakenError:  # for other shapes, by another thread
+                program = None
                 continue
             start = recorder.now_us() if recorder is not None else 0.0
             program = within(partial(self._specialise, key, inputs), self._waits_for)
@@ -235,14 +238,11 @@ class ClusterKernel:
         newest program of its class.
         """
         newest = its_class.newest
-        former = None if newest is None else self._programs.get(newest)
-        is_first = key not in self._seen
-        if not is_first:
-            self._seen.hits += 1
-        else:
-            self._seen.put(key, True)
-            if newest is not None:
-                self._programs.pop(newest, None)
+        is_first = self._seen.is_new(key, True)
+        former = None
+        if newest is not None:
+            former = self._programs.pop(newest, None) if is_first else self._programs.get(newest)
+        if is_first:
             its_class.newest = key
         try:
             with collector_paused() if len(program.steps) > _MANY_STEPS else _NO_PAUSE:
@@ -258,6 +258,9 @@ class ClusterKernel:
         shapes.
         """
         shapes: list[Sequence[int] | None] = [v.shape for v in inputs]
+        if not self._shape_values:
+            dims, sizes = class_of(self._known, [*shapes, *state])
+            return (dims, ()), sizes, []
         values = [to_host(inputs[i]) for _, i in self._shape_values]
         shapes += [v.ravel().tolist() if _are_sizes(v) else () for v in values]
         dims, sizes = class_of(self._known, [*shapes, *state])
