@@ -10,6 +10,8 @@ import pytest
 from random_shapes import Graph, shapes
 
 import tfnb as tf
+from tfnb.devices.opencl.binding import Binding
+from tfnb.runtime import cluster_kernel
 
 pytestmark = pytest.mark.opencl
 GRAPHS = int(os.environ.get("TFNB_RANDOM_GRAPHS", 1))
@@ -77,3 +79,29 @@ def test_a_chain_of_kernels_serves_large_shapes_too() -> None:
     rows = weights / weights.sum(1, keepdims=True)
     np.testing.assert_allclose(results[0], np.mean(rows**2), rtol=1e-5)
     np.testing.assert_allclose(results[1], rows.max(0), rtol=1e-5)
+
+
+def test_more_shapes_than_programs_are_kept_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each program would be dropped before its shape comes again, and every step would make new kernels."""
+    monkeypatch.setattr(cluster_kernel, "_MAX_PROGRAMS", 8)
+    monkeypatch.setattr(cluster_kernel, "_MAX_STEPS", 8)
+    made: list[int] = []
+    make = Binding.__init__
+
+    def noted(self: Binding, *args: object, **named: object) -> None:
+        made.append(1)
+        make(self, *args, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Binding, "__init__", noted)
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, fetches = _normalised()
+        feeds = [np.random.RandomState(n).randn(n, 8).astype(np.float32) for n in range(2, 34)]
+        expected = [session.run(fetches, {x: rows}) for rows in feeds]
+        counts = []
+        for _ in range(4):
+            made.clear()
+            for rows, values in zip(feeds, expected, strict=True):
+                for a, b in zip(values, session.run(fetches, {x: rows}), strict=True):
+                    assert np.array_equal(a, b)
+            counts.append(len(made))
+    assert 0 < counts[-1] <= len(feeds) // 4, counts

@@ -47,6 +47,7 @@ __all__ = ["ClusterKernel", "Compiler"]
 _MAX_SHAPES = 8  # inputs and variables of a cluster that the timeline names
 _MAX_PROGRAMS = 64  # programs of one cluster; when there are more, the oldest is dropped
 _MAX_STEPS = 4096  # of the programs of one cluster: small ones may be more than `_MAX_PROGRAMS`
+_MISSES_OF_FULL = 8  # when there are so many programs, one of so many shapes that come again gets kernels of its own
 _MAX_CLASSES = 64  # classes of shapes of one cluster
 _MAX_CONDITIONS = 16  # classes that differ in their conditions only; the latest are kept
 _MANY_STEPS = 256  # of a program that makes so many objects that the collector would look at all of them
@@ -131,6 +132,7 @@ class ClusterKernel:
         self._known = [*map(tuple, inputs), *[()] * len(self._shape_values), *map(tuple, states)]
         self._classes: Cache[_ClassKey, list[_Class]] = Cache("classes of shapes", _MAX_CLASSES)
         self._seen: Cache[_Key, bool] = Cache("shapes of clusters", _MAX_SEEN)
+        self._n_again = 0  # loads for shapes that came again while there were as many programs as there may be
         self._lock = threading.Lock()
 
     def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> Sequence[Value]:
@@ -238,18 +240,30 @@ class ClusterKernel:
         newest program of its class.
         """
         newest = its_class.newest
-        is_first = self._seen.is_new(key, True)
+        takes_over = self._seen.is_new(key, True) or self._has_no_room()
         former = None
         if newest is not None:
-            former = self._programs.pop(newest, None) if is_first else self._programs.get(newest)
-        if is_first:
+            former = self._programs.pop(newest, None) if takes_over else self._programs.get(newest)
+        if takes_over:
             its_class.newest = key
         try:
             with collector_paused() if len(program.steps) > _MANY_STEPS else _NO_PAUSE:
-                return self.device.load(program, None if former is None else former.loaded, is_first)
+                return self.device.load(program, None if former is None else former.loaded, takes_over)
         except KernelBuildError as e:
             failed_nodes = [self._nodes[n] for n in e.nodes if n in self._nodes]
             raise (e.with_op(failed_nodes[-1]) if failed_nodes else e) from None
+
+    def _has_no_room(self) -> bool:
+        """Returns whether shapes that come again get no kernels of their own, because others would lose theirs.
+
+        If more shapes come in turn than programs are kept, each would be dropped before its shape comes again, and to
+        make new kernels takes longer than to take them over. Some programs change places, since shapes may not come
+        any more.
+        """
+        if len(self._programs) < self._programs.limit:
+            return False
+        self._n_again += 1
+        return self._n_again % _MISSES_OF_FULL != 0
 
     def _class_key(
         self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value]
