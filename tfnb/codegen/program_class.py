@@ -3,7 +3,8 @@
 The sizes in the program of a class are formulas. For the shapes of a run they are evaluated, the recipes of library
 kernels are asked for their launches, and the memory plan is made. Many steps take less time than that would take step
 by step, so it is prepared once for the class: the numbers, tensors and arguments of all kernels stand in tables without
-repetition, and a template of each step has the places of its own. For a run's shapes each table is filled in one pass.
+repetition, and a template of each step has the places of its own. A program is made from the one before it: what
+depends on the sizes that differ is looked up once for each set of these.
 Invariant: the program for some shapes is the one that a compilation for these shapes alone would give, so no result
 depends on which shapes came before.
 """
@@ -13,39 +14,28 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress, count
-from operator import itemgetter, ne
+from operator import ne
 from typing import Any, NamedTuple
 
 from tfnb.caches import Cache
-from tfnb.codegen.class_steps import Call, Choice, ClassStep
+from tfnb.codegen.class_steps import ClassStep
+from tfnb.codegen.class_tables import InfoRow, Rows, Tables, is_sized
 from tfnb.codegen.memory import NO_BLOCK, Block, places_of, plan_arena
-from tfnb.codegen.program import Copy, Launch, Module, Program, Resized, Slot, Step
+from tfnb.codegen.program import Launch, Module, Program, Resized, Slot, Step
 from tfnb.codegen.schedules.chain import joined
-from tfnb.codegen.step_templates import (
-    Answer,
-    CallTemplate,
-    ChainTemplate,
-    ChoiceTemplate,
-    CopyTemplate,
-    LaunchTemplate,
-    Numbers,
-    Picker,
-    Site,
-    Template,
-    picker,
-)
+from tfnb.codegen.step_templates import Answer, CallTemplate, LaunchTemplate, Numbers, Template, picker
 from tfnb.ir.bounds import Bound, Check
-from tfnb.ir.kernelcall import F32, F64, I32, KernelCall, KernelSite, TensorInfo, i32
+from tfnb.ir.kernelcall import TensorInfo
 from tfnb.size_trace import SizeTrace
-from tfnb.sizes import AnySize, Size
-from tfnb.types import DType
+from tfnb.sizes import Size
 
 __all__ = ["ProgramClass"]
 
 
 _MAX_PLANS = 32  # memory plans of one class: small blocks often need the same places for several shapes
+_MAX_CHOSEN = 16  # ways in which the templates of one class are chosen
 _MAX_CHANGES = 32  # sets of numbers that differ between one program of a class and the next
-_NOWHERE = -1  # the offset of a slot in the arena before the first program
+_MAX_CHANGED = 1 << 14  # templates in all these sets together; if the class has more, fewer sets are kept
 
 # A new shape brings many slots, and the function that makes a named tuple takes twice as long.
 _new = tuple.__new__
@@ -54,18 +44,6 @@ _NO_SLOTS: Mapping[str, Slot] = {}
 _NO_SLOTS_OF_CALLS: Mapping[int, Mapping[str, Slot]] = {}
 _NO_OFFSETS: Mapping[Any, int] = {}
 _NO_STEPS: list[Sequence[Step]] = [()]
-
-_InfoRow = tuple[int, DType, Picker]
-"""The place of a tensor, its dtype, and what picks its dimensions from the numbers."""
-
-_NumberRow = tuple[int, type[I32 | F32 | F64], int]
-"""The place of an argument, its type, and the place of its number."""
-
-_SlotRow = tuple[int, Slot, int]
-"""The place of an argument, the slot, and the place of the number of its bytes."""
-
-_ArenaRow = tuple[int, int, int]
-"""The place of an argument in the arena, its block, and the place of the number of its bytes."""
 
 
 class ProgramClass:
@@ -77,7 +55,7 @@ class ProgramClass:
     """
 
     def __init__(self, program: Program, steps: Sequence[ClassStep], blocks: Sequence[Block], trace: SizeTrace) -> None:
-        tables = _Tables(program.modules)
+        tables = Tables(program.modules)
         self._program, self._tables = program, tables
         self._templates = [tables.template(k, s) for k, s in enumerate(steps)]
         self._deciding = frozenset(n for template in self._templates for n in template.decides())
@@ -88,11 +66,12 @@ class ProgramClass:
         self._bytes, self._planning = picker(block_bytes), frozenset(block_bytes)
         self._inputs = picker(map(tables.info, program.inputs))
         self._outputs = picker(map(tables.info, program.outputs))
-        self._variables = [(v, tables.info(v.info) if _is_sized(v.info) else None) for v in program.variables]
+        self._variables = [(v, tables.info(v.info) if is_sized(v.info) else None) for v in program.variables]
         self._has_sized_variables = any(k is not None for _, k in self._variables)
         self._checks = [_check_of(c, tables) for c in program.checks]
         self._modules = {m: k for k, m in enumerate(program.modules)}
         self._latest: _Made | None = None
+        self._chosen: Cache[Numbers, _Chosen] = Cache("choices of steps", _MAX_CHOSEN)
         self._plans: Cache[tuple[object, ...], tuple[Mapping[Any, int], int]] = Cache("plans of memory", _MAX_PLANS)
         self._evaluate = trace.function(tables.sizes)
         trace.forget_results()
@@ -141,12 +120,12 @@ class ProgramClass:
         for place, dtype, dims in change.infos:
             infos[place] = TensorInfo(dtype, dims(numbers))
         if change.decides:
-            chosen = self._chosen_for(numbers, chosen)
+            chosen = self._chosen_for(numbers)
         if change.asks or chosen is not latest.chosen:
             answers = _answers_of(chosen, numbers, infos)
         if change.plans or answers is not latest.answers:
             offsets, nbytes = self._planned(self._bytes(numbers), answers)
-        moved = self._tables.renew(arguments, change, numbers, offsets, offsets is not latest.offsets)
+        moved = self._tables.renew(arguments, change.rows, numbers, offsets, offsets is not latest.offsets)
         numbered, parts, again = self._parts(numbers, latest, change, chosen, answers, offsets, moved)
         if numbered is not latest.numbered:
             modules = tuple(numbered) if len(numbered) > len(self._modules) else self._program.modules
@@ -202,21 +181,19 @@ class ProgramClass:
     def _nothing(self, numbers: Numbers) -> _Made:
         """Returns the state before the first program, from which every number differs."""
         infos, arguments = self._tables.unsized()
-        none = _chosen((), [])
+        none = _chosen_of([])
         answers = _Answers({}, [], ((), ()))
         return _Made((None,) * len(numbers), infos, arguments, none, answers, _NO_OFFSETS, 0, {}, (), [], ())
 
     def _change(self, chosen: _Chosen, which: Collection[int]) -> _Change:
         """Returns what depends on the numbers at these places, when the steps are made by `chosen`."""
         numbers = frozenset(which)
-        infos, values, slots, arena = self._tables.using(numbers)
-        in_numbers, in_arena = {row[0] for row in values}, {row[0] for row in arena}
-        uses = {*in_numbers, *in_arena, *(row[0] for row in slots), *(~n for n in which)}
+        infos, rows = self._tables.using(numbers)
+        in_numbers, in_slots, in_arena = ({row[0] for row in some} for some in rows)
+        uses = {*in_numbers, *in_slots, *in_arena, *(~n for n in which)}
         return _Change(
             infos,
-            values,
-            slots,
-            arena,
+            rows,
             {
                 k: (t.found(in_numbers), t.found(in_arena)) if isinstance(t, LaunchTemplate) else None
                 for k, t in enumerate(chosen.templates)
@@ -227,15 +204,16 @@ class ProgramClass:
             not numbers.isdisjoint(self._planning),
         )
 
-    def _chosen_for(self, numbers: Numbers, latest: _Chosen) -> _Chosen:
-        """Returns the templates that make the steps for these numbers: `latest`, if they are the same."""
+    def _chosen_for(self, numbers: Numbers) -> _Chosen:
+        """Returns the templates that make the steps for these numbers."""
         decided = self._choices(numbers)
-        if latest.decided == decided and latest.templates:
-            return latest
-        templates: list[Template] = []
-        for template in self._templates:
-            template.choose(numbers, templates)
-        return _chosen(decided, templates)
+        chosen = self._chosen.find(decided)
+        if chosen is None:
+            templates: list[Template] = []
+            for template in self._templates:
+                template.choose(numbers, templates)
+            chosen = self._chosen.put(decided, _chosen_of(templates))
+        return chosen
 
     def _planned(self, sizes: Sequence[int], answers: _Answers) -> tuple[Mapping[Any, int], int]:
         """Returns the memory plan: the offset of each block by its number, and the bytes of all.
@@ -265,18 +243,16 @@ class ProgramClass:
 
 
 class _Change(NamedTuple):
-    """What depends on some of the numbers.
+    """What depends on some of the numbers: `infos` and `rows` of the tables.
 
-    `infos`, `numbers`, `slots` and `arena` are rows of the tables. `launches` has the numbers of the templates that
+    `launches` has the numbers of the templates that
     use them, each with the places of its arguments that are such numbers, and of those in the arena, or None for a call
     of a recipe and for a copy. `decides`, `asks` and `plans` say whether other templates may make the steps, whether
     the answers of recipes are others, and whether blocks have other sizes.
     """
 
-    infos: list[_InfoRow]
-    numbers: list[_NumberRow]
-    slots: list[_SlotRow]
-    arena: list[_ArenaRow]
+    infos: list[InfoRow]
+    rows: Rows
     launches: dict[int, tuple[Sequence[int], Sequence[int]] | None]
     decides: bool
     asks: bool
@@ -284,13 +260,12 @@ class _Change(NamedTuple):
 
 
 class _Chosen(NamedTuple):
-    """Templates that make the steps of a program, because the class has `decided` so by some numbers.
+    """Templates that make the steps of a program.
 
     `calls` are the calls among them, with their places, and `asking` the places of the numbers on which the answers
     depend. `changes` are those from one program to the next, by the places of the numbers that differ.
     """
 
-    decided: Numbers
     templates: list[Template]
     calls: list[tuple[int, CallTemplate]]
     asking: frozenset[int]
@@ -298,15 +273,15 @@ class _Chosen(NamedTuple):
     changes: Cache[tuple[int, ...], _Change]
 
 
-def _chosen(decided: Numbers, templates: list[Template]) -> _Chosen:
+def _chosen_of(templates: list[Template]) -> _Chosen:
     calls = [(k, t) for k, t in enumerate(templates) if isinstance(t, CallTemplate)]
+    most = min(_MAX_CHANGES, _MAX_CHANGED // (len(templates) + 1) + 1)
     return _Chosen(
-        decided,
         templates,
         calls,
         frozenset[int]().union(*(t.site.dims for _, t in calls)),
         any(isinstance(t, LaunchTemplate) and t.chain is not None for t in templates),
-        Cache("changes of sizes", _MAX_CHANGES),
+        Cache("changes of sizes", most),
     )
 
 
@@ -363,7 +338,7 @@ def _with_chains(templates: Sequence[Template], parts: Sequence[Sequence[Step]])
     return steps
 
 
-def _check_of(check: Check, tables: _Tables) -> Callable[[Numbers], Check]:
+def _check_of(check: Check, tables: Tables) -> Callable[[Numbers], Check]:
     """Returns a function from the numbers to the check with numbers for sizes."""
     position, bound, node = check.position, check.bound, check.node
     highs = bound.high if isinstance(bound.high, tuple) else (bound.high,)
@@ -371,177 +346,3 @@ def _check_of(check: Check, tables: _Tables) -> Callable[[Numbers], Check]:
         return lambda numbers: check
     low, high = tables.value(bound.low), tables.value(bound.high)
     return lambda numbers: Check(position, Bound(bound.input, high(numbers), low(numbers), bound.what), node)
-
-
-def _is_sized(info: TensorInfo) -> bool:
-    return any(isinstance(n, Size) for n in info.shape)
-
-
-class _Tables:
-    """The numbers, tensors and arguments that the steps of a class use, each once.
-
-    `sizes` are the numbers, as formulas or plain. The methods that return a place enter what is not there yet.
-    """
-
-    def __init__(self, modules: Sequence[Module]) -> None:
-        self._modules = modules
-        self.sizes: list[AnySize | Size] = []
-        self._places: dict[tuple[Any, ...], int] = {}
-        self._infos: list[TensorInfo] = []
-        self._sized_infos: list[tuple[_InfoRow, frozenset[int]]] = []  # with the places of their numbers
-        self._arguments: list[Slot | I32 | F32 | F64] = []
-        self._numbers: list[_NumberRow] = []
-        self._slots: list[_SlotRow] = []
-        self._arena: list[_ArenaRow] = []
-        self._sites: dict[tuple[Any, ...], Site] = {}
-
-    def number(self, n: AnySize | Size) -> int:
-        """Returns the place of a number."""
-        key = ("size" if isinstance(n, Size) else "number", n)
-        if key not in self._places:
-            self._places[key] = len(self.sizes)
-            self.sizes.append(n)
-        return self._places[key]
-
-    def value(self, n: Any) -> Callable[[Numbers], Any]:
-        """Returns a function from the numbers to the value of `n`: a size, a tuple with sizes, or anything else."""
-        if isinstance(n, tuple):
-            return picker(map(self.number, n))
-        return itemgetter(self.number(n)) if isinstance(n, Size) else lambda numbers: n
-
-    def info(self, info: TensorInfo) -> int:
-        """Returns the place of a tensor."""
-        dims = tuple(map(self.number, info.shape))
-        key = ("info", info.dtype, dims)
-        if key not in self._places:
-            place = self._places[key] = len(self._infos)
-            self._infos.append(info)
-            if _is_sized(info):
-                self._sized_infos.append(((place, info.dtype, picker(dims)), frozenset(dims)))
-        return self._places[key]
-
-    def argument(self, a: Slot | I32 | F32 | F64) -> int:
-        """Returns the place of an argument of a kernel."""
-        if isinstance(a, Slot):
-            n = self.number(a.nbytes)
-            key: tuple[Any, ...] = ("slot", a.kind, a.index, a.offset, n)
-            if key not in self._places:
-                self._places[key] = len(self._arguments)
-                self._arguments.append(a)
-                if a.kind == "arena":
-                    self._arena.append((self._places[key], a.index, n))
-                elif isinstance(a.nbytes, Size):
-                    self._slots.append((self._places[key], a, n))
-            return self._places[key]
-        key = ("argument", type(a), a.value) if isinstance(a.value, Size) else ("constant", len(self._arguments))
-        if key not in self._places:
-            self._places[key] = len(self._arguments)
-            self._arguments.append(a)
-            if isinstance(a.value, Size):
-                self._numbers.append((self._places[key], type(a), self.number(a.value)))
-        return self._places[key]
-
-    def site(self, recipe: Callable[[KernelSite], Sequence[KernelCall]], site: KernelSite) -> Site:
-        """Returns the recipe's site; equal sites of several nodes are one."""
-        inputs, outputs = tuple(map(self.info, site.inputs)), tuple(map(self.info, site.outputs))
-        bias = None if site.epilogue.bias is None else self.info(site.epilogue.bias)
-        values = {i: picker(map(self.number, v.flat)) for i, v in site.values.items() if v.dtype == object}
-        dims = {self.number(n) for k in {*inputs, *outputs} for n in self._infos[k].shape}
-        if bias is not None:
-            dims |= {self.number(n) for n in self._infos[bias].shape}
-        dims |= {self.number(n) for v in site.values.values() if v.dtype == object for n in v.flat}
-        new_site = Site(recipe, site, picker(inputs), picker(outputs), bias, values, frozenset(dims))
-        if site.values:
-            return new_site
-        # Equal attributes may differ: 0.0 and -0.0, 1 and True.
-        attributes = type(site.attrs), repr(site.attrs)
-        key = (recipe, site.op, inputs, outputs, attributes, bias, site.epilogue.activation, site.updated)
-        try:
-            return self._sites.setdefault((*key, site.attrs), new_site)
-        except TypeError:  # an attribute is an array
-            return new_site
-
-    def template(
-        self, k: int, step: ClassStep, chain: Launch | None = None
-    ) -> Template | ChoiceTemplate | ChainTemplate:
-        """Returns the template of step number `k`, or of a part of `chain`."""
-        if isinstance(step, Launch):
-            args = list(map(self.argument, step.args))
-            groups, local = list(map(self.number, step.groups)), list(map(self.number, step.local))
-            uses = frozenset([*args, *(~n for n in (*groups, *local))])
-            nbytes = self._accessed_bytes(step)
-            return LaunchTemplate(step, args, picker(args), picker(groups), picker(local), nbytes, chain, uses)
-        if isinstance(step, Copy):
-            source, target, n = self.argument(step.source), self.argument(step.target), self.number(step.nbytes)
-            return CopyTemplate(source, target, n, step.nodes, frozenset((source, target, ~n)))
-        if isinstance(step, Call):
-            slots = [*step.ins, *step.outs, *([] if step.bias is None else [step.bias])]
-            places = list(map(self.argument, slots))
-            n, m = len(step.ins), len(step.ins) + len(step.outs)
-            site = self.site(step.recipe, step.site)
-            bias = places[m] if places[m:] else None
-            return CallTemplate(k, step, site, frozenset(places), picker(places), places[:n], places[n:m], bias, [])
-        if isinstance(step, Choice):
-            launch, otherwise = self.template(k, step.launch, chain), self.template(k, step.otherwise, chain)
-            return ChoiceTemplate(self.number(step.when), launch, otherwise)
-        choices = [p for p in step.parts if isinstance(p, Choice)]
-        launches = [p.launch if isinstance(p, Choice) else p for p in step.parts]
-        return ChainTemplate(
-            self.template(k, step.whole),
-            [self.template(k, p, step.whole) for p in step.parts],
-            [self.number(p.groups[0]) for p in launches if isinstance(p, Launch)],
-            [self.number(p.when) for p in choices],
-            all(isinstance(p, Launch) for p in launches),
-        )
-
-    def _accessed_bytes(self, launch: Launch) -> int | None:
-        """Returns the place of the number of bytes that a launch accesses; None if that is not known beforehand."""
-        if launch.nbytes is not None:
-            return self.number(launch.nbytes)
-        if self._modules[launch.module].file:
-            return None
-        total: Any = 0
-        for a in launch.args:
-            if isinstance(a, Slot):
-                total = total + a.nbytes
-        return self.number(total)
-
-    # the shapes of a run
-
-    def unsized(self) -> tuple[list[TensorInfo], list[Any]]:
-        """Returns all tensors and arguments; those that have sizes, or are in the arena, are to be replaced."""
-        arguments = list[Any](self._arguments)
-        for place, _, _ in self._arena:
-            arguments[place] = Slot("arena", 0, _NOWHERE, arguments[place].nbytes)
-        return self._infos.copy(), arguments
-
-    def using(
-        self, numbers: frozenset[int]
-    ) -> tuple[list[_InfoRow], list[_NumberRow], list[_SlotRow], list[_ArenaRow]]:
-        """Returns the rows of all tables that use any of these numbers."""
-        return (
-            [row for row, dims in self._sized_infos if not dims.isdisjoint(numbers)],
-            [row for row in self._numbers if row[2] in numbers],
-            [row for row in self._slots if row[2] in numbers],
-            [row for row in self._arena if row[2] in numbers],
-        )
-
-    def renew(
-        self, arguments: list[Any], change: _Change, numbers: Numbers, offsets: Mapping[Any, int], has_moved: bool
-    ) -> Collection[int]:
-        """Replaces those arguments that differ, and returns the places of those that only lie elsewhere in the arena.
-
-        `has_moved` says that blocks may have other offsets than before.
-        """
-        for place, number, n in change.numbers:
-            arguments[place] = i32(numbers[n]) if number is I32 else number(numbers[n])
-        for place, slot, n in change.slots:
-            arguments[place] = _new(Slot, (slot.kind, slot.index, slot.offset, numbers[n]))
-        for place, block, n in change.arena:
-            arguments[place] = _new(Slot, ("arena", 0, offsets[block], numbers[n]))
-        if not has_moved:
-            return ()
-        moved = [(place, block, n) for place, block, n in self._arena if arguments[place].offset != offsets[block]]
-        for place, block, n in moved:
-            arguments[place] = _new(Slot, ("arena", 0, offsets[block], numbers[n]))
-        return {place for place, _, _ in moved}
