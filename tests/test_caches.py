@@ -40,6 +40,13 @@ def test_the_value_that_was_first_stays():
     assert cache.put("a", first) is first and cache.put("a", second) is first
 
 
+def test_what_is_new_is_stored_once():
+    cache = Cache("of a test", 2)
+    assert [cache.is_new(key, True) for key in "abab"] == [True, True, False, False]
+    assert cache.is_new("c", True) and list(cache) == ["b", "c"] and cache.is_new("a", True)
+    assert info("of a test")[2:6] == (2, 2, 4, 2)
+
+
 def test_a_function_is_remembered_until_the_caches_are_cleared():
     calls = []
 

@@ -83,16 +83,17 @@ class Cache(dict[K, V]):
 
     def is_new(self, key: K, value: V) -> bool:
         """Stores the value if there is none for this key, and returns whether that is so; otherwise counts the hit."""
+        evicted = None  # see `put`
         with self._changing:
-            n = len(self)
-            self.setdefault(key, value)
-            if len(self) == n:
+            if key in self:
                 self.hits += 1
                 return False
+            self[key] = value
             self.puts += 1
-            if n == self.limit:
-                del self[next(iter(self))]
+            if len(self) > self.limit:
+                evicted = self.pop(next(iter(self)))
                 self.dropped += 1
+        del evicted
         return True
 
     def renew(self, key: K) -> V | None:
