@@ -56,6 +56,7 @@ class Rows(NamedTuple):
 
 
 def is_sized(info: TensorInfo) -> bool:
+    """Returns whether a dimension of the tensor is a formula."""
     return any(isinstance(n, Size) for n in info.shape)
 
 

@@ -237,7 +237,7 @@ class Binding:
         has_sized_parts = self._device.memory.has_sized_parts
         resized = program.resized
         known: Iterable[Arguments | None] = repeat(None)
-        if resized is not None and resized.former is before and resized.steps is changed:
+        if resized is not None and resized.steps is changed:  # then its `former` are the steps before
             known = resized.arguments
         changes = []
         for k, arguments in zip(changed, known, strict=False):
