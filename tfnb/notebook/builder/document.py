@@ -233,7 +233,8 @@ class Document:
         try:
             if [e["edit"] for e in message["edits"]] == ["source"]:
                 self.source = str(message["edits"][0]["source"])  # type: ignore[typeddict-item]
-                answer.message = "the code has changed"
+                # A browser may send what it has already sent; then the line of messages stays.
+                answer.message = "the code has changed" if self.source != snapshot.source else ""
             else:
                 self._edit(message, answer)
         except OpError as e:
