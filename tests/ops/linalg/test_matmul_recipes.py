@@ -21,10 +21,34 @@ PROBLEMS = st.builds(
 
 @given(PROBLEMS, st.sampled_from([1, 2, 3, 4, 16, 64]))
 def test_a_small_product_is_not_searched_for_its_division(problem, units):
-    assert matmul_recipes._cut(problem, units) == matmul_recipes._best_cut(problem, units)
+    rows, columns, splits = matmul_recipes._best_cut(matmul_recipes._coarse(problem), units)
+    assert matmul_recipes._cut(problem, units) == (min(rows, problem.m), columns, splits)
 
 
 def test_a_product_of_few_rows_needs_no_search(monkeypatch):
     monkeypatch.setattr(matmul_recipes, "_best_cut", lambda *_: 1 / 0)
     small = matmul_recipes._Problem(1, 4, 44, 31, 2, 4)
     assert matmul_recipes._cut(small, 2) == (1, 1, 1)
+
+
+@given(PROBLEMS, st.sampled_from([1, 2, 3, 4, 16, 64]))
+def test_the_division_of_whole_tiles_takes_about_as_long_as_the_best_one(problem, units):
+    chosen, best = (cut(problem, units) for cut in (matmul_recipes._cut, matmul_recipes._best_cut))
+    assert estimated(problem, units, *chosen) <= 1.2 * estimated(problem, units, *best)
+
+
+def estimated(p, units, rows, columns, splits):
+    """The cycles that the model gives to a division."""
+    panels = -(-p.n * p.size // matmul_recipes.TILE_BYTES)
+    one = matmul_recipes._group_cycles(p, -(-p.m // rows), -(-p.k // splits))(-(-panels // columns))
+    uneven = matmul_recipes.UNEVEN if units > 1 else 0.0
+    start = matmul_recipes.SUM if p.scattered else matmul_recipes.WAKE
+    add = start + p.batch * p.m * p.n * (splits + 1.0) / units if splits > 1 else 0.0
+    return matmul_recipes._makespan(rows * columns * splits * p.batch, one, units) + uneven * one + add
+
+
+def test_products_of_as_many_tiles_share_a_search():
+    matmul_recipes._best_cut.cache_clear()
+    for m in range(31, 37):
+        matmul_recipes._cut(matmul_recipes._Problem(1, m, 512, 128, 0, 4), 2)
+    assert matmul_recipes._best_cut.cache_info().misses == 1

@@ -223,9 +223,19 @@ def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
     if p.batch * whole * UNEVEN <= GROUP and (p.m <= DIRECT_ROWS or p.flags & 2):
         # Parts together take no less than the whole and another GROUP for each, which is more than they can gain.
         return 1, 1, 1
-    return _best_cut(p, units)
+    rows, columns, splits = _best_cut(_coarse(p), units)
+    return min(rows, p.m), columns, splits
 
 
+def _coarse(p: _Problem) -> _Problem:
+    """Returns the problem of whole register tiles, which takes about as long.
+
+    One search is enough for all problems for which this is the same, so few new shapes need one.
+    """
+    return p if p.m <= DIRECT_ROWS else p._replace(m=-(-p.m // TILE_ROWS) * TILE_ROWS)
+
+
+@remembered("searches for divisions", 4096)
 def _best_cut(p: _Problem, units: int) -> tuple[int, int, int]:
     """The result of `_cut`, by trying all divisions. Most are no better than another even if all units are as busy."""
     panels = -(-p.n * p.size // TILE_BYTES)
