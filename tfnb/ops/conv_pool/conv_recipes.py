@@ -42,7 +42,7 @@ GPU_ITEMS, MOST_GROUPS = 128, 1 << 16  # work-items of a group, and groups, of a
 TAIL_BYTES = 256
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # nobody changes one, but a frozen one takes three times as long to make; so below
 class ConvShape:
     """The sizes of a convolution, from n images of (ay.limit, ax.limit, ci) to n images of (ay.count, ax.count, co):
     rows, columns and channels. The axes `ay` and `ax` also give the window, its stride and the padding."""
@@ -70,7 +70,7 @@ class ConvShape:
         return (ay.stride, ax.stride, ay.dilation, ax.dilation, ay.before, ax.before)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RowBlocks:
     """The blocks of `rows` x `columns` output pixels into which a tuned kernel divides an image."""
 
@@ -89,7 +89,7 @@ class RowBlocks:
 
 
 def _ints(*values: int) -> tuple[I32, ...]:
-    return tuple([i32(v) for v in values])
+    return tuple(map(i32, values))
 
 
 def _defines(site: KernelSite) -> tuple[tuple[str, str], ...]:
@@ -130,7 +130,8 @@ def _one_row(shape: ConvShape) -> ConvShape:
     ay, ax = shape.ay, shape.ax
     if ax.size != ax.limit or ax.count != 1 or ax.before or (ax.dilation != 1 and ax.size != 1):
         return shape
-    return replace(shape, ci=shape.ci * ax.limit, ay=Axis(1, 1, 1, 1, 1, 0), ax=ay)
+    one = Axis(1, 1, 1, 1, 1, 0)
+    return ConvShape(shape.n, shape.ci * ax.limit, shape.co, one, ay, shape.itemsize, shape.defines)
 
 
 def _ceil(a: int, b: int) -> int:
@@ -155,7 +156,7 @@ def _cut(shape: ConvShape, units: int, max_rows: int, cost: Callable[[int, int],
     return RowBlocks(rows, _ceil(oh, rows), columns, column_blocks)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Virtual:
     """An input for `conv2d_rows` that is virtually `up` times larger, with zeros between its pixels."""
 
@@ -257,7 +258,8 @@ def _turned(shape: ConvShape) -> _Virtual:
     def turn(a: Axis) -> Axis:
         return Axis(a.count, a.size, 1, a.dilation, a.limit, (a.size - 1) * a.dilation - a.before)
 
-    return _Virtual(replace(shape, ci=shape.co, co=shape.ci, ay=turn(ay), ax=turn(ax)), ay.stride, ax.stride)
+    turned = ConvShape(shape.n, shape.co, shape.ci, turn(ay), turn(ax), shape.itemsize, shape.defines)
+    return _Virtual(turned, ay.stride, ax.stride)
 
 
 def conv2d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
@@ -347,7 +349,7 @@ def _share(work: int, units: int) -> int:
     return max(1, min(4 * units, work // 16384))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Pool:
     ints: tuple[int, ...]
     ay: Axis

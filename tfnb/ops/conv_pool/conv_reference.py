@@ -33,7 +33,7 @@ Array = np.ndarray[Any, Any]
 Padding = str | tuple[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # nobody changes one, but a frozen one takes three times as long to make
 class Axis:
     """The windows along one spatial axis: `count` windows of `size` taps, the first begins `before` pixels outside."""
 
