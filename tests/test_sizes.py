@@ -219,3 +219,22 @@ def test_a_question_whether_symbols_are_equal_names_them():
     trace = SizeTrace()
     assert trace.symbol(20) != trace.symbol(30)
     assert trace.function(())((20, 20)) is None and not trace.equal
+
+
+def test_a_computation_may_be_tried_without_conditions():
+    trace = SizeTrace()
+    n, same = trace.symbol(8), trace.symbol(8)
+    assert trace.without_conditions(lambda: (n // 2 + 1).formula) == (n // 2 + 1).formula
+    for use in (lambda: n > 5, lambda: n != 9, lambda: int(n), lambda: n == same):
+        assert trace.without_conditions(use) is None
+    assert not trace.conditions and not trace.equal
+    assert n > 5
+    assert trace.without_conditions(lambda: n > 5) is True  # since this is a condition now
+    with pytest.raises(ValueError, match="mine"):
+        trace.without_conditions(lambda: [][0] if n < 2 else next(_raised()))
+    assert int(n) == 8  # conditions may be noted again
+
+
+def _raised():
+    raise ValueError("mine")
+    yield

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from tfnb.size_terms import LEAST, Atom, Terms, evaluator, lower_bound, number_of, terms_of
 from tfnb.sizes import AnySize, Size, largest, smallest, typical, value_of
 
 __all__ = ["SizeTrace", "SizesAreEqual"]
+
+T = TypeVar("T")
 
 TYPICAL = 64  # the value of each symbol where one decision is made for all examples
 
@@ -22,6 +24,10 @@ _COMPUTE: dict[str, Callable[..., int]] = {"//": operator.floordiv, "min": min, 
 
 class SizesAreEqual(Exception):
     """Ends a computation that has to be repeated with one symbol for equal ones; see `SizeTrace.equal`."""
+
+
+class _ConditionNeeded(Exception):
+    """Ends a computation that must not note conditions; see `SizeTrace.without_conditions`."""
 
 
 class SizeTrace:
@@ -41,6 +47,7 @@ class SizeTrace:
         self._results: dict[tuple[object, ...], AnySize] = {}
         self._typical: dict[Atom, int] = {}
         self.bounds: dict[Size, int | None] = {}
+        self._may_note = True
 
     def symbol(self, value: int) -> Size:
         """Returns a new symbol, whose value in the example is `value`, which is at least 2."""
@@ -189,9 +196,9 @@ class SizeTrace:
             return n == 0
         if self.known_sign(n) in (1, -1):
             return False
-        if n.value == 0 and self._is_zero_for_equal_symbols(n):
+        if n.value == 0 and self._may_note and self._is_zero_for_equal_symbols(n):
             return True
-        self.conditions["==" if n.value == 0 else "!=", n] = None
+        self._note("==" if n.value == 0 else "!=", n)
         return n.value == 0
 
     def _is_zero_for_equal_symbols(self, n: Size) -> bool:
@@ -239,8 +246,23 @@ class SizeTrace:
         high = _lower(self.product(n, -1))
         if high is not None and high >= 0:
             return False
-        self.conditions[">" if n.value > 0 else "<=", n] = None
+        self._note(">" if n.value > 0 else "<=", n)
         return n.value > 0
+
+    def _note(self, comparison: str, n: Size) -> None:
+        if not self._may_note and (comparison, n) not in self.conditions:
+            raise _ConditionNeeded
+        self.conditions[comparison, n] = None
+
+    def without_conditions(self, compute: Callable[[], T]) -> T | None:
+        """Returns `compute()`, or None if that would note a condition, which is not noted then."""
+        self._may_note = False
+        try:
+            return compute()
+        except _ConditionNeeded:
+            return None
+        finally:
+            self._may_note = True
 
     def typical(self, n: Size) -> int:
         """Returns the value of `n` when each symbol is 64."""
@@ -267,7 +289,7 @@ class SizeTrace:
 
     def fixed(self, n: Size) -> int:
         """Returns the value of `n`, and notes that it must be this one."""
-        self.conditions["==", cast(Size, n - n.value)] = None
+        self._note("==", cast(Size, n - n.value))
         if self.on_fixed is not None:
             self.on_fixed(n)
         return n.value

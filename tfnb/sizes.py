@@ -243,14 +243,14 @@ def largest(first: AnySize, *others: AnySize) -> AnySize:
     return functools.reduce(lambda a, b: _extreme("max", a, b), others, first)
 
 
-def derived(function: Callable[..., int], *arguments: Any, lower: int | None = None) -> AnySize:
+def derived(function: Callable[..., Any], *arguments: Any, lower: int | None = None) -> AnySize:
     """Returns `function(*arguments)` as a formula if sizes are among the arguments.
 
     The function must be pure, and `lower` a number below which its result never is. It is called again for each
-    example, so that no condition on the arguments is noted.
+    example, so that no condition on the arguments is noted. A float as its result may only become a kernel's argument.
     """
     trace = next((n.trace for n in arguments if isinstance(n, Size)), None)
-    return function(*arguments) if trace is None else trace.call(function, arguments, lower)
+    return cast(AnySize, function(*arguments)) if trace is None else trace.call(function, arguments, lower)
 
 
 def _extreme(kind: str, a: AnySize, b: AnySize) -> AnySize:

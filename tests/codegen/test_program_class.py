@@ -17,6 +17,7 @@ from tfnb.codegen.whynot import WhyNot
 from tfnb.errors import OpError
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.shape_class import ServedShapes, class_of, with_symbols
+from tfnb.ops.conv_pool import conv_recipes
 from tfnb.types import as_dtype
 
 GRAPHS = int(os.environ.get("TFNB_RANDOM_GRAPHS", 6))
@@ -167,3 +168,24 @@ def test_equal_steps_of_following_programs_are_the_same_objects():
     assert len(first) > 1 and all(a is b for a, b in zip(first, same, strict=True))
     assert sum(a is b for a, b in zip(first, other, strict=True)) not in (0, len(first))
     assert plain(steps(40, 50)) == plain(first)
+
+
+def test_a_recipe_that_takes_formulas_is_asked_once_for_its_class(monkeypatch):
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, None, None, 3])
+        net = tf.nn.conv2d(x, tf.ones([3, 3, 3, 16]), [1, 1, 1, 1], "SAME")
+        fetches = [tf.nn.max_pool(net, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")]
+    cluster = cluster_of(graph, {x: None}, fetches)
+    known = [x.shape.as_list()]
+
+    def arrays(n, h, w):
+        return [np.ones((n, h, w, 3), np.float32)]
+
+    other = parts_of(cluster, arrays(4, 31, 70), known)[1]
+    alone = compiled(cluster, arrays(4, 31, 70), known)[0].program(other)
+    made, _, _ = compiled(cluster, arrays(8, 20, 30), known)
+    monkeypatch.setattr(conv_recipes, "_conv_shape", None)
+    monkeypatch.setattr(conv_recipes, "_pool", None)
+    program = made.program(other)
+    assert len(program.steps) == 2 and program.outputs[0].shape == (4, 16, 35, 16)
+    assert difference(program, alone) is None

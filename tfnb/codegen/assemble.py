@@ -5,8 +5,9 @@ Invariant: the steps are in an order in which one queue may run them one after t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tfnb.codegen.class_steps import Call, Chain, Choice, ClassStep
 from tfnb.codegen.fusion.group import Group, is_large
@@ -17,7 +18,7 @@ from tfnb.codegen.memory import NO_BLOCK, Block
 from tfnb.codegen.modules import KernelKey, KernelTable, Modules
 from tfnb.codegen.opencl_c.emission import Generated
 from tfnb.codegen.opencl_c.kerneltext import Scratch
-from tfnb.codegen.program import Copy, DeviceFacts, Launch, Program, Slot, VariableUse
+from tfnb.codegen.program import Copy, DeviceFacts, Launch, Module, Program, Slot, VariableUse
 from tfnb.codegen.schedules.chain import selection
 from tfnb.codegen.schedules.columns import emit_columns
 from tfnb.codegen.schedules.pointwise import biggest, emit_pointwise, nest_of, stores_of
@@ -25,9 +26,10 @@ from tfnb.codegen.schedules.product import emit_product, emit_small_product, is_
 from tfnb.codegen.schedules.rows import emit_rows
 from tfnb.codegen.schedules.transpose import emit_transpose
 from tfnb.codegen.whynot import WhyNot
-from tfnb.errors import FailedPreconditionError, InternalError, UnimplementedError
-from tfnb.ir.kernelcall import F32, F64, I32, TensorInfo
+from tfnb.errors import FailedPreconditionError, InternalError, OpError, UnimplementedError
+from tfnb.ir.kernelcall import F32, F64, I32, Arg, BiasIn, In, KernelCall, Out, Temp, TensorInfo
 from tfnb.ir.step_graph.cluster import Cluster
+from tfnb.size_trace import SizeTrace
 from tfnb.sizes import AnySize, largest, plain, same, typical
 
 __all__ = ["Assembler"]
@@ -70,7 +72,8 @@ class _Step:
     piece_of: int | None = None  # the number of a pointwise group, which may be cut into pieces
     parameters: tuple[str, ...] = ()  # of a generated kernel that can be a part of a chain
     parts: tuple[_Step, ...] = ()  # of a chain
-    call: CallDef | None = None  # library kernels do the work
+    call: CallDef | None = None  # library kernels do the work, which are known when sizes are numbers
+    library: KernelCall | None = None  # this launch of a library kernel does the work
     when: AnySize = 1  # if this is 0, the step `otherwise` runs instead
     otherwise: _Step | None = None
 
@@ -85,8 +88,10 @@ class Assembler:
         lowered: Lowered,
         facts: DeviceFacts,
         kernels: KernelTable,
+        trace: SizeTrace,
         fuse: bool = True,
     ) -> None:
+        self._trace = trace
         self.fuse, self.apart = fuse and facts.kind == "cpu", not fuse
         self.cluster, self.specialized, self.lowered, self.facts = cluster, specialized, lowered, facts
         self.steps: list[_Step] = []
@@ -116,6 +121,9 @@ class Assembler:
             if beside_small and first.product is not None and is_small_product(first):
                 small = self._generated(group, emit_small_product(first))
                 self.steps.append(_either(first.product.small, small, call))
+            elif (calls := self._known_calls(first)) is not None:
+                for c in calls:
+                    self.steps.append(self._library(group, first, c))
             else:
                 self.steps.append(call)
         elif isinstance(first, CopyDef):
@@ -124,6 +132,37 @@ class Assembler:
             needed = self._needed(group)
             for kernel in self._kernels(group, needed):
                 self.steps.append(self._generated(group, kernel))  # one by one: its scratch is noted for the next step
+
+    def _known_calls(self, d: CallDef) -> Sequence[KernelCall] | None:
+        """Returns the answer of the recipe if it is the same formulas for all shapes of the class, else None."""
+        if not d.takes_formulas or self.facts.kind == "gpu":  # where the tiles depend on numbers
+            return None
+        if any([0 in t.shape for t in (*d.site.inputs, *d.site.outputs)]):  # noqa: C419 - each is a condition
+            return None
+        try:
+            return self._trace.without_conditions(partial(d.recipe, d.site))
+        except OpError:  # which comes again, with the node to blame, when sizes are numbers
+            return None
+
+    def _library(self, group: Group, d: CallDef, call: KernelCall) -> _Step:
+        args = tuple([self._library_arg(group, d, a) for a in call.args])
+        return _Step(d.nodes, d.label, d.reads, d.values, None, args, call.groups, call.local, library=call)
+
+    def _library_arg(self, group: Group, d: CallDef, a: Arg) -> object:
+        if isinstance(a, In):
+            value = d.ins[a.index].value
+            if value.kind == "none":
+                raise InternalError(f"{d.label}: the recipe points to input {a.index}, whose sizes it is given")
+            return value
+        if isinstance(a, Out):
+            return d.outs[a.index]
+        if isinstance(a, Temp):
+            return self._temp(_Temp(group.number, a.key), a.nbytes)
+        if isinstance(a, BiasIn):
+            if d.bias is None:
+                raise InternalError(f"{d.label}: the recipe uses a bias, and the call has none")
+            return d.bias.value
+        return a
 
     def _needed(self, group: Group) -> frozenset[object]:
         """Returns the values of a group that other groups read, or that are outputs of the program."""
@@ -204,9 +243,10 @@ class Assembler:
             self._chain()
         blocks = self._blocks()
         places = self.modules.places({s.kernel for s in self.steps})
-        modules = {m: k for k, m in enumerate(dict.fromkeys(m for m, _ in places.values()))}
+        of_library = [_module_of(s.library) for s in self.steps if s.library is not None]
+        modules = {m: k for k, m in enumerate(dict.fromkeys([*(m for m, _ in places.values()), *of_library]))}
         kernels = {key: (modules[m], entry) for key, (m, entry) in places.items()}
-        placement = _Placement(self, {b.key: k for k, b in enumerate(blocks)}, kernels)
+        placement = _Placement(self, {b.key: k for k, b in enumerate(blocks)}, kernels, modules)
         steps = [placement.step(s) for s in self.steps]
         program = Program(
             self.cluster.name,
@@ -306,6 +346,10 @@ class Assembler:
         return tuple(uses)
 
 
+def _module_of(call: KernelCall) -> Module:
+    return Module(call.source, call.file, call.defines)
+
+
 def _either(when: AnySize, one: _Step, other: _Step) -> _Step:
     """Returns a step that runs `one`, or `other` if the size `when` is 0."""
     reads = tuple(dict.fromkeys((*one.reads, *other.reads)))
@@ -321,6 +365,7 @@ class _Placement:
     assembler: Assembler
     blocks: Mapping[Hashable, int]
     kernels: Mapping[KernelKey, tuple[int, str]]
+    modules: Mapping[Module, int]
 
     def step(self, step: _Step) -> ClassStep:
         if step.copy is not None:
@@ -335,14 +380,18 @@ class _Placement:
         return self._launch(step) if step.call is None else self._call(step.call)
 
     def _launch(self, step: _Step) -> Launch:
-        if step.kernel is None:
-            raise InternalError(f"{step.label}: a launch without a kernel")
         args = tuple(
             a if isinstance(a, (I32, F32, F64, Slot)) else self._slot(a)  # type: ignore[arg-type]
             for a in step.args
         )
-        module, entry = self.kernels[step.kernel]
-        return Launch(module, entry, args, step.groups, step.local, step.nodes, step.label)
+        nbytes = None
+        if step.library is not None:
+            module, entry, nbytes = self.modules[_module_of(step.library)], step.library.entry, step.library.nbytes
+        elif step.kernel is not None:
+            module, entry = self.kernels[step.kernel]
+        else:
+            raise InternalError(f"{step.label}: a launch without a kernel")
+        return Launch(module, entry, args, step.groups, step.local, step.nodes, step.label, nbytes)
 
     def _call(self, d: CallDef) -> Call:
         return Call(

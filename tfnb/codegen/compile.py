@@ -62,13 +62,14 @@ def compile_cluster(
             raise SizesAreEqual
         checks = checks_of(cluster, specialized)
         lowered, groups, reasons = _scheduled(cluster, specialized, facts, settings)
-        assembler = Assembler(cluster, specialized, lowered, facts, kernels or KernelTable(), settings.optimize)
+        trace = trace or SizeTrace()
+        assembler = Assembler(cluster, specialized, lowered, facts, kernels or KernelTable(), trace, settings.optimize)
         for g in groups:
             assembler.add(g)
         program, steps, blocks = assembler.program(tuple(inputs), tuple(reasons))
         variable_uses = tuple(replace(u, reads=True) if u.node in specialized.unset else u for u in program.variables)
         program = replace(program, variables=variable_uses, reads=reads_of(cluster, specialized), checks=checks)
-        return ProgramClass(program, steps, blocks, trace or SizeTrace())
+        return ProgramClass(program, steps, blocks, trace)
     finally:
         # These results belong to expressions over values of this compilation, which no other compilation uses.
         for function in (size_of, cost):

@@ -33,6 +33,7 @@ __all__ = [
     "Temp",
     "TensorInfo",
     "i32",
+    "integers",
 ]
 
 A = TypeVar("A", bound=Attrs | None, covariant=True)
@@ -101,6 +102,11 @@ _set_value = vars(I32)["value"].__set__
 # For numbers alone. Programs for many shapes have the same small ones, and fewer objects mean shorter pauses of
 # Python's collector.
 i32 = remembered("integers in kernel arguments", 1 << 14)(I32)
+
+
+def integers(*values: AnySize) -> tuple[I32, ...]:
+    """Returns arguments for numbers and formulas."""
+    return tuple([i32(n) if type(n) is int else I32(n) for n in values])
 
 
 @dataclass(frozen=True, slots=True)

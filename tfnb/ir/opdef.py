@@ -248,6 +248,9 @@ class OpDef:
     kind         its role for the runtime
     dynamic      the output shapes depend on data, so the op is not part of clusters
     epilogue     its `opencl` recipe honours KernelSite.epilogue
+    takes_formulas
+                 its `opencl` recipe answers for sizes that are formulas too, with the kernel calls that it would give
+                 for each of their values
     product      KernelSite -> the `Product` that the op computes, if generated code may compute it together with the
                  work that follows, else None
     raw          its host kernel takes and returns runtime values unchanged (arrays, or tensors that stay on their
@@ -288,6 +291,7 @@ class OpDef:
     kind: Kind = Kind.COMPUTE
     dynamic: bool = False
     epilogue: bool = False
+    takes_formulas: bool = False
     product: Callable[[KernelSite], Product | None] | None = None
     api: str = ""
     partial: Callable[[Infer], Shape | None] | None = None

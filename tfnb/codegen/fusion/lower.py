@@ -385,6 +385,7 @@ class _Lowering:
                 site,
                 opdef.opencl,
                 opdef.epilogue,
+                takes_formulas=opdef.takes_formulas,
                 product=product,
             )
         )

@@ -134,7 +134,7 @@ class CallDef:
     """Launches of library kernels by an op.
 
     `ins` are the op's inputs, `outs` its outputs, and `values` all values that it computes, which are its outputs and
-    the variables that it writes.
+    the variables that it writes. With `takes_formulas`, the recipe answers for sizes that are formulas.
     """
 
     position: int
@@ -147,7 +147,7 @@ class CallDef:
     recipe: Callable[[KernelSite], Sequence[KernelCall]]
     epilogue: bool
     bias: View | None = None
-    calls: tuple[KernelCall, ...] = ()
+    takes_formulas: bool = False
     product: Product | None = None
 
     @property

@@ -2,7 +2,7 @@
 
 Each recipe turns the shapes and attributes of a site into kernel calls: on a CPU of the tuned kernel when the padded
 rows that it keeps in local memory fit, otherwise of the naive kernel, which takes any size; on a GPU of the kernels
-in the files `*_gpu.cl`. Invariant: an empty output needs no call.
+in the files `*_gpu.cl`. The sizes of images may be formulas. Invariant: an empty output needs no call.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from tfnb.caches import remembered
 from tfnb.errors import InvalidArgumentError, UnimplementedError
-from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Temp, i32
+from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Temp, integers
 from tfnb.ops.conv_pool.conv_reference import Axis, pool_axes, window_axes
 from tfnb.ops.conv_pool.windows import pads
 from tfnb.ops.linalg.gpu_tiles import Tiles, tile_sum
-from tfnb.sizes import same, smallest
+from tfnb.sizes import derived, largest, plain, same, smallest
 
 __all__ = [
     "avg_pool_calls",
@@ -88,10 +89,6 @@ class RowBlocks:
         return self.row_blocks * self.column_blocks
 
 
-def _ints(*values: int) -> tuple[I32, ...]:
-    return tuple(map(i32, values))
-
-
 def _defines(site: KernelSite) -> tuple[tuple[str, str], ...]:
     dtype = site.outputs[0].dtype
     if dtype.name not in ("float32", "float64"):
@@ -106,7 +103,7 @@ def _check_format(site: KernelSite) -> None:
 
 
 def _is_empty(site: KernelSite) -> bool:
-    return any(t.size == 0 for t in site.outputs)
+    return any([0 in t.shape for t in site.outputs])  # noqa: C419 - a generator takes longer
 
 
 def _conv_shape(site: KernelSite, image: tuple[int, ...], filters: tuple[int, ...], out: tuple[int, ...]) -> ConvShape:
@@ -128,7 +125,7 @@ def _one_row(shape: ConvShape) -> ConvShape:
     Then a row of output is one pixel, and all columns of a row of input, which lie one after another, are its channels.
     """
     ay, ax = shape.ay, shape.ax
-    if ax.size != ax.limit or ax.count != 1 or ax.before or (ax.dilation != 1 and ax.size != 1):
+    if not plain(ax.limit) or ax.size != ax.limit or ax.count != 1 or ax.before or (ax.dilation != 1 and ax.size != 1):
         return shape
     one = Axis(1, 1, 1, 1, 1, 0)
     return ConvShape(shape.n, shape.ci * ax.limit, shape.co, one, ay, shape.itemsize, shape.defines)
@@ -138,9 +135,12 @@ def _ceil(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def _cut(shape: ConvShape, units: int, max_rows: int, cost: Callable[[int, int], int]) -> RowBlocks | None:
-    """The largest blocks whose `cost(rows, columns)` fits local memory and which give work to all compute units."""
-    budget = LOCAL_BYTES // shape.itemsize - LOCAL_SLACK
+def _cut(shape: ConvShape, units: int, max_rows: int, cost: Callable[[int, int], int]) -> tuple[int, int] | None:
+    """The largest blocks whose `cost(rows, columns)` fits local memory and which give work to all compute units.
+
+    Returns their rows and columns.
+    """
+    budget = _budget(shape)
     oh, ow = shape.ay.count, shape.ax.count
     columns = ow
     while cost(1, columns) > budget:
@@ -152,8 +152,52 @@ def _cut(shape: ConvShape, units: int, max_rows: int, cost: Callable[[int, int],
     rows = min(rows, max_rows)
     while cost(rows, columns) > budget:
         rows -= 1
-    rows = _ceil(oh, _ceil(oh, rows))
-    return RowBlocks(rows, _ceil(oh, rows), columns, column_blocks)
+    return _ceil(oh, _ceil(oh, rows)), columns
+
+
+def _budget(shape: ConvShape) -> int:
+    """Returns the number of elements that a group keeps in local memory."""
+    return LOCAL_BYTES // shape.itemsize - LOCAL_SLACK
+
+
+def _blocks(shape: ConvShape, units: int, up_y: int, up_x: int) -> RowBlocks | None:
+    """Returns the blocks of `_Virtual(shape, up_y, up_x)`, or those of a filter's gradient if `up_y` is 0."""
+    oh, ow = shape.ay.count, shape.ax.count
+    sizes = (units, up_y, up_x, shape.ci, shape.itemsize, shape.n, *_sizes_of(shape.ay), *_sizes_of(shape.ax))
+    # If the narrowest block fits local memory, there are blocks for images of all sizes.
+    narrowest = _Virtual(shape, up_y, up_x).most(1, TALLEST_TILE) if up_y else _filter_cost(shape)(1, TALLEST_TILE)
+    least = int(narrowest <= _budget(shape))
+    rows = derived(_rows, *sizes, lower=least)
+    if rows == 0:
+        return None
+    columns = derived(_columns, *sizes, lower=1)
+    return RowBlocks(rows, _ceil(oh, rows), columns, _ceil(ow, columns))
+
+
+def _rows(*sizes: int) -> int:
+    """Returns the rows of the blocks for the arguments of `_cut_of`, or 0 if there are none."""
+    return _cut_of(*sizes)[0]
+
+
+def _columns(*sizes: int) -> int:
+    """Returns the columns of the blocks for the arguments of `_cut_of`, or 0 if there are none."""
+    return _cut_of(*sizes)[1]
+
+
+@remembered("blocks of convolutions", 4096)
+def _cut_of(units: int, up_y: int, up_x: int, ci: int, itemsize: int, n: int, *sizes: int) -> tuple[int, int]:
+    """Returns the result of `_cut`, or zeros instead of None; `sizes` are those of the two axes."""
+    shape = ConvShape(n, ci, 1, Axis(*sizes[:6]), Axis(*sizes[6:]), itemsize, ())
+    return _cut(shape, units, *_limits(shape, up_y, up_x)) or (0, 0)
+
+
+def _limits(shape: ConvShape, up_y: int, up_x: int) -> tuple[int, Callable[[int, int], int]]:
+    """Returns the most rows of a block, and the elements that a block needs."""
+    return (shape.ay.count, _Virtual(shape, up_y, up_x).cost) if up_y else (MAX_RUNS, _filter_cost(shape))
+
+
+def _sizes_of(a: Axis) -> tuple[int, ...]:
+    return a.limit, a.size, a.stride, a.dilation, a.count, a.before
 
 
 @dataclass(slots=True)
@@ -177,12 +221,20 @@ class _Virtual:
 
         It is an odd number of vectors, so that channels fall into different cache sets.
         """
-        return (_ceil(self.plane(columns) * self.shape.ax.stride, 16) | 1) * 16
+        return (_ceil(self.plane(columns) * self.shape.ax.stride, 16) // 2 * 2 + 1) * 16
+
+    def height(self, rows: int) -> int:
+        """Returns the number of rows of the input that a block needs, some of which may be outside of the image."""
+        ay = self.shape.ay
+        return ((rows - 1) * ay.stride + (ay.size - 1) * ay.dilation) // self.up_y + 1
+
+    def most(self, rows: int, columns: int) -> int:
+        """Returns the number of elements that a block needs in an image that is high enough."""
+        return self.height(rows) * self.shape.ci * self.pitch(columns)
 
     def cost(self, rows: int, columns: int) -> int:
-        ay = self.shape.ay
-        input_rows = ((rows - 1) * ay.stride + (ay.size - 1) * ay.dilation) // self.up_y + 1
-        return min(input_rows, ay.limit) * self.shape.ci * self.pitch(columns)
+        """Returns the number of elements that a block needs."""
+        return min(self.height(rows), self.shape.ay.limit) * self.shape.ci * self.pitch(columns)
 
 
 def _rows_call(virtual: _Virtual, units: int, pointers: tuple[Arg, ...], flags: int, act: int) -> KernelCall | None:
@@ -191,7 +243,7 @@ def _rows_call(virtual: _Virtual, units: int, pointers: tuple[Arg, ...], flags: 
     ay, ax = shape.ay, shape.ax
     if ay.size * ax.size > MAX_RUNS or ay.size * ax.size * shape.ci * shape.co >= 2**31:
         return None
-    blocks = _cut(shape, units, ay.count, virtual.cost)
+    blocks = _blocks(shape, units, virtual.up_y, virtual.up_x)
     if blocks is None:
         return None
     ints = (
@@ -202,7 +254,7 @@ def _rows_call(virtual: _Virtual, units: int, pointers: tuple[Arg, ...], flags: 
         *(virtual.plane(blocks.columns), virtual.pitch(blocks.columns), flags, act),
     )
     groups = (shape.n * blocks.per_image, 1, 1)
-    return KernelCall(CONV, "conv2d_rows", (*pointers, *_ints(*ints)), groups, defines=shape.defines)
+    return KernelCall(CONV, "conv2d_rows", (*pointers, *integers(*ints)), groups, defines=shape.defines)
 
 
 def conv2d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
@@ -222,7 +274,7 @@ def conv2d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return _tile_calls(site, shape, "conv2d_tiles", (In(0), In(1)), problem, pointers[2], flags, activation)
     ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints, flags, activation)
     groups = (shape.ay.count, shape.n, 1)
-    return (KernelCall(CONV, "conv2d_naive", (*pointers, *_ints(*ints)), groups, defines=shape.defines),)
+    return (KernelCall(CONV, "conv2d_naive", (*pointers, *integers(*ints)), groups, defines=shape.defines),)
 
 
 def _tile_calls(
@@ -239,11 +291,11 @@ def _tile_calls(
     columns and depth. Only the convolution itself has the last three arguments."""
     m, n, k = problem
     tiles = Tiles.of(1, m, n, k, site.units)
-    sizes = _ints(shape.n, *shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints)
+    sizes = integers(shape.n, *shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints)
     is_split = not same(tiles.splits, 1)
     to = tiles.partial(1, m, n, shape.itemsize) if is_split else Out(0)
     pointers: tuple[Arg, ...] = (*operands, to) if bias is None else (*operands, bias, to)
-    finish = () if bias is None else _ints(0, 0) if is_split else _ints(flags, activation)
+    finish = () if bias is None else integers(0, 0) if is_split else integers(flags, activation)
     calls = (tiles.call(CONV_GPU, entry, (*pointers, *sizes, I32(tiles.splits), *finish), shape.defines),)
     if not is_split:
         return calls
@@ -275,7 +327,7 @@ def conv2d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     if site.kind == "cpu" and grad[1] and grad[2] and shape.co and inside:
         tuned = _rows_call(virtual, site.units, (In(2), turned_filter, In(1), Out(0)), 0, 0)
         if tuned is not None:
-            turn_args: tuple[In | Temp | I32, ...] = (In(1), turned_filter, *_ints(shape.ci, shape.co))
+            turn_args: tuple[In | Temp | I32, ...] = (In(1), turned_filter, *integers(shape.ci, shape.co))
             turn = KernelCall(CONV_GRAD, "conv2d_turn_filter", turn_args, (taps, 1, 1), defines=shape.defines)
             return (turn, tuned)
     if site.kind == "gpu":
@@ -285,8 +337,11 @@ def conv2d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return _tile_calls(site, shape, "conv2d_input_grad_tiles", (In(1), In(2)), problem)
     ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints)
     groups = (shape.ay.limit, shape.n, 1)
-    args: tuple[In | Out | I32, ...] = (In(1), In(2), Out(0), *_ints(*ints))
+    args: tuple[In | Out | I32, ...] = (In(1), In(2), Out(0), *integers(*ints))
     return (KernelCall(CONV_GRAD, "conv2d_input_grad_naive", args, groups, defines=shape.defines),)
+
+
+_MOST_COPIES = 1 << 25  # bytes
 
 
 def _filter_cost(shape: ConvShape) -> Callable[[int, int], int]:
@@ -312,18 +367,18 @@ def conv2d_backprop_filter_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return _tile_calls(site, shape, "conv2d_filter_grad_tiles", (In(0), In(2)), problem)
     blocks = None
     if shape.n and shape.ay.count and shape.ax.count:
-        blocks = _cut(shape, site.units, MAX_RUNS, _filter_cost(shape))
+        blocks = _blocks(shape, site.units, 0, 0)
     if blocks is None:
         ints = (shape.n, *shape.image_ints, *shape.step_ints)
         groups = (shape.ci, shape.ax.size, shape.ay.size)
-        args: tuple[Arg, ...] = (In(0), In(2), Out(0), *_ints(*ints))
+        args: tuple[Arg, ...] = (In(0), In(2), Out(0), *integers(*ints))
         return (KernelCall(CONV_GRAD, "conv2d_filter_grad_naive", args, groups, defines=shape.defines),)
     padded = _ceil(shape.co, WIDEST_PANEL) * WIDEST_PANEL
-    parts = min(shape.n * blocks.per_image, 4 * site.units)
+    parts = largest(1, smallest(shape.n * blocks.per_image, 4 * site.units))
     # many copies of a large filter would cost more than they gain, so the channels are divided among groups instead
-    while parts > 1 and parts * rows * padded * shape.itemsize > 2**25:
-        parts //= 2
-    shares = min(_ceil(4 * site.units, parts), padded // WIDEST_PANEL)
+    if 4 * site.units * rows * padded * shape.itemsize > _MOST_COPIES:
+        parts = derived(_fewer, parts, rows * padded * shape.itemsize, lower=1)
+    shares = smallest(_ceil(4 * site.units, parts), padded // WIDEST_PANEL)
     nbytes = (parts * rows + TALLEST_TILE) * padded * shape.itemsize + TAIL_BYTES
     partial = Temp("partial_filter_grads", nbytes)
     ints = (
@@ -334,10 +389,10 @@ def conv2d_backprop_filter_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         *shape.step_ints,
         *blocks.ints,
     )
-    args = (In(0), In(2), partial, *_ints(*ints))
+    args = (In(0), In(2), partial, *integers(*ints))
     first = KernelCall(CONV_GRAD, "conv2d_filter_grad", args, (parts, shares, 1), defines=shape.defines)
-    groups = (min(rows, _share(parts * rows * padded, site.units)), 1, 1)
-    args = (partial, Out(0), *_ints(rows, shape.co, parts))
+    groups = (smallest(rows, _share(parts * rows * padded, site.units)), 1, 1)
+    args = (partial, Out(0), *integers(rows, shape.co, parts))
     return (
         first,
         KernelCall(CONV_GRAD, "conv2d_filter_grad_sum", args, groups, defines=shape.defines),
@@ -346,7 +401,14 @@ def conv2d_backprop_filter_calls(site: KernelSite) -> tuple[KernelCall, ...]:
 
 def _share(work: int, units: int) -> int:
     """The number of groups for `work` elements of memory traffic: one for little work, at most four per unit."""
-    return max(1, min(4 * units, work // 16384))
+    return largest(1, smallest(4 * units, work // 16384))
+
+
+def _fewer(parts: int, nbytes: int) -> int:
+    """Returns so many parts that copies of `nbytes` bytes for all of them are no more than _MOST_COPIES bytes."""
+    while parts > 1 and parts * nbytes > _MOST_COPIES:
+        parts //= 2
+    return parts
 
 
 @dataclass(slots=True)
@@ -358,13 +420,13 @@ class _Pool:
     defines: tuple[tuple[str, str], ...]
 
     def call(self, entry: str, pointers: tuple[Arg, ...], groups: int, *more: int) -> KernelCall:
-        args = (*pointers, *_ints(*self.ints, *more))
+        args = (*pointers, *integers(*self.ints, *more))
         return KernelCall(POOL, entry, args, (groups, 1, 1), defines=self.defines)
 
     def items_call(self, entry: str, pointers: tuple[Arg, ...], elements: int) -> KernelCall:
         """Returns the launch on a GPU whose work-items share `elements` elements."""
         groups = (smallest(_ceil(elements, GPU_ITEMS), MOST_GROUPS), 1, 1)
-        args = (*pointers, *_ints(*self.ints))
+        args = (*pointers, *integers(*self.ints))
         return KernelCall(POOL_GPU, entry, args, groups, (GPU_ITEMS, 1, 1), self.defines)
 
 
@@ -387,7 +449,7 @@ def _pool_forward(site: KernelSite, tuned: str, naive: str) -> tuple[KernelCall,
     pool = _pool(site, image, out)
     if site.kind == "gpu":
         return (pool.items_call(f"{tuned}_items", (In(0), Out(0)), site.outputs[0].size),)
-    groups = min(out[0] * out[1], _share(site.inputs[0].size, site.units))
+    groups = smallest(out[0] * out[1], _share(site.inputs[0].size, site.units))
     return (pool.call(tuned if pool.tuned else naive, (In(0), Out(0)), groups),)
 
 
@@ -411,16 +473,20 @@ def max_pool_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return (pool.items_call("max_pool_grad_items", (In(0), In(2), Out(0)), site.outputs[0].size),)
     ay, ax = pool.ay, pool.ax
     # rows of windows without common pixels may be divided among groups; otherwise a group gets whole images
-    rows = 1 if ay.stride >= ay.size else max(ay.count, 1)
+    rows = 1 if ay.stride >= ay.size else largest(ay.count, 1)
     overlap = ay.stride < ay.size or ax.stride < ax.size
-    blocks = out[0] * _ceil(max(out[1], 1), rows)
-    groups = min(blocks, _share(site.inputs[0].size, site.units))
+    blocks = out[0] * _ceil(largest(out[1], 1), rows)
+    groups = smallest(blocks, _share(site.inputs[0].size, site.units))
     pointers = (In(0), In(2), Out(0))
-    if not pool.tuned or not site.inputs[2].size:
+    if not pool.tuned or 0 in site.inputs[2].shape:
         return (pool.call("max_pool_grad_naive", pointers, groups, rows),)
-    gaps = any(a.stride > a.size or a.count * a.stride - a.before < a.limit for a in (ay, ax))
-    flags = 1 * overlap + 2 * (gaps or overlap)
+    flags = 3 if overlap else 2 * largest(*(derived(_has_gaps, *_sizes_of(a), lower=0) for a in (ay, ax)))
     return (pool.call("max_pool_grad", pointers, groups, rows, flags),)
+
+
+def _has_gaps(limit: int, size: int, stride: int, dilation: int, count: int, before: int) -> int:
+    """Returns 1 if some pixels along an axis are in no window, else 0."""
+    return int(stride > size or count * stride - before < limit)
 
 
 def avg_pool_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
@@ -431,5 +497,5 @@ def avg_pool_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     pool = _pool(site, image, out)
     if site.kind == "gpu":
         return (pool.items_call("avg_pool_grad_items", (In(1), Out(0)), site.outputs[0].size),)
-    groups = min(image[0] * image[1], _share(site.outputs[0].size, site.units))
+    groups = smallest(image[0] * image[1], _share(site.outputs[0].size, site.units))
     return (pool.call("avg_pool_grad" if pool.tuned else "avg_pool_grad_naive", (In(1), Out(0)), groups),)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.sizes import integer
 
 __all__ = [
     "Axis",
@@ -200,7 +201,7 @@ def pool_axes(
     shape: Sequence[int], ksize: Sequence[int], strides: Sequence[int], padding: Padding
 ) -> tuple[Axis, Axis]:
     """Returns the vertical and horizontal windows of a pooling of images (n, h, w, c)."""
-    return window_axes(int(shape[1]), int(shape[2]), _spatial(ksize, "ksize"), strides, padding)
+    return window_axes(integer(shape[1]), integer(shape[2]), _spatial(ksize, "ksize"), strides, padding)
 
 
 def max_pool_host(x: Array, ksize: Sequence[int], strides: Sequence[int], padding: Padding) -> Array:

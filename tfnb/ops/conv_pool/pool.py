@@ -215,6 +215,7 @@ MAX_POOL = OpDef(
     infer=_infer_pool,
     host=IMAGE.host(_kernel(max_pool_host)),
     opencl=max_pool_calls,
+    takes_formulas=True,
     expand=IMAGE.expand,
     grad=_grad_max_pool,
 )
@@ -231,6 +232,7 @@ MAX_POOL_GRAD = OpDef(
     infer=_infer_max_grad,
     host=IMAGES.host(_kernel(max_pool_grad_host)),
     opencl=max_pool_grad_calls,
+    takes_formulas=True,
     expand=IMAGES.expand,
     grad=_grad_max_pool_grad,
 )
@@ -263,6 +265,7 @@ AVG_POOL = OpDef(
     infer=_infer_pool,
     host=IMAGE.host(_kernel(avg_pool_host)),
     opencl=avg_pool_calls,
+    takes_formulas=True,
     expand=IMAGE.expand,
     grad=_grad_avg_pool,
 )
@@ -279,6 +282,7 @@ AVG_POOL_GRAD = OpDef(
     infer=_infer_avg_grad,
     host=SIZED.host(_kernel(avg_pool_grad_host)),
     opencl=avg_pool_grad_calls,
+    takes_formulas=True,
     expand=SIZED.expand,
     grad=_grad_avg_pool_grad,
     shape_inputs=(0,),

@@ -164,6 +164,7 @@ RESIZE_BILINEAR: OpDef = OpDef(
     infer=_resized,
     host=_host("bilinear"),
     opencl=bilinear_calls,
+    takes_formulas=True,
     expand=_expand_bilinear,
     grad=_grad_linear(lambda: RESIZE_BILINEAR_GRAD),
     shape_inputs=(1,),
@@ -264,6 +265,7 @@ RESIZE_NEAREST_NEIGHBOR = OpDef(
     infer=_resized,
     host=_host_nearest,
     opencl=nearest_calls,
+    takes_formulas=True,
     grad=_grad_nearest,
     shape_inputs=(1,),
 )

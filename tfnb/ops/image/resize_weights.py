@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.kernelcall import F32, I32, Arg, In, KernelCall, KernelSite, Out, Temp, TensorInfo, i32
+from tfnb.ir.kernelcall import F32, I32, Arg, In, KernelCall, KernelSite, Out, Temp, TensorInfo, integers
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import SHAPE
+from tfnb.sizes import derived, largest, smallest
 from tfnb.types import REALS, Shape, float32, float64
 
 __all__ = [
@@ -229,7 +230,7 @@ def _line_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     if out.size == 0:
         return ()
     n, h, w, c = x.shape
-    sizes = map(i32, (n, h, w, *out.shape[1:], rows.shape[1], columns.shape[1]))
+    sizes = integers(n, h, w, *out.shape[1:], rows.shape[1], columns.shape[1])
     args: tuple[Arg, ...] = (In(0), In(1), In(2), Out(0), *sizes)
     defines = () if x.dtype == float32 else (("T", x.dtype.cl),)
     if site.kind == "gpu":
@@ -246,22 +247,26 @@ def _gpu_groups(out: TensorInfo) -> int:
 
 def _groups(site: KernelSite) -> int:
     n, height, _, _ = site.outputs[0].shape
-    return max(1, min(4 * site.units, n * height, site.outputs[0].size // 4096))
+    return largest(1, smallest(4 * site.units, n * height, site.outputs[0].size // 4096))
 
 
 def _simple_args(site: KernelSite) -> tuple[Arg, ...]:
     a = site.attrs
     n, h, w, c = site.inputs[0].shape
     _, rows, columns, _ = site.outputs[0].shape
-    scales = F32(float(line_scale(rows, h, a.align_corners))), F32(float(line_scale(columns, w, a.align_corners)))
-    flags = i32(int(a.align_corners)), i32(int(a.half_pixel_centers))
-    return (In(0), Out(0), *map(i32, (n, h, w, rows, columns, c)), *scales, *flags)
+    scales = [F32(derived(_scale, out, size, a.align_corners)) for out, size in ((rows, h), (columns, w))]
+    flags = integers(int(a.align_corners), int(a.half_pixel_centers))
+    return (In(0), Out(0), *integers(n, h, w, rows, columns, c), *scales, *flags)
+
+
+def _scale(n_out: int, n_in: int, align: bool) -> float:
+    return float(line_scale(n_out, n_in, align))
 
 
 def bilinear_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     """The launch of a bilinear resizing of float32 images that have pixels."""
     out = site.outputs[0]
-    if out.size == 0:
+    if 0 in out.shape:
         return ()
     args = _simple_args(site)
     if site.kind == "gpu":
@@ -276,7 +281,7 @@ def bilinear_calls(site: KernelSite) -> tuple[KernelCall, ...]:
 def nearest_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     """The launch that resizes images of any type, which have pixels, by copies of the nearest ones."""
     out = site.outputs[0]
-    if out.size == 0:
+    if 0 in out.shape:
         return ()
     unsigned = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}[out.dtype.size]
     defines, args = (("T", unsigned), ("TABLE", "float")), _simple_args(site)
