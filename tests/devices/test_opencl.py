@@ -169,6 +169,21 @@ def test_a_program_does_not_keep_the_arena_that_a_larger_one_has_replaced(make_d
     np.testing.assert_array_equal(y.numpy(), floats(10_000) * 4)
 
 
+@pytest.mark.parametrize(("shared", "arenas"), [(True, 1), (False, 10)])
+def test_scratch_memory_has_room_for_larger_shapes(make_device, shared, arenas):
+    device = make_device(shared=shared)
+    before = device.arenas
+    for n in range(10_000, 20_000, 1_000):
+        device.load(p.add_scale(n)).run([floats(n), floats(n)], [])
+    assert device.arenas - before == arenas
+
+
+def test_scratch_memory_takes_no_room_that_others_may_need(make_device):
+    device = make_device(limit=30 * 40_000)
+    device.load(p.add_scale(10_000)).run([floats(10_000), floats(10_000)], [])
+    assert device.arena.info.nbytes == 40_000
+
+
 def test_programs_share_constants(make_device):
     device = make_device()
     c = np.arange(1000, dtype=np.float32)

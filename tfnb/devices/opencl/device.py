@@ -36,6 +36,7 @@ __all__ = ["OpenCLDevice", "list_devices", "make_devices"]
 
 _MAX_UNWAITED = 4  # runs that may be enqueued at once, since their inputs and outputs stay in memory
 _CLOCK_READINGS = 6  # the fastest one is used
+_SHARE = 16  # the part of the memory that scratch memory may take to have room for larger shapes
 
 
 class _Ticket:
@@ -96,6 +97,7 @@ class OpenCLDevice:
             self.memory = SharedMemory(self, unit.context, limit, unit.reads_any_pointer)
         else:
             self.memory = BufferMemory(self, self.queue, limit)
+        self._most_room = limit // _SHARE
         self.arena: DeviceTensor | None = None
         self.arenas = 1
         self.in_flight: object = None  # memory of a run that an interrupt may have ended early
@@ -184,9 +186,11 @@ class OpenCLDevice:
         if arena is None or arena.info.nbytes < nbytes:
             self.settle()
             self._drop_arena()
-            info = TensorInfo(uint8, (nbytes,))
+            # Larger shapes often follow, and each new arena has to be bound again and is slow at its first use.
+            has_room = self.memory.is_lazy and 2 * nbytes <= self._most_room
+            info = TensorInfo(uint8, (2 * nbytes if has_room else nbytes,))
             try:
-                self.arena = arena = self.memory.allocate(info, capacity_of(nbytes))
+                self.arena = arena = self.memory.allocate(info, capacity_of(info.nbytes))
             except OpError as e:
                 e.message = f"scratch memory of {who}: {e.message}"
                 raise

@@ -52,11 +52,13 @@ class MemoryOwner(Protocol):
 class DeviceMemory(Protocol):
     """The memory of a device, which serialises the calls. Parts begin at multiples of `align` bytes.
 
-    `has_sized_parts` says whether the kernel argument for a part of a tensor depends on how long the part is.
+    `has_sized_parts` says whether the kernel argument for a part of a tensor depends on how long the part is, and
+    `is_lazy` whether memory that nobody has used takes no room.
     """
 
     align: int
     has_sized_parts: bool
+    is_lazy: bool
 
     def allocate(self, info: TensorInfo, capacity: int) -> DeviceTensor:
         """Returns a new tensor; `capacity` is `capacity_of(info.nbytes)`, which the caller has computed once."""
@@ -98,6 +100,7 @@ class SharedMemory:
 
     align = 1
     has_sized_parts = False
+    is_lazy = True
 
     def __init__(self, device: MemoryOwner, context: cl.Context, limit: int, any_pointer: bool = False) -> None:
         self._device = device
@@ -209,6 +212,7 @@ class BufferMemory:
     """Buffers of pyopencl's memory pool, which are copied to and from the host."""
 
     has_sized_parts = True
+    is_lazy = False
 
     def __init__(self, device: MemoryOwner, queue: cl.CommandQueue, limit: int) -> None:
         self._device = device
