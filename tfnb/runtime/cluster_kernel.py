@@ -39,7 +39,7 @@ from tfnb.runtime.stats import COMPILE, LAUNCH, StepStats
 from tfnb.runtime.values import Value, info_of, to_host
 from tfnb.size_trace import SizeTrace
 from tfnb.system.collector import collector_paused
-from tfnb.system.interrupts import HeldInterrupts, interruptible, raise_if_held
+from tfnb.system.interrupts import holding_interrupts, interruptible, raise_if_held
 from tfnb.system.progress import compiling
 
 __all__ = ["ClusterKernel", "Compiler"]
@@ -201,7 +201,7 @@ class ClusterKernel:
     # ---- specialisation --------------------------------------------------------------------
 
     def _specialise(self, key: _Key, inputs: Sequence[Value]) -> _Specialised:
-        with HeldInterrupts(), self._lock:  # Ctrl-C is raised only after the compiled program was cached
+        with holding_interrupts(), self._lock:  # Ctrl-C is raised only after the compiled program was cached
             program = self._programs.get(key)
             if program is None:
                 with self._programs.timed():

@@ -15,10 +15,11 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from signal import SIGINT
 from types import FrameType, TracebackType
 
-__all__ = ["HeldInterrupts", "interruptible", "raise_if_held", "raise_if_overdue"]
+__all__ = ["HeldInterrupts", "holding_interrupts", "interruptible", "raise_if_held", "raise_if_overdue"]
 
 _set_handler = _signal.signal  # `signal.signal` is a wrapper around it that costs ten times as much
 _get_ident = threading.get_ident
@@ -115,6 +116,14 @@ class HeldInterrupts:
             self.error, self.since = interrupt, now
         if self.wake is not None:
             self.wake()
+
+
+def holding_interrupts() -> AbstractContextManager[object]:
+    """Returns a context in which Ctrl-C is noted. Inside of another one it is raised where that one raises it."""
+    return HeldInterrupts() if _innermost is None and _get_ident() == _main_thread else _NOTHING
+
+
+_NOTHING = nullcontext()
 
 
 class interruptible:

@@ -300,6 +300,11 @@ class Binding:
         if isinstance(part, cl.Buffer):
             self._parts[use] = part
 
+    @property
+    def has_moved(self) -> bool:
+        """Whether some arguments have to point to another place in scratch memory."""
+        return bool(self._moved)
+
     def arena_offsets(self) -> set[int]:
         """Returns where in scratch memory the slots of the program begin."""
         return {self.slot_of(use).offset for use in self.layout.arena}

@@ -115,7 +115,11 @@ class OpenCLProgram:
         self._rows = self._binding.layout.rows
         self._cell_uses = self._binding.layout.cells
         self._has_arena = bool(self._binding.layout.arena)
-        self._arena = 0  # the number of the arena that is bound; a reference would keep the memory of an older one
+        # The number of the arena that is bound; a reference would keep the memory of an older one.
+        is_bound = (
+            spare is not None and not self._binding.has_moved and program.arena_nbytes <= spare.program.arena_nbytes
+        )
+        self._arena: int = spare._arena if spare is not None and is_bound else 0
         # Memory for small input arrays, as an array of the input's shape, and whether it is bound now.
         self._own: list[tuple[DeviceTensor, np.ndarray] | None] = [None] * len(program.inputs)
         self._holds_own = bytearray(len(program.inputs))
@@ -365,25 +369,29 @@ def _changed(old: Program, new: Program) -> Sequence[int] | None:
 def _works_of(program: Program, former: OpenCLProgram | None, changed: Sequence[int] | None) -> _Works:
     """Returns the work of a program; `changed` is the result of `_changed` for `former` and this one."""
     modules, steps = program.modules, program.steps
+    infos = (*program.inputs, *program.outputs)
     if former is None or changed is None:
         pairs = [_work_of(s, modules) for s in steps]
         nbytes, known = [n for n, _ in pairs], [k for _, k in pairs]
-        ends = [i.nbytes for i in (*program.inputs, *program.outputs)]
+        ends = [i.nbytes for i in infos]
         return _Works(nbytes, known, ends, sum(nbytes) + sum(ends), all(known))
     old, (former_nbytes, former_known, former_ends, total, all_known) = former.program, former._works
     nbytes, known, ends = [*former_nbytes], [*former_known], [*former_ends]
     for k in changed:
-        work, is_known = _work_of(steps[k], modules)
+        step = steps[k]
+        work, is_known = step.nbytes, True
+        if work is None or type(step) is Copy:
+            work, is_known = _work_of(step, modules)
         total += work - nbytes[k]
         nbytes[k] = work
         if is_known is not known[k]:
             known[k] = is_known
             all_known = all(known)
-    infos = (*program.inputs, *program.outputs)
-    for k in compress(count(), map(is_not, (*old.inputs, *old.outputs), infos)):
-        size = infos[k].nbytes
-        total += size - ends[k]
-        ends[k] = size
+    for k, (before, info) in enumerate(zip((*old.inputs, *old.outputs), infos, strict=True)):
+        if before is not info:
+            size = info.nbytes
+            total += size - ends[k]
+            ends[k] = size
     return _new(_Works, (nbytes, known, ends, total, all_known))
 
 
