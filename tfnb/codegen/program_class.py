@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import compress, count
+from itertools import chain, compress, count
 from operator import ne
 from typing import Any, NamedTuple
 
@@ -129,9 +129,7 @@ class ProgramClass:
         numbered, parts, again = self._parts(numbers, latest, change, chosen, answers, offsets, moved)
         if numbered is not latest.numbered:
             modules = tuple(numbered) if len(numbered) > len(self._modules) else self._program.modules
-        steps = tuple(
-            _with_chains(chosen.templates, parts) if chosen.has_chains else [s for part in parts for s in part]
-        )
+        steps = tuple(_with_chains(chosen.templates, parts) if chosen.has_chains else chain.from_iterable(parts))
         made = self._latest = _new(
             _Made, (numbers, infos, arguments, chosen, answers, offsets, nbytes, numbered, modules, parts, steps)
         )
@@ -139,7 +137,8 @@ class ProgramClass:
             return made, None
         if not len(parts) == len(steps) == len(before):
             return made, None  # a recipe has answered with several launches or none
-        return made, _new(Resized, (before, again, [change.launches.get(k) for k in again]))
+        known = change.arguments if again is change.again else [change.launches.get(k) for k in again]
+        return made, _new(Resized, (before, again, known))
 
     def _parts(
         self,
@@ -156,7 +155,7 @@ class ProgramClass:
         slots = _NO_SLOTS_OF_CALLS
         if answers.temps and (answers is not latest.answers or offsets is not latest.offsets):
             slots = self._temporary(answers, offsets)
-        again: Collection[int] = change.launches
+        again: Collection[int] = change.again
         if chosen is not latest.chosen:
             again, modules, parts = range(len(templates)), self._modules.copy(), _NO_STEPS * len(templates)
         else:
@@ -169,14 +168,14 @@ class ProgramClass:
                     again, modules = {*again, *answers.of}, self._modules.copy()
             if moved or slots:
                 again = {*again, *slots, *(k for k, t in enumerate(templates) if not t.uses.isdisjoint(moved))}
-        again = sorted(again)
-        for k in again:
+        in_order = again if again is change.again else sorted(again)
+        for k in in_order:
             template = templates[k]
             if isinstance(template, CallTemplate):
                 parts[k] = template.launches(answers.of[k], arguments, slots.get(k, _NO_SLOTS), modules)
             else:
                 parts[k] = (template.step(numbers, arguments),)
-        return modules, parts, again
+        return modules, parts, in_order
 
     def _nothing(self, numbers: Numbers) -> _Made:
         """Returns the state before the first program, from which every number differs."""
@@ -191,14 +190,17 @@ class ProgramClass:
         infos, rows = self._tables.using(numbers)
         in_numbers, in_slots, in_arena = ({row[0] for row in some} for some in rows)
         uses = {*in_numbers, *in_slots, *in_arena, *(~n for n in which)}
+        launches = {
+            k: (t.found(in_numbers), t.found(in_arena)) if isinstance(t, LaunchTemplate) else None
+            for k, t in enumerate(chosen.templates)
+            if not t.uses.isdisjoint(uses)
+        }
         return _Change(
             infos,
             rows,
-            {
-                k: (t.found(in_numbers), t.found(in_arena)) if isinstance(t, LaunchTemplate) else None
-                for k, t in enumerate(chosen.templates)
-                if not t.uses.isdisjoint(uses)
-            },
+            launches,
+            list(launches),
+            list(launches.values()),
             not numbers.isdisjoint(self._deciding) or not chosen.templates,
             not numbers.isdisjoint(chosen.asking),
             not numbers.isdisjoint(self._planning),
@@ -243,17 +245,19 @@ class ProgramClass:
 
 
 class _Change(NamedTuple):
-    """What depends on some of the numbers: `infos` and `rows` of the tables.
+    """What depends on some of the numbers: `infos` and `rows` of the tables, and `launches`.
 
-    `launches` has the numbers of the templates that
-    use them, each with the places of its arguments that are such numbers, and of those in the arena, or None for a call
-    of a recipe and for a copy. `decides`, `asks` and `plans` say whether other templates may make the steps, whether
-    the answers of recipes are others, and whether blocks have other sizes.
+    These have the numbers of the templates that use them, in order, each with the places of its arguments that are such
+    numbers, and of those in the arena, or None for a call of a recipe and for a copy; `again` are their keys, and
+    `arguments` their values. `decides`, `asks` and `plans` say whether other templates may make the steps, whether the
+    answers of recipes are others, and whether blocks have other sizes.
     """
 
     infos: list[InfoRow]
     rows: Rows
     launches: dict[int, tuple[Sequence[int], Sequence[int]] | None]
+    again: Sequence[int]
+    arguments: Sequence[tuple[Sequence[int], Sequence[int]] | None]
     decides: bool
     asks: bool
     plans: bool
