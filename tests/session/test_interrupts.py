@@ -20,7 +20,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.runtime.deadline import Deadline, bounded, current
-from tfnb.system.interrupts import HeldInterrupts, interruptible
+from tfnb.system.interrupts import HeldInterrupts, holding_interrupts, interruptible
 
 pytestmark = [pytest.mark.opencl, pytest.mark.one_process("it looks into the local worker")]
 
@@ -271,3 +271,21 @@ def test_an_interrupt_that_was_held_is_raised_at_the_end():
         signal.raise_signal(signal.SIGINT)
         after.append("not reached")
     assert after == ["held"]
+
+
+def test_work_inside_of_a_step_holds_interrupts_no_second_time():
+    after = []
+    with pytest.raises(KeyboardInterrupt), HeldInterrupts() as outer:
+        with holding_interrupts():
+            signal.raise_signal(signal.SIGINT)
+            after.append("held")
+        after.append("held still")
+        outer.check()
+        after.append("not reached")
+    assert after == ["held", "held still"]
+    with pytest.raises(KeyboardInterrupt):
+        with holding_interrupts():
+            signal.raise_signal(signal.SIGINT)
+            after.append("held alone")
+        after.append("not reached")
+    assert after[2:] == ["held alone"] and signal.getsignal(signal.SIGINT) is signal.default_int_handler

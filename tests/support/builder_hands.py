@@ -263,6 +263,7 @@ def wait_for_code(hands, text):
 def photographs(notebook, view, name):
     """A photograph in each theme, in which axe finds nothing."""
     notebook.page.add_script_tag(path=AXE)
+    focused = notebook.page.evaluate_handle("() => document.activeElement")
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
         view.scroll_into_view_if_needed()
@@ -270,3 +271,5 @@ def photographs(notebook, view, name):
         notebook.shot(f"{name}-{theme.lower()}")
         assert notebook.page.evaluate(FAULTS) == [], theme
     notebook.theme("JupyterLab Light")
+    # While JupyterLab loads a theme, what has the focus may not be rendered for a moment, and loses it.
+    focused.evaluate("element => element.focus({ preventScroll: true })")
