@@ -1,5 +1,6 @@
 """What holds for all tests: how hypothesis searches, where sessions run, and that Ctrl-C means what it does for a user."""
 
+import gc
 import os
 import signal
 import sys
@@ -124,3 +125,11 @@ def interrupts():
         signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
+
+
+@pytest.fixture
+def no_collector():
+    """The collector of garbage rests: Ctrl-C during a callback of it, such as that of hypothesis, would be lost."""
+    gc.disable()
+    yield
+    gc.enable()

@@ -456,6 +456,22 @@ def test_many_runs_that_nobody_waits_for(device):
     assert value_of(device, cell, 10)[0] == 500
 
 
+def _is_interrupted(run, delay):
+    """Calls `run` again and again, and returns whether an interrupt after `delay` seconds ends that."""
+    timer = threading.Timer(delay, _thread.interrupt_main)
+    try:
+        timer.start()
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            run()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        timer.join()
+    return False
+
+
+@pytest.mark.usefixtures("no_collector")
 def test_an_interrupt_never_splits_a_run(device):
     """Two variables are updated by one program; whatever Ctrl-C hits, they stay equal."""
     n = 64
@@ -474,15 +490,7 @@ def test_an_interrupt_never_splits_a_run(device):
     hits = 0
     rng = np.random.default_rng(0)
     for delay in rng.uniform(0, 4e-3, 30):
-        timer = threading.Timer(delay, _thread.interrupt_main)
-        try:
-            timer.start()
-            end = time.monotonic() + 20
-            while time.monotonic() < end:
-                program.run([one], cells)
-        except KeyboardInterrupt:
-            hits += 1
-        timer.join()
+        hits += _is_interrupted(lambda: program.run([one], cells), delay)
         device.synchronize()
         v, w = (y.numpy() for y in reader.run([], cells))
         assert v.tolist() == w.tolist()

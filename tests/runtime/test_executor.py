@@ -366,6 +366,7 @@ def test_updates_from_sixteen_threads(device, resources):
     assert sorted(seen) == [[i, i] for i in range(1, 801)]  # each run saw a state of its own, whole
 
 
+@pytest.mark.usefixtures("no_collector")
 def test_interrupted_steps_leave_state_whole(device, resources):
     v = variable()
     single(assign_kernel(device, resources, v), n_outputs=0).run([np.zeros(50, np.float32)])
