@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 from hypothesis import given
 from hypothesis import strategies as st
+from recipe_formulas import answers, site_of
 
 from tfnb.ops.linalg import matmul_recipes
+from tfnb.types import float32, float64
 
 PROBLEMS = st.builds(
     matmul_recipes._Problem,
@@ -52,3 +57,32 @@ def test_products_of_as_many_tiles_share_a_search():
     for m in range(31, 37):
         matmul_recipes._cut(matmul_recipes._Problem(1, m, 512, 128, 0, 4), 2)
     assert matmul_recipes._best_cut.cache_info().misses == 1
+
+
+MATRICES = st.tuples(st.integers(2, 6), st.integers(2, 200), st.integers(2, 700), st.integers(2, 1200))
+
+
+@given(
+    example=MATRICES,
+    others=st.lists(MATRICES, min_size=3, max_size=3),
+    turned=st.tuples(st.booleans(), st.booleans()),
+    depth=st.sampled_from([None, 1, 30, 128, 511, 512, 2000]),
+    columns=st.sampled_from([None, 1, 16, 100]),
+    units=st.sampled_from([1, 2, 16]),
+    dtype=st.sampled_from([float32, float64]),
+    updated=st.booleans(),
+)
+def test_formulas_give_what_numbers_give(example, others, turned, depth, columns, units, dtype, updated):
+    attrs = SimpleNamespace(adj_x=turned[0], adj_y=turned[1])
+
+    def make(sizes):
+        batch, m, n, k = sizes
+        n, k = columns or n, depth or k
+        a, b = (batch, *((k, m) if turned[0] else (m, k))), (batch, *((n, k) if turned[1] else (k, n)))
+        site = site_of("BatchMatMul", [a, b], [(batch, m, n)], attrs, dtype, units)
+        return replace(site, updated=frozenset([1] if updated else []))
+
+    pairs = answers(matmul_recipes.matmul_calls, make, example, others)
+    assert pairs or depth is None or depth >= 512
+    for by_formulas, by_numbers in pairs or ():
+        assert by_formulas == by_numbers

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from tfnb.caches import remembered
 from tfnb.errors import InternalError, ShapeError, UnimplementedError
-from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Product, Temp, i32
+from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Product, Temp, i32, integers
 from tfnb.ops.linalg.gpu_tiles import Tiles, tile_sum
-from tfnb.sizes import derived, same
+from tfnb.sizes import derived, plain, same, smallest
 
 __all__ = ["matmul_calls", "matmul_product"]
 
@@ -100,7 +100,8 @@ def matmul_calls(site: KernelSite, add: bool = False) -> tuple[KernelCall, ...]:
         return (_naive_call(site, problem, NAIVE[dtype.name]),)
     if site.kind != "cpu":
         return _tile_calls(site, problem, TUNED[dtype.name])
-    return _tuned_calls(problem, site.units, site.epilogue.activation, TUNED[dtype.name])
+    how = site.units, site.epilogue.activation, TUNED[dtype.name]
+    return _remembered_calls(problem, *how) if all(map(plain, problem[:4])) else _tuned_calls(problem, *how)
 
 
 def matmul_product(site: KernelSite) -> Product | None:
@@ -194,13 +195,12 @@ def _defines(element: str) -> tuple[tuple[str, str], ...]:
     return () if element == "float" else (("T", element),)
 
 
-@remembered("launches of matrix products", 4096)
 def _tuned_calls(p: _Problem, units: int, activation_name: str, element: str) -> tuple[KernelCall, ...]:
     """Returns the launches on a CPU with so many cores."""
     a, b, bias = _pointers(p)
     activation = ACTIVATIONS[activation_name]
-    rows, columns, splits = _cut(p, units)
-    sizes = (i32(p.m), i32(p.n), i32(p.k))
+    rows, columns, splits = _parts(p, units)
+    sizes = integers(p.m, p.n, p.k)
     defines = _defines(element)
     work = p.batch * p.m * p.n * p.k * p.size // (4 * PRODUCTS)
     if splits == 1:
@@ -211,8 +211,24 @@ def _tuned_calls(p: _Problem, units: int, activation_name: str, element: str) ->
     add = (partial, bias, Out(0), *sizes[:2], i32(p.flags), i32(activation), i32(splits))
     return (
         KernelCall(FILE, "matmul", parts, (rows, columns, p.batch * splits), defines=defines, nbytes=work),
-        KernelCall(FILE, "matmul_sum", add, (min(p.m, units), p.batch, 1), defines=defines, nbytes=partial.nbytes),
+        KernelCall(FILE, "matmul_sum", add, (smallest(p.m, units), p.batch, 1), defines=defines, nbytes=partial.nbytes),
     )
+
+
+_remembered_calls = remembered("launches of matrix products", 4096)(_tuned_calls)
+
+
+def _parts(p: _Problem, units: int) -> tuple[int, int, int]:
+    """Returns the result of `_cut` as formulas if the sizes are formulas."""
+    if all(map(plain, p[:4])):
+        return _cut(p, units)
+    rows, columns = (derived(_part, k, units, *p, lower=1) for k in (0, 1))
+    # `_best_cut` divides no depth that is less than two blocks.
+    return rows, columns, 1 if plain(p.k) and p.k < 2 * DEPTH else derived(_part, 2, units, *p, lower=1)
+
+
+def _part(k: int, units: int, *problem: Any) -> int:
+    return _cut(_Problem(*problem), units)[k]
 
 
 @remembered("divisions of matrix products", 4096)
