@@ -108,7 +108,7 @@ def test_a_name_of_another_graph_or_session_says_so():
     with tf.Graph().as_default():
         other = tf.ones([3])
     document = Document("import tfnb as tf\ny = tf.nn.relu(other)\n", known={"other": other}, is_trusted=True)
-    (drawing, _) = document.apply({"type": "open"})
+    (_, drawing) = document.apply({"type": "open"})
     assert "other" in drawing["changed"][0]["problem"]["text"]
 
 

@@ -66,12 +66,12 @@ def gesture(view, *edits, number=1):
 
 
 def test_open_edit_and_undo(view):
-    drawing, source = view.answer({"type": "open"})
+    source, drawing = view.answer({"type": "open"})
     assert drawing["order"] == ["x", "w", "y", "t", "loss", "train"] and source["source"] == PROGRAM
-    drawing, source = gesture(view, {"edit": "rename", "node": "y", "name": "result"}, number=7)
+    source, drawing = gesture(view, {"edit": "rename", "node": "y", "name": "result"}, number=7)
     assert drawing["gesture"] == 7 and "result = tf.matmul(x, w)" in source["source"] == view.source
     assert view["result"].graph is view.graph
-    assert view.answer({"type": "undo", "gesture": 8})[1]["source"] == PROGRAM
+    assert view.answer({"type": "undo", "gesture": 8})[0]["source"] == PROGRAM
 
 
 def test_what_is_refused_changes_nothing(view):
@@ -209,13 +209,13 @@ def test_a_large_graph_is_drawn_before_it_is_imported(outbox):
     view._send = messages.append
     thread = threading.Thread(target=view._work, daemon=True)
     thread.start()
-    (drawing, _) = view.answer({"type": "open"})
+    (_, drawing) = view.answer({"type": "open"})
     assert view._document._built.is_deferred and len(drawing["changed"]) == 1
     assert not view._document._built.graph.get_operations()
     view._received(None, {"type": "inside", "request": 1, "node": drawing["order"][-1]}, None)
     assert messages[0]["count"] == 2_500
     pick = {"type": "gesture", "gesture": 1, "edits": [{"edit": "pick", "operation": "Const_7", "output": 0}]}
-    assert view.answer(pick)[0]["selected"] == ["const_7"]  # at once, of the part that is needed
+    assert view.answer(pick)[1]["selected"] == ["const_7"]  # at once, of the part that is needed
     assert view._document._built.is_deferred
     end = time.monotonic() + 20
     while time.monotonic() < end and len(messages) < 2:

@@ -192,7 +192,8 @@ class Document:
     def apply(self, message: FromBrowser) -> Answers:
         """Carries a message of the browser out, and returns the messages that answer it."""
         if message["type"] == "open":
-            return [self.drawing(), self._source_message()]
+            drawing = self.drawing()
+            return [self._source_message(), drawing]
         if message["type"] == "palette":
             return [palette(self._state_in(message), message)]
         if message["type"] == "targets":
@@ -211,10 +212,9 @@ class Document:
             self._step(self._past, self._future, "undo", answer)
         elif message["type"] == "redo":
             self._step(self._future, self._past, "redo", answer)
-        messages: Answers = [self._drawing(answer)]
-        if self.source != before:
-            messages.append(self._source_message())
-        return messages
+        drawing = self._drawing(answer)
+        # The source comes first, so that the cell has it when the drawing shows that the gesture is answered.
+        return [drawing] if self.source == before else [self._source_message(), drawing]
 
     def set_source(self, source: str) -> Answers:
         """Takes a source that was typed outside of the canvas; one step of undo. Returns the messages to send."""

@@ -68,7 +68,7 @@ def test_row_19_any_graph_opens_is_edited_and_keeps_its_nodes(tmp_path, kind):
     assert original == bytes_of(read_graph(_file(given)).node if kind != "graph" else graph.as_graph_def().node)
     for picked in (edit("pick", operation="y", output=0), edit("pick", operation="x", output=0)):
         view.answer({"type": "gesture", "gesture": 1, "edits": [picked]})
-    drawing, _ = view.answer(
+    _, drawing = view.answer(
         {"type": "gesture", "gesture": 2, "edits": [add("tf.reduce_sum", [("input_tensor", "y")])]}
     )
     assert not drawing["is_refused"] and not drawing["totals"]["problems"], drawing["message"]

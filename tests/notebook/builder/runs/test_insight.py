@@ -81,7 +81,7 @@ def test_devices_and_constraints_are_told(asked):
         and answer["constraints"] == {"total": "/device:CPU:0"}
     )
     name = answer["devices"][0]["name"]
-    (drawing, _) = asked.view.answer(
+    (_, drawing) = asked.view.answer(
         {"type": "gesture", "gesture": 1, "edits": [{"edit": "device", "nodes": ["y"], "device": name}]}
     )
     assert not drawing["is_refused"] and f"with tf.device({name!r}):" in asked.view.source
