@@ -416,6 +416,7 @@ def test_restoring_with_several_nodes_while_another_saves(tmp_path):
             more = tf.group(*[v.assign_add(np.ones(3)) for v in written])
             other.run(tf.global_variables_initializer())
         saving.save(other, path)
+        restoring.restore(one, path)  # which compiles, and may take as long as all that follows
         done = threading.Event()
 
         def save():
