@@ -37,9 +37,9 @@ def test_a_product_of_few_rows_needs_no_search(monkeypatch):
 
 
 @given(PROBLEMS, st.sampled_from([1, 2, 3, 4, 16, 64]))
-def test_the_division_of_whole_tiles_takes_about_as_long_as_the_best_one(problem, units):
+def test_the_division_of_a_few_more_rows_takes_about_as_long_as_the_best_one(problem, units):
     chosen, best = (cut(problem, units) for cut in (matmul_recipes._cut, matmul_recipes._best_cut))
-    assert estimated(problem, units, *chosen) <= 1.2 * estimated(problem, units, *best)
+    assert estimated(problem, units, *chosen) <= 1.3 * estimated(problem, units, *best)
 
 
 def estimated(p, units, rows, columns, splits):
@@ -52,9 +52,9 @@ def estimated(p, units, rows, columns, splits):
     return matmul_recipes._makespan(rows * columns * splits * p.batch, one, units) + uneven * one + add
 
 
-def test_products_of_as_many_tiles_share_a_search():
+def test_products_of_almost_as_many_rows_share_a_search():
     matmul_recipes._best_cut.cache_clear()
-    for m in range(31, 37):
+    for m in range(33, 37):
         matmul_recipes._cut(matmul_recipes._Problem(1, m, 512, 128, 0, 4), 2)
     assert matmul_recipes._best_cut.cache_info().misses == 1
 

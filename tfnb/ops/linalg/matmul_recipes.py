@@ -244,11 +244,12 @@ def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
 
 
 def _coarse(p: _Problem) -> _Problem:
-    """Returns the problem of whole register tiles, which takes about as long.
+    """Returns the problem with a number of rows that is a multiple of four, which takes about as long.
 
-    One search is enough for all problems for which this is the same, so few new shapes need one.
+    One search is enough for all problems for which this is the same, so few new shapes need one. Where a panel is read
+    without packing, up to a power of two of rows, is the same too.
     """
-    return p if p.m <= DIRECT_ROWS else p._replace(m=-(-p.m // TILE_ROWS) * TILE_ROWS)
+    return p if p.m <= DIRECT_ROWS else p._replace(m=-(-p.m // 4) * 4)
 
 
 @remembered("searches for divisions", 4096)
