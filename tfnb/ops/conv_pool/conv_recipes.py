@@ -167,21 +167,16 @@ def _blocks(shape: ConvShape, units: int, up_y: int, up_x: int) -> RowBlocks | N
     # If the narrowest block fits local memory, there are blocks for images of all sizes.
     narrowest = _Virtual(shape, up_y, up_x).most(1, TALLEST_TILE) if up_y else _filter_cost(shape)(1, TALLEST_TILE)
     least = int(narrowest <= _budget(shape))
-    rows = derived(_rows, *sizes, lower=least)
+    rows = derived(_side, 0, *sizes, lower=least)
     if rows == 0:
         return None
-    columns = derived(_columns, *sizes, lower=1)
+    columns = derived(_side, 1, *sizes, lower=1)
     return RowBlocks(rows, _ceil(oh, rows), columns, _ceil(ow, columns))
 
 
-def _rows(*sizes: int) -> int:
-    """Returns the rows of the blocks for the arguments of `_cut_of`, or 0 if there are none."""
-    return _cut_of(*sizes)[0]
-
-
-def _columns(*sizes: int) -> int:
-    """Returns the columns of the blocks for the arguments of `_cut_of`, or 0 if there are none."""
-    return _cut_of(*sizes)[1]
+def _side(k: int, *sizes: int) -> int:
+    """Returns the rows (k = 0) or columns (k = 1) of the blocks for the arguments of `_cut_of`; 0: there are none."""
+    return _cut_of(*sizes)[k]
 
 
 @remembered("blocks of convolutions", 4096)
