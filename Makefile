@@ -14,7 +14,7 @@ export PYTHONUNBUFFERED := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick spread fuzz soak lab gestures films bench check oracle programs clean
+.PHONY: help demo test quick spread fuzz soak lab gestures films bench check oracle programs tensorflow_tests clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -98,6 +98,9 @@ oracle: $(ORACLE_READY) ## compare values and gradients with real TensorFlow
 programs: $(READY) ## public programs of the time, there and here; PROGRAMS_ARGS="--folder WORK --there 1.15.5=PYTHON"
 	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[programs]'
 	@$(PY) -W ignore scripts/old_programs/run.py $(PROGRAMS_ARGS)
+
+tensorflow_tests: $(READY) ## TensorFlow's own tests, there and here; TENSORFLOW_TESTS_ARGS="--folder WORK --there 0.12.1=PYTHON"
+	@$(PY) scripts/tensorflow_tests/run.py $(TENSORFLOW_TESTS_ARGS)
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) $(ORACLE_VENV) demo.html fuzz-failures dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis \
