@@ -55,6 +55,15 @@ class Case(test_util.TensorFlowTestCase):
     def test_derives_from_a_private_class(self):
         Derived()
 
+    def test_calculates_with_a_private_number(self):
+        np.linspace(secret_thing.least, 1.0)
+
+    def test_creates_a_private_operation(self):
+        tf.get_default_graph().create_op("FloatOutput", [], [tf.float32])
+
+    def test_imports_a_private_operation(self):
+        tf.import_graph_def(tf.GraphDef(node=[tf.NodeDef(name="a", op="FloatOutput")]))
+
     def test_misses_a_public_name(self):
         tf.lost(1)
 
@@ -102,6 +111,9 @@ REASONS = {
     "test_has_another_shape": "shape",
     "test_uses_a_private_function": "private",
     "test_derives_from_a_private_class": "private",
+    "test_calculates_with_a_private_number": "private",
+    "test_creates_a_private_operation": "private",
+    "test_imports_a_private_operation": "private",
     "test_misses_a_public_name": "name",
     "test_misses_a_name_of_another_module": "private",
     "test_misses_an_argument": "argument",
@@ -169,9 +181,9 @@ def test_the_page_counts_what_the_results_say(scripts, here):
     report.add("ops/some_test.py", there(*REASONS, "test_that_is_missing_here"), here[0], PUBLIC)
     report.add("ops/unfinished_test.py", there("test_passes"), [], PUBLIC)
     counts = report.counts()
-    assert counts["pass"] == 2 and counts["private"] == 3 and counts["file"] == 1 and counts.total() == len(REASONS) + 1
+    assert counts["pass"] == 2 and counts["private"] == 7 and counts.total() == len(REASONS) + 1
     page = scripts.report.page_of([report], "0123abcd", "2026-11-26")
-    assert "| 1.5 | 1 | 15 | 3 | 12 | 2 | 16.7 |" in page and "is not reached" in page
+    assert "| 1.5 | 1 | 18 | 7 | 11 | 2 | 18.2 |" in page and "is not reached" in page
     assert "Without a result in 1.5: ops/unfinished_test.py." in page
     assert "- **ops/some**: argument: Case.test_misses_an_argument; class: Case.test_expects_another_class; " in page
     assert "at commit 0123abcd" in page

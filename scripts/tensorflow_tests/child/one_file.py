@@ -30,7 +30,7 @@ REPAIRS = [
         r"self\.assertAllCloseAccordingToType\(0\.9+\*\*t,\s*(?:self\.evaluate\()?beta\d_power(?:\.eval\(\))?\)?\)",
         "pass",
     ),
-    (r"\b(result|ans|np_ans|x)\[(ind|index|ix\w*|slices)\]", r"\1[tuple(\2)]"),
+    (r"\b(result|ans|np_ans|inp|x)\[(ind|index|ix\w*|slices)\]", r"\1[tuple(\2)]"),
     (r"self\.assertIn\(opt\._beta\d_power, opt_variables\)", "pass"),
 ]
 # Names of unittest that Python 3.12 no longer has, or that only Python 2 had.
