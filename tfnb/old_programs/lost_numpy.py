@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import gc
+import inspect
 import math
 import site
 import sys
@@ -94,7 +95,8 @@ def give_back_numpy() -> None:
             add_missing(np.lib, name, value)
     for name in ("array", "asarray"):
         setattr(np, name, _ragged(getattr(np, name)))
-    np.reshape = _with_newshape(np.reshape)
+    if "newshape" not in inspect.signature(np.reshape).parameters:  # NumPy 2.1 calls it `shape`
+        np.reshape = _with_newshape(np.reshape)
     np.fromstring = _of_bytes(np.fromstring)
     kinds: tuple[Any, ...] = (np.ndarray, np.generic)
     for kind in kinds:
