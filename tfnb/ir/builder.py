@@ -164,15 +164,15 @@ class GraphBuilder(GraphElements, Collections):
         for t in inputs:
             if t.graph is not self:
                 raise GraphError(
-                    f"{opdef.name}: the input {t.name} is from another graph; build both within one "
-                    "`with graph.as_default():`",
+                    f"{opdef.name}: the input {t.name} must be from the same graph as the "
+                    "operation; build both within one `with graph.as_default():`",
                     t.op,
                 )
         specs = infer_specs(opdef, inputs, attrs, types)
         scopes = self.scopes
         with self._lock:
             if self.finalized:
-                raise FinalizedGraphError("the graph is finalized and cannot be changed")
+                raise FinalizedGraphError("Graph is finalized and cannot be modified.")
             op = Operation(self, opdef, self._full_name(name or opdef.name), inputs)
             op.attrs, op.types, op.specs = self._contained(attrs), types, specs
             op.outputs = [Tensor(self, op, i) for i in range(len(specs))]
@@ -246,7 +246,7 @@ class GraphBuilder(GraphElements, Collections):
         if isinstance(value, (list, tuple)) and any(is_tensor_like(v) for v in flatten(value)):
             return call_operator("pack_nested", value, dtype, self)
         if isinstance(value, Operation):
-            raise DTypeError(f"the operation {value.name} has no single value; use one of its outputs", value)
+            raise DTypeError(f"Can't convert Operation {value.name!r} to Tensor: use one of its outputs", value)
         if isinstance(value, (Shape, Dimension)):
             if dtype not in (None, int32, int64):
                 raise DTypeError(f"a {type(value).__name__} becomes a tensor of int32 or int64, not of {dtype}")
