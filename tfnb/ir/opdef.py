@@ -261,6 +261,7 @@ class OpDef:
                  nodes of the step can run meanwhile
     bounds       (Infer) -> the bounds of integer inputs, once all shapes are known: indices, labels, starts, lengths.
                  Numbers that the host holds are checked before the op runs on a device
+    keeps_zero   elementwise, with f(0) = 0: its public functions apply it to the values of a sparse tensor too
     api          the public names ("nn.relu relu"), for ops whose call needs no wrapper
     partial      (Infer) -> Shape or None: the output, an integer vector, read as a partly known shape
     body         the function (ir.function) that a node of this op calls; the compiler puts its graph in place
@@ -297,6 +298,7 @@ class OpDef:
     partial: Callable[[Infer], Shape | None] | None = None
     shape_only: bool = False
     takes_rows: bool = False
+    keeps_zero: bool = False
     raw: bool = False
     body: Any = None
     defaults: Mapping[str, Any] = field(default_factory=dict)

@@ -16,6 +16,7 @@ from typing import Any
 
 from tfnb.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
 from tfnb.ir.opdef import OpDef
+from tfnb.ir.sparse import SparseTensor
 
 __all__ = ["Catalog", "families_of", "later_families_of", "later_ops_of", "op_function"]
 
@@ -135,6 +136,8 @@ def op_function(op: OpDef, public: str) -> Callable[..., Any]:
             raise InvalidArgumentError(f"tf.{public}{signature}: {e}") from None
         name = bound.pop("name", None)
         values = [bound.pop(n) for n in inputs]
+        if op.keeps_zero and isinstance(values[0], SparseTensor):
+            return values[0].with_values(op(values[0].values, name=name))
         return op(*values, name=name, **bound)
 
     call.__name__ = call.__qualname__ = short

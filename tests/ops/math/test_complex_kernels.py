@@ -26,6 +26,18 @@ def test_power_and_its_gradient(sess):
     np.testing.assert_allclose(dx, np.conj(np.array([2, 0.5, 3]) * Z ** np.array([1, -0.5, 2])), rtol=1e-5)
 
 
+def test_the_gradient_of_an_absolute_value_is_zero_at_zero(sess):
+    x = tf.constant(np.array([0, 3 + 4j, -2], np.complex64))
+    np.testing.assert_allclose(sess.run(tf.gradients(tf.abs(x), x)[0]), [0, 0.6 + 0.8j, -1], rtol=1e-6)
+
+
+def test_the_conjugate_of_real_numbers_is_the_same_tensor_and_texts_have_none(sess):
+    x = tf.placeholder(tf.int32)
+    assert tf.conj(x) is x
+    with pytest.raises(TypeError, match=r"Expected numeric or variant tensor, got dtype tf\.string"):
+        tf.conj(tf.placeholder(tf.string))
+
+
 def test_segments(sess):
     for op, expected in ((tf.segment_sum, [3 + 1j, -1j]), (tf.segment_prod, [2 + 2j, -1j])):
         np.testing.assert_allclose(sess.run(op(tf.constant(Z), [0, 0, 1])), expected)

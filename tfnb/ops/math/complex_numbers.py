@@ -18,8 +18,9 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import broadcast, unchanged
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ZEROS_LIKE
+from tfnb.ops.math.compare import NOT_EQUAL, SELECT
 from tfnb.ops.math.reduce_sum import unbroadcast
-from tfnb.types import COMPLEX, DType, complex64, complex128, float32, float64
+from tfnb.types import COMPLEX, NUMBERS, DType, complex64, complex128, float32, float64
 
 __all__ = ["API", "COMPLEX_OF", "CONJ", "IMAG", "OPS", "REAL", "conj", "holomorphic"]
 
@@ -116,7 +117,7 @@ def _grad_angle(op: Operation, dy: Tensor) -> Any:
 def _grad_abs(op: Operation, dy: Tensor) -> Any:
     re, im = _part(REAL, op.inputs[0]), _part(IMAG, op.inputs[0])
     size = op.outputs[0]
-    scale = dy / size
+    scale = SELECT(NOT_EQUAL(size, ZEROS_LIKE(size)), dy / size, ZEROS_LIKE(size))  # as for a real 0, it is 0
     return _whole(scale * re, scale * im)
 
 
@@ -168,8 +169,13 @@ def imag(input: TensorLike, name: str | None = None) -> Any:
 
 
 def conj(x: TensorLike, name: str | None = None) -> Any:
-    """Returns the complex conjugate of each element. A real tensor is returned unchanged."""
+    """Returns the complex conjugate of each element. A real tensor is returned unchanged.
+
+    Raises `DTypeError` for other tensors.
+    """
     z = _tensor(x)
+    if z.dtype not in NUMBERS and z.dtype not in _HALF:
+        raise DTypeError(f"Expected numeric or variant tensor, got dtype {z.dtype!r}")
     return CONJ(z, name=name) if z.dtype in _HALF else z
 
 

@@ -19,6 +19,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, GradFn, GradientMissing, NotDiffer
 from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast, merged, unchanged
+from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.ops.math.complex_numbers import complex_abs, conj, holomorphic
@@ -47,6 +48,7 @@ def _unary(
     types: tuple[DType, ...] = FLOATS,
     note: str = "",
     whole: bool = False,
+    keeps_zero: bool = False,
 ) -> OpDef:
     """Defines the op. whole: `grad` takes complex conjugates itself, so it is not wrapped by `holomorphic`."""
     tail = f" {note}" if note else ""
@@ -61,6 +63,7 @@ def _unary(
         infer=unchanged,
         scalar=lambda attrs, x: fn(x),
         grad=holomorphic(grad) if callable(grad) and not whole else grad,
+        keeps_zero=keeps_zero,
         api=api,
     )
 
@@ -154,7 +157,7 @@ SIGMOID_GRAD: OpDef = _grad_op(
 )
 
 ABS = _unary("Abs", "|x|", s.abs_, lambda op, dy: dy * SIGN(op.x), "", _SIGNED)
-NEG = _unary("Neg", "-x", s.neg, lambda op, dy: -dy, "neg negative", NUMBERS)
+NEG = _unary("Neg", "-x", s.neg, lambda op, dy: -dy, "neg negative", NUMBERS, keeps_zero=True)
 SIGN: OpDef = _unary(
     "Sign",
     "-1, 0 or 1 as x is negative, zero or positive",
@@ -163,6 +166,7 @@ SIGN: OpDef = _unary(
     "sign",
     _SIGNED,
     "NaN stays NaN.",
+    keeps_zero=True,
 )
 RECIPROCAL = _unary(
     "Reciprocal",
@@ -174,9 +178,16 @@ RECIPROCAL = _unary(
     whole=True,
 )
 INV = _unary("Inv", "1 / x", s.recip, lambda op, dy: INV_GRAD(op.y, dy), "inv", types=_SMOOTH, whole=True)
-SQUARE = _unary("Square", "x^2", lambda x: x * x, lambda op, dy: dy * (2.0 * op.x), "square", NUMBERS)
+SQUARE = _unary("Square", "x^2", lambda x: x * x, lambda op, dy: dy * (2.0 * op.x), "square", NUMBERS, keeps_zero=True)
 SQRT = _unary(
-    "Sqrt", "the square root of x", s.sqrt, lambda op, dy: SQRT_GRAD(op.y, dy), "sqrt", types=_SMOOTH, whole=True
+    "Sqrt",
+    "the square root of x",
+    s.sqrt,
+    lambda op, dy: SQRT_GRAD(op.y, dy),
+    "sqrt",
+    types=_SMOOTH,
+    whole=True,
+    keeps_zero=True,
 )
 RSQRT = _unary("Rsqrt", "1 / sqrt(x)", s.rsqrt, lambda op, dy: RSQRT_GRAD(op.y, dy), "rsqrt", types=_SMOOTH, whole=True)
 EXP = _unary("Exp", "e^x", s.exp, lambda op, dy: dy * op.y, "exp", _SMOOTH)
@@ -210,7 +221,9 @@ COSH: OpDef = _unary("Cosh", "cosh x", s.cosh, lambda op, dy: dy * SINH(op.x), "
 ASINH = _unary("Asinh", "arsinh x", s.asinh, lambda op, dy: dy / COSH(op.y), "asinh")
 ACOSH = _unary("Acosh", "arcosh x", s.acosh, lambda op, dy: dy / SINH(op.y), "acosh")
 ATANH = _unary("Atanh", "artanh x", s.atanh, lambda op, dy: dy * RECIPROCAL(1.0 - SQUARE(op.x)), "atanh")
-TANH = _unary("Tanh", "tanh x", s.tanh, lambda op, dy: TANH_GRAD(op.y, dy), "tanh nn.tanh", types=_SMOOTH)
+TANH = _unary(
+    "Tanh", "tanh x", s.tanh, lambda op, dy: TANH_GRAD(op.y, dy), "tanh nn.tanh", types=_SMOOTH, keeps_zero=True
+)
 SIGMOID = _unary(
     "Sigmoid",
     "1 / (1 + e^-x)",
@@ -226,6 +239,7 @@ ERF = _unary(
     s.erf,
     lambda op, dy: dy * (_ERF_SLOPE * EXP(-SQUARE(op.x))),
     "erf",
+    keeps_zero=True,
 )
 ERFC = _unary(
     "Erfc",
@@ -306,7 +320,12 @@ POLYGAMMA: OpDef = OpDef(
 
 
 def absolute(x: Any, name: str | None = None) -> Any:
-    """Returns |x| elementwise, with the dtype of x, or for complex numbers with the dtype of their parts."""
+    """Returns |x| elementwise, with the dtype of x, or for complex numbers with the dtype of their parts.
+
+    x: a tensor or a sparse tensor; the result is of the same kind.
+    """
+    if isinstance(x, SparseTensor):
+        return x.with_values(absolute(x.values, name))
     x = graph_of([x]).to_tensor(x)
     return complex_abs(x, name) if x.dtype.is_complex else ABS(x, name=name)
 
