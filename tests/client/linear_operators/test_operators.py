@@ -130,6 +130,30 @@ def test_what_is_refused():
         full.matmul(tf.ones((3, 1), tf.float64))
 
 
+@pytest.mark.parametrize(
+    ("parts", "what"),
+    [
+        ({"u": (5, 3, 2)}, "Incompatible shapes for broadcasting"),
+        ({"u": (3, 2), "v": (5, 3, 2)}, "Incompatible shapes for broadcasting"),
+        ({"u": (3, 2), "diag_update": (5, 2)}, "Incompatible shapes for broadcasting"),
+        ({"u": (4, 3, 2), "diag_update": (4, 5)}, "2 and 5 are not compatible"),
+        ({"u": (4, 7, 2)}, "3 and 7 are not compatible"),
+        ({"u": (3, 2), "v": (7, 2)}, "3 and 7 are not compatible"),
+        ({"u": (3, 2), "v": (3, 4)}, "2 and 4 are not compatible"),
+    ],
+)
+def test_an_update_of_shapes_that_do_not_fit_is_refused(parts, what):
+    base = tf.linalg.LinearOperatorIdentity(3, batch_shape=[4], dtype=tf.float64)
+    with pytest.raises(ValueError, match=what):
+        tf.linalg.LinearOperatorLowRankUpdate(base, **{name: np.ones(shape) for name, shape in parts.items()})
+
+
+def test_an_update_of_unknown_shapes():
+    base = tf.linalg.LinearOperatorIdentity(3, dtype=tf.float32)
+    u, diag = tf.placeholder(tf.float32), tf.placeholder(tf.float32, [None])
+    assert tf.linalg.LinearOperatorLowRankUpdate(base, u, diag).shape.ndims is None
+
+
 def test_an_operator_of_a_program():
     class Twice(tf.linalg.LinearOperator):
         def _shape(self):

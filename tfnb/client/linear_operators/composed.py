@@ -14,14 +14,15 @@ import numpy as np
 from tfnb.client.linear_operators.operator import WRAPPERS, LinearOperator, same_batch, solved
 from tfnb.client.linear_operators.simple import LinearOperatorDiag, LinearOperatorIdentity
 from tfnb.client.variables.variable import group
-from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.dimension import Dimension
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.shapes import broadcast_all
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.array_functions import eye
 from tfnb.ops.array.concat import concat, stack
 from tfnb.ops.array.constants import convert_to_tensor, zeros
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, RESHAPE, shape
-from tfnb.ops.array.v1_late_ops import broadcast_dynamic_shape
+from tfnb.ops.array.v1_late_ops import broadcast_dynamic_shape, broadcast_static_shape
 from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.linalg.matrix_functions import adjoint_of
 from tfnb.ops.math.binary import POW
@@ -378,6 +379,23 @@ def _kronecker(a: Any, b: Any) -> Any:
     return RESHAPE(left * right, concat([batch, first[-2:] * second[-2:]], 0))
 
 
+def _check_update(base: LinearOperator, u: Any, v: Any, diag: Any) -> None:
+    """Raises `ShapeError` where the static shapes of the parts of L + U D V^H do not fit."""
+    batch, rank = base.batch_shape, Dimension(None)
+    sides = ((u, (base.range_dimension,)), (v, (base.domain_dimension,)), *(() if diag is None else ((diag, ()),)))
+    for part, lengths in sides:
+        if part.shape.ndims is None:
+            continue
+        rank = rank.merge_with(part.shape[-1])
+        for length in lengths:
+            Dimension(length).merge_with(part.shape[-2])
+        others = part.shape[: -1 - len(lengths)]
+        try:
+            batch = broadcast_static_shape(batch, others)
+        except ShapeError:
+            raise ShapeError(f"Incompatible shapes for broadcasting: {batch} and {others}") from None
+
+
 class LinearOperatorLowRankUpdate(LinearOperator):
     """The operator of L + U D V^H: a `base_operator` L, and an update of low rank k.
 
@@ -403,6 +421,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         self._base, self._u = base_operator, convert_to_tensor(u, dtype=dtype, name="u")
         self._v = self._u if v is None else convert_to_tensor(v, dtype=dtype, name="v")
         self._diag = None if diag_update is None else convert_to_tensor(diag_update, dtype=dtype, name="diag_update")
+        _check_update(base_operator, self._u, self._v, self._diag)
         if diag_update is None:
             if is_diag_update_positive is False:
                 raise InvalidArgumentError("Default diagonal is the identity, which is positive.")
