@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
+import os
 import random
 import re
 import shutil
@@ -36,6 +37,7 @@ from tfnb.train import testing
 
 PRIVATE = "PRIVATE: tensorflow.{} is no public name"
 SEED = 87654321
+PLACE = os.getcwd()  # a test may go to another folder
 # Errors that show a fault of tfnb, and not that it refuses something in another way.
 FAULTS = (AttributeError, AssertionError, NameError)
 
@@ -170,6 +172,7 @@ class TensorFlowTestCase(testing.TestCase):
 
     def run(self, result: Any = None) -> Any:
         """Runs the test with an empty folder, as a test whose setUp fails leaves its files there."""
+        os.chdir(PLACE)
         shutil.rmtree(testing.get_temp_dir(), ignore_errors=True)
         Path(testing.get_temp_dir()).mkdir(exist_ok=True)
         return super().run(result)
