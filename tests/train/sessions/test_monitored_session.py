@@ -82,7 +82,8 @@ def test_hooks_see_every_step():
     assert sess.should_stop()
     with pytest.raises(ClosedSessionError):
         sess.run(y, {x: 1.0})
-    sess.close()
+    with pytest.raises(RuntimeError, match="Session is already closed"):
+        sess.close()
 
 
 def test_feeds_and_options_of_hooks():
@@ -104,8 +105,11 @@ def test_feeds_and_options_of_hooks():
         with pytest.raises(InvalidArgumentError, match="fed twice"):
             sess.run(y, {x: 1.0})
         assert sess.run_step_fn(lambda c: c.run_with_hooks(y) + c.session.run(y, {x: 1.0})) == 12.0
-        assert sess.run_step_fn(lambda c: c.request_stop()) is None
-        assert sess.should_stop()
+        with pytest.raises(InvalidArgumentError, match="step_context"):
+            sess.run_step_fn(lambda c, more: None)
+        while not sess.should_stop():
+            sess.run_step_fn(lambda c: c.request_stop())
+            pytest.fail("the request leaves the loop and the block")
 
 
 def test_stopping_at_a_step():
@@ -373,7 +377,10 @@ def test_scaffold_and_session_manager(tmp_path):
     creator = tf.train.ChiefSessionCreator(scaffold)
     with tf.train.MonitoredSession(creator) as sess:
         assert sess.run([v, w]) == [4.0, 2.0]
-    assert seen == [scaffold] and tf.get_default_graph().finalized
+        assert seen == [scaffold] and tf.get_default_graph().finalized
+    assert not tf.get_default_graph().finalized
+    with pytest.raises(TypeError, match="copy_from_scaffold is not a Scaffold"):
+        tf.train.Scaffold(copy_from_scaffold=1)
     copy = tf.train.Scaffold(copy_from_scaffold=scaffold, init_feed_dict={x: 5.0})
     with tf.train.MonitoredSession(tf.train.ChiefSessionCreator(copy)) as sess:
         assert sess.run(v) == 5.0
@@ -420,3 +427,52 @@ def test_a_training_that_was_imported(tmp_path):
         tf.summary.FileWriterCache.clear()
     state = tf.train.get_checkpoint_state(tmp_path)
     assert [p.rpartition("-")[2] for p in state.all_model_checkpoint_paths] == ["2", "3", "4"]
+
+
+class StopsAt(tf.train.SessionRunHook):
+    """Asks all threads to stop with an error, in the second step."""
+
+    def __init__(self, error):
+        self.error, self.steps = error, 0
+
+    def after_create_session(self, session, coord):
+        self.coord = coord
+
+    def before_run(self, context):
+        self.steps += 1
+        if self.steps == 2:
+            self.coord.request_stop(self.error)
+
+
+class Counting(tf.train.ChiefSessionCreator):
+    made = 0
+
+    def create_session(self):
+        self.made += 1
+        return super().create_session()
+
+
+def test_a_task_that_is_lost_beside_a_step_makes_another_session():
+    x = tf.placeholder(tf.float32, [])
+    creator = Counting()
+    with tf.train.MonitoredSession(creator, [StopsAt(AbortedError("a task is gone"))]) as sess:
+        assert sess.run(x, {x: 1.0}) == 1.0 and sess.run(x, {x: 2.0}) == 2.0
+        assert not sess.should_stop() and creator.made == 2
+        assert sess.run(x, {x: 3.0}) == 3.0
+
+
+def test_an_error_beside_a_step_stops_the_training_and_is_raised_at_its_end():
+    x = tf.placeholder(tf.float32, [])
+    sess = tf.train.MonitoredSession(hooks=[StopsAt(tf.errors.DataLossError(None, None, "the input is damaged"))])
+    assert sess.run(x, {x: 1.0}) == 1.0 and sess.run(x, {x: 2.0}) == 2.0
+    assert sess.should_stop()
+    with pytest.raises(tf.errors.DataLossError, match="the input is damaged"):
+        sess.close()
+
+
+def test_several_savers_need_a_choice():
+    tf.Variable(1.0)
+    for _ in range(2):
+        tf.add_to_collection(tf.GraphKeys.SAVERS, tf.train.Saver())
+    with pytest.raises(RuntimeError, match="More than one item in the collection 'savers'"):
+        tf.train.Scaffold().finalize()

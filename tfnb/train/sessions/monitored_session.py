@@ -6,6 +6,7 @@ created from the last checkpoint, and the step runs again. Invariant: hooks see 
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
@@ -71,7 +72,7 @@ class StepContext:
         return self._run(*args, **kwargs)
 
     def request_stop(self) -> None:
-        """Ends the training: `should_stop()` is true after the function."""
+        """Ends the training: raises `StopIteration`, which also ends the loop and the `with` block of the session."""
         raise StopIteration("step_fn has requested the iterations to stop")
 
 
@@ -88,6 +89,7 @@ class _Monitored:
         self._hooks = list(hooks or ())
         self._creator, self._recover, self._grace = session_creator, recover, stop_grace_period_secs
         self._graph = get_default_graph()
+        self._was_finalized = self._graph.finalized
         self._stop = False
         self._closed = False
         for hook in self._hooks:
@@ -150,8 +152,8 @@ class _Monitored:
     def should_stop(self) -> bool:
         """Returns whether the training is over: a hook requested the stop, an input ended, or the session is closed.
 
-        Raises the error that ended an input thread, unless a lost task was its cause, since the training then
-        continues.
+        Where an error ended an input thread, `close` raises it. If a lost task was its cause, another session is made
+        and the training continues.
         """
         running = self._running
         if self._closed or self._stop or running is None or not running.coord.should_stop():
@@ -162,7 +164,10 @@ class _Monitored:
             if not self._recover:
                 raise
             self._begin_again(e)
+            self._running = self._start_again()
             return False
+        except Exception:  # `close` raises it
+            return True
         return True
 
     # ---- steps -----------------------------------------------------------------------------------
@@ -184,8 +189,14 @@ class _Monitored:
     def run_step_fn(self, step_fn: Callable[..., Any]) -> Any:
         """Calls `step_fn(step_context)`, which may run steps with and without hooks, and returns its value.
 
-        When it calls `step_context.request_stop()` the training ends and None is returned.
+        Raises `StopIteration` when it calls `step_context.request_stop()`, and `InvalidArgumentError` for a function
+        that does not have one argument.
         """
+        names = tuple(inspect.signature(step_fn).parameters)
+        if len(names) != 1:
+            raise InvalidArgumentError(
+                f"`step_fn` may either have one `step_context` argument, or be a method with that one; it has {names}"
+            )
 
         def act(running: _Running) -> Any:
             def run(
@@ -198,11 +209,7 @@ class _Monitored:
 
             return step_fn(StepContext(running.session, run))
 
-        try:
-            return self._attempt(act)
-        except StopIteration:
-            self._stop = True
-            return None
+        return self._attempt(act)
 
     def _attempt(self, act: Callable[[_Running], Any]) -> Any:
         """Runs an action on the session, and again on a new session when a task is lost meanwhile."""
@@ -266,13 +273,20 @@ class _Monitored:
     # ---- the end ---------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Ends the training: hooks end, input threads stop, and the session is closed."""
+        """Ends the training: hooks end, input threads stop, and the session is closed.
+
+        The graph can be changed again, unless it was finalized before. Raises the error that ended an input thread, and
+        `ClosedSessionError` if the session is closed already.
+        """
         self._finish(None)
 
     def _finish(self, error: type[BaseException] | None) -> None:
         if self._closed:
+            if error is None:
+                raise ClosedSessionError("Session is already closed.")
             return
         self._closed = True
+        self._graph.finalized = self._was_finalized
         running, self._running = self._running, None
         if running is None:
             return
@@ -283,7 +297,10 @@ class _Monitored:
                     for hook in self._hooks:
                         hook.end(running.session)
         finally:
+            failure = _failure_of(running.coord)
             self._end(running)
+        if failure is not None and error is None:
+            raise failure
 
     def __enter__(self) -> Any:
         return self
@@ -297,6 +314,15 @@ class _Monitored:
         clean = kind is not None and issubclass(kind, (OutOfRangeError, StopIteration))
         self._finish(None if clean else kind)
         return clean
+
+
+def _failure_of(coord: Coordinator) -> Exception | None:
+    """Returns the error with which a thread has asked all others to stop, if any."""
+    try:
+        coord.raise_requested_exception()
+    except Exception as e:
+        return e
+    return None
 
 
 def _merged_options(options: list[Any]) -> Any:

@@ -5,7 +5,7 @@ Invariant: after `finalize` every part of a scaffold is set, and no node can be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tfnb.client.graph.collection_keys import GraphKeys
@@ -17,7 +17,7 @@ from tfnb.client.variables.variable import (
     local_variables_initializer,
     report_uninitialized_variables,
 )
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import DTypeError, FailedPreconditionError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
@@ -30,13 +30,25 @@ from tfnb.train.sessions.session_manager import SessionManager
 __all__ = ["API", "ChiefSessionCreator", "Scaffold", "SessionCreator", "WorkerSessionCreator", "collected_saver"]
 
 
+class SeveralItemsError(FailedPreconditionError, RuntimeError):
+    """A collection has several members where one is wanted."""
+
+
+def _at_most_one(members: Sequence[Any], key: str, argument: str) -> None:
+    if len(members) > 1:
+        raise SeveralItemsError(
+            f"More than one item in the collection {key!r}: {len(members)}; say which one is meant by "
+            f"tf.train.Scaffold({argument}=...)"
+        )
+
+
 class Scaffold:
     """The operations around a training; a missing one is taken from the graph's collections or created.
 
     init_op (with init_feed_dict and init_fn(scaffold, session)): sets the initial values. ready_op,
     ready_for_local_init_op: string tensors that are empty when the model is ready. local_init_op (with
     local_init_feed_dict): runs in every session. summary_op: the summaries. saver: a `tf.train.Saver`.
-    copy_from_scaffold: another scaffold, which provides the missing parts.
+    copy_from_scaffold: another scaffold, which provides the missing parts. Raises `DTypeError` for anything else.
     """
 
     def __init__(
@@ -52,6 +64,8 @@ class Scaffold:
         copy_from_scaffold: Scaffold | None = None,
         local_init_feed_dict: Mapping[Any, Any] | None = None,
     ) -> None:
+        if not isinstance(copy_from_scaffold, Scaffold | None):
+            raise DTypeError(f"copy_from_scaffold is not a Scaffold instance, but {copy_from_scaffold!r}")
         from_: Any = copy_from_scaffold
         self.init_op = _first(init_op, from_ and from_.init_op)
         self.init_feed_dict = _first(init_feed_dict, from_ and from_.init_feed_dict)
@@ -89,6 +103,7 @@ class Scaffold:
         if self.summary_op is None:
             self.summary_op = self.get_or_default("summary_op", GraphKeys.SUMMARY_OP, merge_all)
         if self.saver is None:
+            _at_most_one(graph.get_collection_ref(GraphKeys.SAVERS), GraphKeys.SAVERS, "saver")
             self.saver = collected_saver() or self.get_or_default(
                 "saver", GraphKeys.SAVERS, lambda: Saver(sharded=True, allow_empty=True)
             )
@@ -100,16 +115,12 @@ class Scaffold:
     def get_or_default(arg_name: str, collection_key: str, default_constructor: Callable[[], Any]) -> Any:
         """Returns the one member of the collection `collection_key`, or else the value of `default_constructor()`.
 
-        That value is added to the collection. Raises `InvalidArgumentError` when the collection has several members;
-        the message says that `arg_name` must be given to the scaffold.
+        That value is added to the collection. Raises `SeveralItemsError` when the collection has several members; the
+        message says that `arg_name` must be given to the scaffold.
         """
         graph = get_default_graph()
         members = graph.get_collection(collection_key)
-        if len(members) > 1:
-            raise InvalidArgumentError(
-                f"the collection {collection_key!r} has {len(members)} members; say which one is meant by "
-                f"tf.train.Scaffold({arg_name}=...)"
-            )
+        _at_most_one(members, collection_key, arg_name)
         if members:
             return members[0]
         default = default_constructor()
@@ -126,7 +137,7 @@ class Scaffold:
 
 def collected_saver() -> Saver | None:
     """Returns the saver in the default graph's collection SAVERS, which may come from a MetaGraph; None if there is
-    none.
+    none. The first of several is taken.
     """
     savers = get_default_graph().get_collection_ref(GraphKeys.SAVERS)
     if not savers:
