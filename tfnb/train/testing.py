@@ -32,6 +32,7 @@ from tfnb.train.testing_tools import (
     StubOutForTesting,
     assert_equal_graph_def,
     benchmark_config,
+    create_local_cluster,
     is_built_with_gpu_support,
     is_built_with_rocm,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "benchmark_config",
     "compute_gradient",
     "compute_gradient_error",
+    "create_local_cluster",
     "get_temp_dir",
     "gpu_device_name",
     "is_built_with_cuda",

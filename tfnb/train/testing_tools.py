@@ -5,6 +5,7 @@ Invariant: nothing here changes a graph; stand-ins are undone in the reverse ord
 
 from __future__ import annotations
 
+import socket
 import sys
 import time
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.messages import GraphDef
+from tfnb.session import dask
 from tfnb.session.api import ConfigProto, Session
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "StubOutForTesting",
     "assert_equal_graph_def",
     "benchmark_config",
+    "create_local_cluster",
     "is_built_with_gpu_support",
     "is_built_with_rocm",
 ]
@@ -40,6 +43,40 @@ def is_built_with_rocm() -> bool:
 def benchmark_config() -> ConfigProto:
     """Returns the configuration of a session for benchmarks: the usual one."""
     return ConfigProto()
+
+
+def create_local_cluster(
+    num_workers: int,
+    num_ps: int,
+    protocol: str = "grpc",
+    worker_config: ConfigProto | None = None,
+    ps_config: ConfigProto | None = None,
+) -> tuple[list[Any], list[Any]]:
+    """Starts a cluster of tasks in this process, at free ports of loopback.
+
+    num_workers, num_ps: the numbers of tasks of the jobs "worker" and "ps". worker_config, ps_config: their
+    configurations. Returns the servers (`tf.train.Server`) of the workers and of the parameter servers; the caller
+    closes them.
+    """
+    numbers, configs = {"worker": num_workers, "ps": num_ps}, {"worker": worker_config, "ps": ps_config}
+    addresses = {job: [f"localhost:{_free_port()}" for _ in range(n)] for job, n in numbers.items() if n}
+    servers: dict[str, list[Any]] = {"worker": [], "ps": []}
+    try:
+        for job, tasks in addresses.items():
+            for i in range(len(tasks)):
+                servers[job].append(dask.Server(addresses, job, i, protocol, configs[job]))
+    except BaseException:
+        for server in servers["worker"] + servers["ps"]:
+            server.close()
+        raise
+    return servers["worker"], servers["ps"]
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+    return port
 
 
 class Benchmark:

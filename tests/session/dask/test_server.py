@@ -206,3 +206,30 @@ def test_two_servers_at_one_address():
         for error in (UnknownError, OSError):
             with pytest.raises(error, match="cannot listen at"):
                 tf.train.Server({"second": [address]})
+
+
+def test_a_local_cluster_for_tests():
+    workers, servers = tf.test.create_local_cluster(2, 1)
+    try:
+        assert [s.name for s in workers + servers] == [
+            "/job:worker/replica:0/task:0",
+            "/job:worker/replica:0/task:1",
+            "/job:ps/replica:0/task:0",
+        ]
+        with tf.Graph().as_default():
+            with tf.device("/job:ps"):
+                v = tf.Variable(2.0)
+            with tf.device("/job:worker/task:1"):
+                y = v * 3.0
+            with tf.Session(workers[0].target) as sess:
+                sess.run(tf.global_variables_initializer())
+                assert sess.run(y) == 6.0
+    finally:
+        for server in workers + servers:
+            server.close()
+
+
+def test_a_local_cluster_without_parameter_servers():
+    workers, servers = tf.test.create_local_cluster(1, 0)
+    assert len(workers) == 1 and servers == []
+    workers[0].close()
