@@ -158,3 +158,14 @@ def test_static_values_flow_through_shape_arithmetic(graph):
     assert flat.shape.as_list() == [None, 784]
     y = tf.zeros([3, 5])
     assert tf.reshape(y, tf.stack([tf.size(y), 1])).shape.as_list() == [15, 1]
+
+
+def test_the_name_of_the_current_scope(graph):
+    assert graph.get_name_scope() == ""
+    with tf.name_scope("a"), tf.name_scope("b"):
+        assert graph.get_name_scope() == "a/b"
+
+
+def test_a_reset_inside_another_graph_is_refused(graph):
+    with pytest.raises(AssertionError, match="would have no effect"):
+        tf.reset_default_graph()

@@ -101,6 +101,11 @@ def _objects(array: np.ndarray, dtype: DType | None) -> np.ndarray:
         return to_bytes(array)
     if dtype is None or dtype.np.kind == "O" or not all(isinstance(x, (Number, np.bool_)) for x in array.flat):
         expected = f"Expected {dtype.name}: " if dtype else ""
+        if any(isinstance(x, list | tuple | np.ndarray) for x in array.flat):
+            raise DTypeError(
+                f"{expected}Argument must be a dense tensor: cannot make a tensor of the ragged value "
+                f"{array.tolist()!r:.80}: setting an array element with a sequence"
+            )
         raise DTypeError(f"{expected}cannot make a tensor of objects: {str(array)[:80]!r}")
     try:
         return array.astype(dtype.np)

@@ -294,6 +294,10 @@ class GraphBuilder(GraphElements, Collections):
         """
         return NameScope(self.scopes, name, self._claim_scope)
 
+    def get_name_scope(self) -> str:
+        """Returns the name of the current scope without a '/' at its end; "" for the root."""
+        return self.scopes.name
+
     def _claim_scope(self, name: str) -> str:
         with self._lock:
             check_name(name, self.scopes.name)

@@ -16,6 +16,10 @@ from tfnb.errors import GraphError
 __all__ = ["get_default_graph", "graph_of", "pushed", "reset_default_graph", "set_factory"]
 
 
+class NestedGraphError(GraphError, AssertionError):
+    """The process's default graph is reset where another one is the default."""
+
+
 class _Stack(threading.local):
     def __init__(self) -> None:
         self.graphs: list[Any] = []
@@ -45,10 +49,10 @@ def get_default_graph() -> Any:
 def reset_default_graph() -> None:
     """Replaces the process's default graph by an empty one.
 
-    Raises `GraphError` inside a `with graph.as_default()` block, where it would have no effect.
+    Raises `NestedGraphError` inside a `with graph.as_default()` block, where it would have no effect.
     """
     if _stack.graphs:
-        raise GraphError("reset_default_graph() inside a `with graph.as_default()` block would have no effect")
+        raise NestedGraphError("reset_default_graph() inside a `with graph.as_default()` block would have no effect")
     with _lock:
         _bottom[:] = [_factory[0]()]
 

@@ -161,3 +161,9 @@ def test_what_is_not_defined():
 def test_a_copy_changes_parameters():
     d = ds.Exponential(rate=2.0).copy(rate=4.0)
     assert run(d.mean())[0] == 0.25
+
+
+def test_a_divergence_that_is_no_number_names_both():
+    a, b = tf.distributions.Normal(float("nan"), 1.0, name="one"), tf.distributions.Normal(0.0, 1.0, name="other")
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"KL calculation between one.* and other.* returned NaN"):
+        run(tf.distributions.kl_divergence(a, b, allow_nan_stats=False))

@@ -48,3 +48,14 @@ def test_scatter_nd_of_a_variable(sess):
     sess.run(tf.global_variables_initializer())
     np.testing.assert_allclose(sess.run(tf.scatter_nd_add(v, [[1]], tf.constant([1j], tf.complex64))), Z + [0, 1j, 0])
     np.testing.assert_allclose(sess.run(tf.scatter_nd_sub(v, [[0]], tf.constant([1j], tf.complex64))), [1, 2 + 1j, -1j])
+
+
+@pytest.mark.parametrize("name", ["asinh", "acosh", "atanh"])
+def test_inverse_hyperbolic_functions_and_their_gradients(sess, name):
+    z = np.array([0.3 + 0.2j, 1.5 - 0.5j, -2 + 1j], np.complex128)
+    slopes = {"asinh": 1 / np.sqrt(z * z + 1), "acosh": 1 / np.sqrt(z - 1) / np.sqrt(z + 1), "atanh": 1 / (1 - z * z)}
+    x = tf.constant(z)
+    y = getattr(tf, name)(x)
+    np.testing.assert_allclose(sess.run(y), getattr(np, f"arc{name[1:]}")(z), rtol=1e-12)
+    dx = sess.run(tf.gradients(y, x, grad_ys=tf.ones_like(y))[0])
+    np.testing.assert_allclose(dx, np.conj(slopes[name]), rtol=1e-12)

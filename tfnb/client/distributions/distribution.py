@@ -329,7 +329,9 @@ def kl_divergence(
                     if allow_nan_stats:
                         return result
                     numbers = reduce_all(LOGICAL_NOT(IS_NAN(result)))
-                    with control_dependencies([assert_that(numbers, ["the divergence is NaN"])]):
+                    pair = f"{distribution_a.name} and {distribution_b.name}"
+                    has_numbers = assert_that(numbers, [f"KL calculation between {pair} returned NaN values"])
+                    with control_dependencies([has_numbers]):
                         return IDENTITY(result)
     kinds = f"{type(distribution_a).__name__} and {type(distribution_b).__name__}"
     raise UnimplementedError(f"no divergence is registered for {kinds}; register one with RegisterKL")
