@@ -5,7 +5,7 @@ Invariant: a sparse tensor, indexed slices or a tensor array is a leaf, unless `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tfnb.client.graph.nest import flatten as flatten_all
@@ -86,7 +86,6 @@ def assert_same_structure(
     With `check_types` a list and a tuple differ, for which it raises `DTypeError`; with `expand_composites` composites
     must be of the same kind.
     """
-    one, two = (nest1, nest2) if expand_composites else (_covered(nest1), _covered(nest2))
     sizes = [len(flatten(nest)) if is_nested(nest) else 1 for nest in (nest1, nest2)]
     if sizes[0] != sizes[1]:
         first, second = (f"({n} elements): {nest!r}" for n, nest in zip(sizes, (nest1, nest2), strict=True))
@@ -95,7 +94,7 @@ def assert_same_structure(
             f"First structure {first}\n\nSecond structure {second}"
         )
     _compare(nest1, nest2, check_types)
-    if not same_structure(one, two, check_types):
+    if expand_composites and not same_structure(nest1, nest2, check_types):
         raise InvalidArgumentError(f"{nest1!r} has not the structure of {nest2!r}")
 
 
@@ -113,6 +112,8 @@ def _compare(a: Any, b: Any, check_types: bool) -> None:
             "The two structures don't have the same sequence type. First structure has type "
             f"{type(a).__name__}, while second structure has type {type(b).__name__}."
         )
+    if not check_types and isinstance(a, Mapping) != isinstance(b, Mapping):
+        a, b = (list(_values(x)) for x in (a, b))
     if isinstance(a, Mapping) or isinstance(b, Mapping):
         if not isinstance(a, Mapping) or not isinstance(b, Mapping) or set(a) != set(b):
             raise InvalidArgumentError(f"The two dictionaries don't have the same set of keys: {list(a)} and {list(b)}")
@@ -126,6 +127,11 @@ def _compare(a: Any, b: Any, check_types: bool) -> None:
         )
     for x, y in zip(a, b, strict=True):
         _compare(x, y, check_types)
+
+
+def _values(structure: Any) -> Iterable[Any]:
+    """The parts of a structure in their order, those of a dict by its sorted keys."""
+    return [structure[key] for key in sorted(structure)] if isinstance(structure, Mapping) else structure
 
 
 def map_structure(
