@@ -101,3 +101,10 @@ def test_conversion():
         assert tf.convert_to_tensor_or_sparse_tensor([1, 2]).dtype is tf.int32
         with pytest.raises(errors.DTypeError, match="float32"):
             tf.convert_to_tensor_or_sparse_tensor(value, tf.int32)
+
+
+def test_a_known_shape_need_not_be_fed(sess):
+    sp = tf.sparse_placeholder(tf.float32, [2, 3])
+    dense = tf.sparse_tensor_to_dense(sp)
+    assert sess.run(dense, {sp: ([[0, 1]], [5.0])}).tolist() == [[0, 5, 0], [0, 0, 0]]
+    assert sess.run(dense, {sp: tf.SparseTensorValue([[1, 2]], [4.0], [2, 3])}).tolist() == [[0, 0, 0], [0, 0, 4]]

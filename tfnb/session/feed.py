@@ -69,6 +69,8 @@ def _composite(key: SparseTensor | IndexedSlices, value: object) -> dict[Any, An
     values = value if isinstance(value, (tuple, list)) else ()
     if len(parts) == 2 and len(values) == 3 and values[2] is None:
         values = values[:2]
+    if len(parts) == 3 and len(values) == 2 and parts[2].op.type == "Const":
+        parts = parts[:2]
     if len(values) != len(parts):
         raise DTypeError(
             f"cannot feed {type(value).__name__} {str(value)[:60]!r} for {key!r}; needed a "
@@ -136,7 +138,9 @@ def _converted(tensor: Tensor, dtype: DType, value: object) -> np.ndarray:
     except (TypeError, ValueError, OverflowError) as e:
         text = e.message if isinstance(e, OpError) else str(e)
         raise DTypeError(
-            f"Type of feed value is not compatible with Tensor type {dtype.name} of {tensor.name}: {text}", tensor.op
+            f"Type of feed value {str(value)[:80]} with type {type(value)} is not compatible with Tensor type "
+            f"{dtype.name} of {tensor.name}: {text}",
+            tensor.op,
         ) from None
 
 

@@ -96,7 +96,8 @@ def _reset_tasks(target: str, containers: Sequence[str] | None, config: ConfigPr
 class Session:
     """Runs operations of `graph` (default: the default graph) on the OpenCL devices of this machine or of a cluster.
 
-    `target` is "" for this machine, or the target of a `tf.train.Server` or `DaskCluster`; `config` is a `ConfigProto`.
+    `target` is "" for this machine, or the target of a `tf.train.Server` or `DaskCluster`; `config` is a `ConfigProto`,
+    by default that of the server if it is in this process.
     Use the session as a context manager, or call `close`. Raises `DeviceNotFoundError` if there is no OpenCL device,
     `UnavailableError` if no task answers at the target, `NotFoundError` for a target that is no address, and
     `DTypeError` for another `graph` or `config`.
@@ -108,11 +109,12 @@ class Session:
         if graph is not None and not isinstance(graph, GraphBuilder):
             raise DTypeError(f"graph must be a tf.Graph, got {type(graph).__name__}")
         self._graph = graph if graph is not None else get_default_graph()
-        self._config = config if config is not None else ConfigProto()
         address = target.decode() if isinstance(target, bytes) else getattr(target, "target", target)
         if not isinstance(address, str):
             raise DTypeError(f"target must be a string, got {type(target).__name__} {target!r}")
         is_local = address in ("", "local")
+        by_default = ConfigProto() if config is not None or is_local else dask.default_config(address)
+        self._config = config if config is not None else by_default
         self._worker: LocalWorker | Master = self._bounded(
             lambda: LocalWorker(self._config) if is_local else dask.connect(address, self._config)
         )

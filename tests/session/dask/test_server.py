@@ -233,3 +233,10 @@ def test_a_local_cluster_without_parameter_servers():
     workers, servers = tf.test.create_local_cluster(1, 0)
     assert len(workers) == 1 and servers == []
     workers[0].close()
+
+
+def test_a_session_without_a_configuration_has_that_of_its_server():
+    with tf.train.Server.create_local_server(config=tf.ConfigProto(operation_timeout_in_ms=300)) as server:
+        empty = tf.FIFOQueue(1, tf.float32).dequeue()
+        with tf.Session(server.target) as sess, pytest.raises(DeadlineExceededError):
+            sess.run(empty)

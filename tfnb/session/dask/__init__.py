@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tfnb.session.dask.cluster import DaskCluster
-    from tfnb.session.dask.server import Server, connect
+    from tfnb.session.dask.server import Server, connect, default_config
 
-__all__ = ["DaskCluster", "Server", "connect"]
+__all__ = ["DaskCluster", "Server", "connect", "default_config"]
 
-_MODULE_OF = {"DaskCluster": "cluster", "Server": "server", "connect": "server"}
+_MODULE_OF = {"DaskCluster": "cluster", "Server": "server", "connect": "server", "default_config": "server"}
 
 
 def __getattr__(name: str) -> Any:

@@ -32,7 +32,7 @@ from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.task_names import task_name
 from tfnb.session.dask.transport.channel import Tls
 
-__all__ = ["Server", "Target", "connect", "is_loopback", "offer", "tls_of", "withdraw"]
+__all__ = ["Server", "Target", "connect", "default_config", "is_loopback", "offer", "tls_of", "withdraw"]
 
 Target = Callable[[ConfigProto], Master]
 TaskAddresses = Mapping[int, str] | Sequence[str]
@@ -45,13 +45,22 @@ class _ClusterSpec(Protocol):
 
 
 ClusterLike = _ClusterSpec | Mapping[str, TaskAddresses]
-_targets: dict[str, Target] = {}  # the targets of servers and clusters of this process
+# The targets of servers and clusters of this process, with the configurations of sessions that have none.
+_targets: dict[str, tuple[Target, ConfigProto]] = {}
 _SCHEMES = ("grpc://", "tfnb://", "tcp://", "tls://")
 
 
-def offer(target: str, make: Target) -> None:
-    """Registers `make`, which creates the master of each `Session(target)` in this process."""
-    _targets[target] = make
+def offer(target: str, make: Target, config: ConfigProto | None = None) -> None:
+    """Registers `make`, which creates the master of each `Session(target)` in this process.
+
+    config: that of sessions which have none.
+    """
+    _targets[target] = make, config or ConfigProto()
+
+
+def default_config(target: str) -> ConfigProto:
+    """Returns the configuration of sessions of a target that have none: that of a server of this process."""
+    return _targets[target][1] if target in _targets else ConfigProto()
 
 
 def withdraw(target: str) -> None:
@@ -213,7 +222,7 @@ class Server:
             raise
         self._addresses[self.name] = f"{self._host}:{self._port}"
         service.addresses.update(self._addresses)
-        offer(self.target, self._master)
+        offer(self.target, self._master, self._config)
 
     async def _listen(self, service: RpcService, numeric: str) -> tuple[CommServer, int]:
         server = CommServer({HANDLER: service.handle}, needs_workdir=False)
@@ -315,9 +324,8 @@ def connect(target: str, config: ConfigProto) -> Master:
 
     Raises `UnavailableError` if no task answers there, and `NotFoundError` for a target that is no address.
     """
-    make = _targets.get(target)
-    if make is not None:
-        return make(config)
+    if target in _targets:
+        return _targets[target][0](config)
     address = next((target[len(s) :] for s in _SCHEMES if target.startswith(s)), None)
     if address is None:
         raise NotFoundError(
