@@ -169,3 +169,8 @@ def test_the_name_of_the_current_scope(graph):
 def test_a_reset_inside_another_graph_is_refused(graph):
     with pytest.raises(AssertionError, match="would have no effect"):
         tf.reset_default_graph()
+
+
+def test_the_scope_of_the_root(graph):
+    with tf.name_scope("a"), tf.name_scope("/") as root:
+        assert root == "/" and tf.constant(1.0, name="c").op.name == "c"

@@ -143,7 +143,7 @@ class NameScope(ContextDecorator):
         else:
             scope = self._claim(name)
         self._former, scopes.name = scopes.name, scope
-        return scope + "/" if scope else ""
+        return scope + "/" if scope or name else ""
 
     def __exit__(self, *_: object) -> None:
         self._scopes.name = self._former

@@ -167,3 +167,20 @@ def test_a_divergence_that_is_no_number_names_both():
     a, b = tf.distributions.Normal(float("nan"), 1.0, name="one"), tf.distributions.Normal(0.0, 1.0, name="other")
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"KL calculation between one.* and other.* returned NaN"):
         run(tf.distributions.kl_divergence(a, b, allow_nan_stats=False))
+
+
+def test_a_distribution_without_nan_refuses_a_divergence_that_is_no_number():
+    a = tf.distributions.Normal(float("nan"), 1.0, allow_nan_stats=False)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="returned NaN values"):
+        run(a.kl_divergence(tf.distributions.Normal(0.0, 1.0)))
+
+
+def test_divergences_are_registered_once_and_are_functions():
+    class Own(tf.distributions.Normal):
+        pass
+
+    with pytest.raises(TypeError, match="must be callable, received"):
+        tf.distributions.RegisterKL(Own, Own)("no function")
+    tf.distributions.RegisterKL(Own, Own)(lambda a, b, name=None: a.loc)
+    with pytest.raises(ValueError, match=r"KL\(Own and Own\) has already been registered"):
+        tf.distributions.RegisterKL(Own, Own)(lambda a, b, name=None: b.loc)

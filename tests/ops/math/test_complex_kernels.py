@@ -59,3 +59,9 @@ def test_inverse_hyperbolic_functions_and_their_gradients(sess, name):
     np.testing.assert_allclose(sess.run(y), getattr(np, f"arc{name[1:]}")(z), rtol=1e-12)
     dx = sess.run(tf.gradients(y, x, grad_ys=tf.ones_like(y))[0])
     np.testing.assert_allclose(dx, np.conj(slopes[name]), rtol=1e-12)
+
+
+def test_the_sign_of_a_complex_number_has_its_direction(sess):
+    for dtype in (np.complex64, np.complex128):
+        z = np.array([3 + 4j, 0, -2], dtype)
+        np.testing.assert_allclose(sess.run(tf.sign(tf.constant(z))), [0.6 + 0.8j, 0, -1], rtol=1e-6)

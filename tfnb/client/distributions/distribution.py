@@ -13,7 +13,7 @@ import numpy as np
 
 from tfnb.client.distributions.checks import after, require
 from tfnb.client.graph.default_graph import control_dependencies, name_scope
-from tfnb.errors import AlreadyExistsError, InvalidArgumentError, UnimplementedError
+from tfnb.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, UnimplementedError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -282,8 +282,11 @@ class Distribution:
         return self._call("cross_entropy", name, lambda: self.entropy() + kl_divergence(self, other))
 
     def kl_divergence(self, other: Distribution, name: str = "kl_divergence") -> Any:
-        """Returns the Kullback-Leibler divergence from this distribution to the distribution `other`."""
-        return self._call("kl_divergence", name, lambda: kl_divergence(self, other))
+        """Returns the Kullback-Leibler divergence from this distribution to the distribution `other`.
+
+        A step fails when it is NaN, unless this distribution has `allow_nan_stats`.
+        """
+        return self._call("kl_divergence", name, lambda: kl_divergence(self, other, self.allow_nan_stats))
 
     def __repr__(self) -> str:
         return (
@@ -295,17 +298,25 @@ class Distribution:
 _DIVERGENCES: dict[tuple[type, type], Callable[..., Any]] = {}
 
 
+class RegisteredDivergenceError(AlreadyExistsError, ValueError):
+    """There is a divergence for these classes already."""
+
+
 class RegisterKL:
-    """Decorates a function (a, b, name) that computes the divergence between distributions of two classes."""
+    """Decorates a function (a, b, name) that computes the divergence between distributions of two classes.
+
+    Raises `RegisteredDivergenceError` if these classes have one, and `DTypeError` for something that is no function.
+    """
 
     def __init__(self, dist_cls_a: type, dist_cls_b: type) -> None:
         self._key = (dist_cls_a, dist_cls_b)
 
     def __call__(self, kl_fn: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(kl_fn):
-            raise InvalidArgumentError(f"RegisterKL: needed a function, got {kl_fn!r}")
+            raise DTypeError(f"kl_fn must be callable, received: {kl_fn!r}")
         if self._key in _DIVERGENCES:
-            raise AlreadyExistsError(f"the divergence of {self._key} is registered already")
+            names = " and ".join(c.__name__ for c in self._key)
+            raise RegisteredDivergenceError(f"KL({names}) has already been registered to: {_DIVERGENCES[self._key]}")
         _DIVERGENCES[self._key] = kl_fn
         return kl_fn
 

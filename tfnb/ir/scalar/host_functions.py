@@ -81,6 +81,14 @@ def digamma(x: Array) -> Array:
     return np.where(x == 0, x.dtype.type(np.nan), special("digamma")(x))  # a pole like the others
 
 
+def sign(x: Array) -> Array:
+    """-1, 0 or 1; x / |x| of a complex number, which NumPy computes from version 2 on."""
+    if not np.iscomplexobj(x):
+        return np.sign(x)
+    size = np.abs(x)
+    return np.divide(x, size, out=np.zeros_like(x), where=size != 0)
+
+
 def sigmoid(x: Array) -> Array:
     """Computes 1 / (1 + exp(-x)); for real x no intermediate value overflows."""
     if x.dtype.kind == "c":

@@ -29,7 +29,7 @@ floormod = Binary("floormod", on_host.floormod, floats=MATH, integers=INTEGERS, 
 truncmod = Binary("truncmod", on_host.truncmod, floats=MATH, integers=INTEGERS, cost=4)
 neg = Unary("neg", np.negative, floats="(-{0})", integers="(-{0})", unsigned="-", python="-{0}")
 abs_ = Unary("abs", np.abs, floats="fabs({0})", integers=INTEGERS)
-sign = Unary("sign", np.sign, floats=MATH, integers=INTEGERS)
+sign = Unary("sign", on_host.sign, floats=MATH, integers=INTEGERS)
 recip = Unary("recip", lambda x: 1 / x, floats="(1.0f / {0})", doubles="(1.0 / {0})", cost=4)
 maximum = Binary(
     "max", np.maximum, commutes=True, floats=MATH, integers=INTEGERS, by_constant={None: "({0} < {1} ? {1} : {0})"}

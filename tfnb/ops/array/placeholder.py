@@ -82,7 +82,8 @@ def placeholder_with_default(input: TensorLike, shape: TensorLike, name: str | N
 
 
 def sparse_placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: str | None = None) -> SparseTensor:
-    """A sparse tensor whose value must be fed: a `SparseTensorValue`, or a tuple (indices, values, dense shape).
+    """A sparse tensor whose value must be fed: a `SparseTensorValue`, or a tuple (indices, values, dense shape), of
+    which the shape may be left out if it is known.
 
     shape: the static dense shape, in which dimensions may be None; or a tensor; or None, which leaves the whole shape
     open.
@@ -90,11 +91,14 @@ def sparse_placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: 
     static = None if isinstance(shape, Tensor) or shape is None else as_shape(shape)
     rank = shape.shape.sizes[0] if isinstance(shape, Tensor) and shape.shape.sizes else None
     rank = rank if static is None else static.ndims
-    with get_default_graph().name_scope(name or "SparsePlaceholder"):
+    default_graph = get_default_graph()
+    with default_graph.name_scope(name or "SparsePlaceholder"):
         if isinstance(shape, Tensor):
             size = placeholder_with_default(shape, shape.shape, name="shape")
         elif static is None or static.sizes is None:
             size = placeholder(int64, [None], name="shape")
+        elif None not in static.sizes:
+            size = default_graph.constant(np.asarray(static.sizes, np.int64), name="shape")
         else:
             default = np.asarray([-1 if d is None else d for d in static.sizes], np.int64)
             size = placeholder_with_default(default, default.shape, name="shape")

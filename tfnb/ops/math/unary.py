@@ -29,6 +29,7 @@ from tfnb.types import COMPLEX, FLOATS, NUMBERS, REALS, SIGNED_INTS, DType, floa
 __all__ = ["API", "OPS", "SIGN", "SQUARE", "absolute"]
 
 _SIGNED = (*FLOATS, *SIGNED_INTS)
+_SIGNED_OR_COMPLEX = (*_SIGNED, *COMPLEX)
 _SMOOTH = (*FLOATS, *COMPLEX)
 _TYPE_WORDS = {
     FLOATS: "a float type",
@@ -36,6 +37,7 @@ _TYPE_WORDS = {
     NUMBERS: "any number type",
     REALS: "any real number type",
     _SIGNED: "a signed number type",
+    _SIGNED_OR_COMPLEX: "a signed or complex number type",
 }
 
 
@@ -160,11 +162,11 @@ ABS = _unary("Abs", "|x|", s.abs_, lambda op, dy: dy * SIGN(op.x), "", _SIGNED)
 NEG = _unary("Neg", "-x", s.neg, lambda op, dy: -dy, "neg negative", NUMBERS, keeps_zero=True)
 SIGN: OpDef = _unary(
     "Sign",
-    "-1, 0 or 1 as x is negative, zero or positive",
+    "-1, 0 or 1 as x is negative, zero or positive; x / |x| for complex numbers",
     s.sign,
     lambda op, dy: ZEROS_LIKE(op.x),
     "sign",
-    _SIGNED,
+    _SIGNED_OR_COMPLEX,
     "NaN stays NaN.",
     keeps_zero=True,
 )
