@@ -272,10 +272,10 @@ def random_function(op: Any) -> bool:
 
 
 def called(node: Any) -> Any:
-    """Returns the names of the functions that a node calls."""
-    return [
-        name for value in node.attr.values() for name in [value.func.name, *(f.name for f in value.list.func)] if name
-    ]
+    """Returns the names of the functions that a node calls. TensorFlow 0.12 has no lists of functions."""
+    lists = [getattr(value.list, "func", ()) for value in node.attr.values()]
+    names = [value.func.name for value in node.attr.values()] + [f.name for part in lists for f in part]
+    return [name for name in names if name]
 
 
 def collect(value: Any, found: Any) -> None:
