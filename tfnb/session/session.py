@@ -113,8 +113,9 @@ class Session:
         if not isinstance(address, str):
             raise DTypeError(f"target must be a string, got {type(target).__name__} {target!r}")
         is_local = address in ("", "local")
-        by_default = ConfigProto() if config is not None or is_local else dask.default_config(address)
-        self._config = config if config is not None else by_default
+        if config is None:
+            config = ConfigProto() if is_local else dask.default_config(address)
+        self._config = config
         self._worker: LocalWorker | Master = self._bounded(
             lambda: LocalWorker(self._config) if is_local else dask.connect(address, self._config)
         )

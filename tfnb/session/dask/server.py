@@ -60,7 +60,8 @@ def offer(target: str, make: Target, config: ConfigProto | None = None) -> None:
 
 def default_config(target: str) -> ConfigProto:
     """Returns the configuration of sessions of a target that have none: that of a server of this process."""
-    return _targets[target][1] if target in _targets else ConfigProto()
+    found = _targets.get(target)
+    return ConfigProto() if found is None else found[1]
 
 
 def withdraw(target: str) -> None:
@@ -324,8 +325,9 @@ def connect(target: str, config: ConfigProto) -> Master:
 
     Raises `UnavailableError` if no task answers there, and `NotFoundError` for a target that is no address.
     """
-    if target in _targets:
-        return _targets[target][0](config)
+    found = _targets.get(target)  # once, since another thread may withdraw it
+    if found is not None:
+        return found[0](config)
     address = next((target[len(s) :] for s in _SCHEMES if target.startswith(s)), None)
     if address is None:
         raise NotFoundError(
