@@ -478,3 +478,14 @@ def test_several_savers_need_a_choice():
         tf.add_to_collection(tf.GraphKeys.SAVERS, tf.train.Saver())
     with pytest.raises(RuntimeError, match="More than one item in the collection 'savers'"):
         tf.train.Scaffold().finalize()
+
+
+def test_the_graph_is_finalized_until_the_hooks_have_ended():
+    class Looks(tf.train.SessionRunHook):
+        def end(self, session):
+            self.was_finalized = tf.get_default_graph().finalized
+
+    hook, x = Looks(), tf.placeholder(tf.float32, [])
+    with tf.train.MonitoredSession(hooks=[hook]) as sess:
+        assert sess.run(x, {x: 1.0}) == 1.0
+    assert hook.was_finalized and not tf.get_default_graph().finalized

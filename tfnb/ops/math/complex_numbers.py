@@ -174,7 +174,7 @@ def conj(x: TensorLike, name: str | None = None) -> Any:
     Raises `DTypeError` for other tensors.
     """
     z = _tensor(x)
-    if z.dtype not in NUMBERS and z.dtype not in _HALF:
+    if z.dtype not in NUMBERS:
         raise DTypeError(f"Expected numeric or variant tensor, got dtype {z.dtype!r}")
     return CONJ(z, name=name) if z.dtype in _HALF else z
 

@@ -286,10 +286,15 @@ class _Monitored:
                 raise ClosedSessionError("Session is already closed.")
             return
         self._closed = True
-        self._graph.finalized = self._was_finalized
         running, self._running = self._running, None
-        if running is None:
-            return
+        try:
+            if running is not None:
+                self._leave(running, error)
+        finally:
+            self._graph.finalized = self._was_finalized
+
+    def _leave(self, running: _Running, error: type[BaseException] | None) -> None:
+        """Ends the hooks, unless the block ends with an error, and the session; raises the error of an input thread."""
         try:
             # An interrupt is not a failure, so the last checkpoint is saved.
             if error is None or issubclass(error, KeyboardInterrupt):
