@@ -253,6 +253,27 @@ def test_a_flat_graph_of_many_nodes_is_folded():
     assert model.nodes[0] == 5_000
 
 
+def test_a_constant_stands_beside_the_only_node_that_reads_it():
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [3], name="x")
+        tf.add(x, 1.0, name="sum")
+        tf.multiply(x, 2.0, name="shared") + graph.get_tensor_by_name("shared/y:0")
+        tf.clip_by_value(x, -1.0, 1.0, name="clip")
+    model = graph_model(graph)
+    assert names_of(model) == ["x", "sum/y", "sum", "shared", "add", "clip"]
+    assert names_of(model, model.box("shared")) == ["shared", "y"]  # `add` reads it, too
+    assert names_of(model, model.box("clip")) == ["clip", "Minimum/y", "Minimum", "y"]  # the scope holds more than it
+    assert model.extracted[model.box("sum/y")] == ATTACHED
+
+
+def test_the_constants_of_a_series_are_a_series():
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [3], name="x")
+        for _ in range(8):
+            tf.sin(x * 2.0)
+    assert names_of(graph_model(graph)) == ["x", "mul_[0…7]/y", "mul_[0…7]", "Sin_[0…7]"]
+
+
 @pytest.mark.parametrize("name", ["{:06d}", "scope{:06d}/only"])
 def test_many_nodes_beside_each_other_are_folded_in_one_pass(name, monkeypatch):
     """A scope's parts are rebuilt a few times, not once for each of the hundreds of series that they become."""

@@ -196,7 +196,7 @@ def graph_model(graph: object, run_metadata: object = None) -> GraphModel:
 
 def _folded(table: GraphTable) -> tuple[Tree, np.ndarray]:
     """Returns the tree with its series folded into single boxes, and the structure of each box."""
-    plan = draft(table.names)
+    plan = draft(table.names, _own_constants(table))
     tree, new = number(plan)
     data, control = _edge_ends(tree, table)
     joined = bundles(tree, data, *_carried(table), control)
@@ -218,6 +218,32 @@ def _folded(table: GraphTable) -> tuple[Tree, np.ndarray]:
     surviving = np.flatnonzero(renumbered >= 0)
     structures[renumbered[surviving]] = [box_structures[b] % (1 << 64) for b in surviving.tolist()]
     return folded_tree, structures
+
+
+def _own_constants(table: GraphTable) -> frozenset[int]:
+    """Returns the constants that only the node reads after which they are named: `add/y` is an input of `add`.
+
+    Those of a node that is a scope of other nodes too are not among them.
+    """
+    rows = {name: i for i, name in enumerate(table.names)}
+    own = {
+        i: rows.get(name.rpartition("/")[0], -1)
+        for i, (name, kind) in enumerate(zip(table.names, table.types, strict=True))
+        if kind == "Const" and "/" in name
+    }
+    read = set()
+    for source, target in zip(table.source.tolist(), table.target.tolist(), strict=True):
+        if own.get(source, target) != target:
+            own[source] = -1
+        read.add(source)
+    own = {i: reader for i, reader in own.items() if reader >= 0 and i in read}
+    scopes: set[str] = set()
+    for i, name in enumerate(table.names):
+        scope = "" if i in own else name.rpartition("/")[0]
+        while scope and scope not in scopes:
+            scopes.add(scope)
+            scope = scope.rpartition("/")[0]
+    return frozenset(i for i, reader in own.items() if table.names[reader] not in scopes)
 
 
 def _edge_ends(tree: Tree, table: GraphTable) -> tuple[EdgeEnds, EdgeEnds]:

@@ -7,7 +7,7 @@ that is both a node and a scope (`w` with `w/read`) has its node as its first pa
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,8 +85,12 @@ class Tree:
         return "/".join(reversed(parts))
 
 
-def draft(names: Sequence[str]) -> Draft:
-    """Returns the boxes of the name scopes in these names of nodes."""
+def draft(names: Sequence[str], beside: Collection[int] = ()) -> Draft:
+    """Returns the boxes of the name scopes in these names of nodes.
+
+    `beside`: the nodes that are drawn beside the node that they are named after, as `add/y` beside `add`, which would
+    otherwise be a scope.
+    """
     plan = Draft([], [], [], [], [], [], [])
     plan.add(-1, "")
     boxes: dict[tuple[int, str], int] = {}
@@ -100,6 +104,8 @@ def draft(names: Sequence[str]) -> Draft:
 
     for i, name in enumerate(names):
         parts = name.split("/", MAX_DEPTH - 1)
+        if i in beside:
+            parts[-2:] = [f"{parts[-2]}/{parts[-1]}"]
         prefix = name[: -len(parts[-1]) - 1]
         at = scopes.get(prefix, -1) if len(parts) > 1 else 0
         if at < 0:
@@ -202,11 +208,10 @@ def fold(drafted: Draft, alike: list[int], after: list[list[int]]) -> None:
 
 
 def _fold_series(drafted: Draft, box: int, alike: Sequence[int], after: Sequence[Sequence[int]]) -> None:
-    stems: dict[tuple[str, int], list[int]] = {}
+    stems: dict[tuple[str, str, int], list[int]] = {}
     for part in drafted.parts[box]:
-        match = _NUMBER.match(drafted.label[part])
-        stem = (match[1] if match else drafted.label[part]).rstrip("_")
-        stems.setdefault((stem, alike[part]), []).append(part)
+        stem, _, rest = _numbered(drafted.label[part])
+        stems.setdefault((stem.rstrip("_"), rest, alike[part]), []).append(part)
     is_small = len(drafted.parts[box]) <= SMALL
     groups = []
     for members in stems.values():
@@ -283,9 +288,20 @@ def _series_label(labels: Sequence[str]) -> str:
     """Returns the label of a series: `layer_[1…12]` of layer_1 .. layer_12, `MatMul_[0…5]` of MatMul, MatMul_1 ..
     MatMul_5.
     """
-    first, last = labels[0], labels[-1]
-    match = _NUMBER.match(last)
-    stem = match[1] if match else last
-    begin = _NUMBER.match(first)
-    at = begin[2] if begin and begin[1] == stem and begin[2] else "0"
-    return f"{stem}[{at}…{match[2] if match and match[2] else len(labels) - 1}]"
+    stem, number, rest = _numbered(labels[-1])
+    first_stem, first_number, _ = _numbered(labels[0])
+    at = first_number if first_stem == stem and first_number else "0"
+    return f"{stem}[{at}…{number or len(labels) - 1}]{rest}"
+
+
+def _numbered(label: str) -> tuple[str, str, str]:
+    """Returns a label as what is before its number, the number and what is after it.
+
+    The number is at the end, or at the end of the node that a constant is named after: `mul_`, `12`, `/y`.
+    """
+    match = _NUMBER.match(label)
+    if match and match[2]:
+        return match[1], match[2], ""
+    reader, slash, rest = label.rpartition("/")
+    match = _NUMBER.match(reader)
+    return (match[1], match[2], slash + rest) if match and slash else (label, "", "")
