@@ -44,6 +44,40 @@ def test_a_name_with_a_slash_reopens_a_scope(graph):
     assert (scope, a.op.name, b.op.name) == ("s/", "s/a", "s/b")
 
 
+def test_constants_of_a_call_are_named_after_its_operation(graph):
+    x = tf.placeholder(tf.float32, [2, 3], name="x")
+    user = tf.constant(1.0)
+    results = [
+        x + 1.0,
+        2.0 * x,
+        tf.reshape(x, [tf.size(x)], name="flat"),
+        x[0],
+        tf.concat([x, [[1.0] * 3]], 0),
+        x + 1.0,
+    ]
+    names = [op.name for op in graph.get_operations() if op.type == "Const"]
+    assert user.op.name == "Const" and results[-1].op.name == "add_1"
+    for name in ("add/y", "mul/x", "strided_slice/stack", "strided_slice/stack_2", "concat/values_1", "add_1/y"):
+        assert name in names
+    assert graph.get_operation_by_name("flat/shape").type == "Pack"
+
+
+def test_the_name_of_a_constant_is_taken(graph):
+    x = tf.placeholder(tf.float32, name="x")
+    first = tf.add(x, 1.0, name="sum")
+    with graph.name_scope("sum/"):
+        second = tf.constant(2.0, name="y")
+    assert first.op.inputs[1].op.name == "sum/y" and second.op.name == "sum/y_1"
+
+
+def test_a_number_that_an_operation_does_not_take_as_it_is_leaves_no_second_constant(graph):
+    tf.sqrt(4, name="root")
+    assert [(op.name, op.outputs[0].dtype) for op in graph.get_operations()] == [
+        ("root/x", tf.float32),
+        ("root", tf.float32),
+    ]
+
+
 def test_an_error_shows_the_line_that_made_the_node(graph):
     x = tf.placeholder(tf.float32, [2, 3])
     with pytest.raises(ShapeError) as caught:

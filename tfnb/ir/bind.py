@@ -7,7 +7,7 @@ inference. Invariant: after binding every type variable has one dtype and every 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any
@@ -16,14 +16,14 @@ import numpy as np
 
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.opdef import Arg, OpDef
-from tfnb.ir.tensor import Tensor, is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.types import DType, as_dtype
 
-__all__ = ["Bound", "bind", "to_bytes", "to_numpy"]
+__all__ = ["Bound", "bind", "flatten", "to_bytes", "to_numpy"]
 
 _DEFAULTS: dict[type, Any] = {}  # of each attrs class the object without arguments, which all its nodes can share
 _NAMES: dict[type, frozenset[str]] = {}  # the attributes of each attrs class
-ToTensor = Callable[[Any, "DType | None", bool], Tensor]
+ToTensor = Callable[[Any, "DType | None", bool, str], Tensor]
 
 
 @dataclass(eq=False, slots=True)
@@ -80,6 +80,15 @@ def to_numpy(value: object, dtype: DType | None = None) -> np.ndarray:
     return _convert(array, array_dtype, dtype, value)
 
 
+def flatten(value: TensorLike) -> Iterator[Any]:
+    """The leaves of nested lists and tuples."""
+    if isinstance(value, (list, tuple)):
+        for v in value:
+            yield from flatten(v)
+    else:
+        yield value
+
+
 def to_bytes(array: np.ndarray) -> np.ndarray:
     """Returns an array of texts as TensorFlow's strings: an object array of bytes in UTF-8."""
     encoded = np.empty(array.shape, object)
@@ -133,7 +142,8 @@ def _convert(array: np.ndarray, value_dtype: DType, dtype: DType, value: object)
 def bind(opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], to_tensor: ToTensor) -> Bound:
     """Fits `values` and `attrs` to the op's signature.
 
-    `to_tensor(value, dtype or None, ref)` makes a tensor of a value. Raises `DTypeError` or `InvalidArgumentError`.
+    `to_tensor(value, dtype or None, ref, name of the input)` makes a tensor of a value. Raises `DTypeError` or
+    `InvalidArgumentError`.
     """
     types: dict[str, Any] = {}
     if attrs:
@@ -151,10 +161,10 @@ def bind(opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], to_tensor: 
         raise InvalidArgumentError(
             f"{opdef.name} takes {len(args)} inputs ({opdef.inputs or 'none'}), got {len(values)}"
         )
-    given = list(values)
+    given, names = list(values), opdef.input_names
     if not opdef.is_plain:
-        args, given = _flat(opdef, values, types)
-    tensors = _bind_each(opdef, args, given, types, to_tensor)
+        args, given, names = _flat(opdef, values, types)
+    tensors = _bind_each(opdef, args, given, names, types, to_tensor)
     if not opdef.is_plain:
         for a in opdef.input_args:
             if a.type_list:
@@ -163,38 +173,47 @@ def bind(opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], to_tensor: 
     return Bound(tuple(tensors), types, _make_attrs(opdef, attrs))
 
 
-def _flat(opdef: OpDef, values: Sequence[Any], types: dict[str, Any]) -> tuple[tuple[Arg, ...], list[Any]]:
-    """Returns the values of all inputs, with the argument of each, where some are lists; notes how long these are."""
-    flat: list[tuple[Arg, Any]] = []
+def _flat(
+    opdef: OpDef, values: Sequence[Any], types: dict[str, Any]
+) -> tuple[tuple[Arg, ...], list[Any], tuple[str, ...]]:
+    """Returns for all inputs, where some are lists, their arguments, values and names, such as `values_0`; notes how
+    long the lists are.
+    """
+    flat: list[tuple[Arg, Any, str]] = []
     for a, v in zip(opdef.input_args, values, strict=True):
         is_list = a.number is not None or a.type_list
         if is_list and not isinstance(v, (list, tuple)):
             raise InvalidArgumentError(f"{opdef.name}: {a.name} must be a list of tensors, got {type(v).__name__}")
-        flat += [(a, x) for x in v] if is_list else [(a, v)]
+        flat += [(a, x, f"{a.name}_{k}") for k, x in enumerate(v)] if is_list else [(a, v, a.name)]
         if a.number is not None:
             n = types.setdefault(a.number, len(v))
             if n != len(v):
                 raise InvalidArgumentError(f"{opdef.name}: {a.name} has {len(v)} tensors, expected {n}")
-    return tuple(a for a, _ in flat), [v for _, v in flat]
+    return tuple(a for a, _, _ in flat), [v for _, v, _ in flat], tuple(n for _, _, n in flat)
 
 
 def _bind_each(
-    opdef: OpDef, args: Sequence[Arg], given: list[Any], types: dict[str, Any], to_tensor: ToTensor
+    opdef: OpDef,
+    args: Sequence[Arg],
+    given: list[Any],
+    names: Sequence[str],
+    types: dict[str, Any],
+    to_tensor: ToTensor,
 ) -> list[Tensor]:
     for k, v in enumerate(given):  # tensors first: they fix the type variables
         if is_tensor_like(v):
             a = args[k]
             if a.type in opdef.types and not a.type_list:
                 if not hasattr(v, "dtype"):  # an object of a class that the program has registered
-                    given[k] = v = to_tensor(v, None, False)
+                    given[k] = v = to_tensor(v, None, False, names[k])
                 types.setdefault(a.type, v.dtype.base_dtype)
     tensors = []
-    for a, v in zip(args, given, strict=True):
+    for a, v, name in zip(args, given, names, strict=True):
         dtype = a.dtype or types.get(a.type)
         if type(v) is Tensor and v.dtype is dtype and not a.ref:
-            tensors.append(to_tensor(v, dtype, False))
+            tensors.append(to_tensor(v, dtype, False, name))
         else:
-            tensors.append(_bind_one(opdef, a, v, types, to_tensor))
+            tensors.append(_bind_one(opdef, a, v, name, types, to_tensor))
     return tensors
 
 
@@ -216,18 +235,14 @@ def _castable(got: DType, wanted: DType) -> bool:
     return not (got.is_string or wanted.is_string)
 
 
-def _bind_one(opdef: OpDef, a: Arg, value: object, types: dict[str, Any], to_tensor: ToTensor) -> Tensor:
+def _bind_one(opdef: OpDef, a: Arg, value: object, name: str, types: dict[str, Any], to_tensor: ToTensor) -> Tensor:
     dtype = None if a.type_list else a.dtype or types.get(a.type)
     if dtype is None and not is_tensor_like(value) and len(opdef.types.get(a.type, ())) == 1:
         dtype = opdef.types[a.type][0]
     if isinstance(value, (np.ndarray, np.generic)) and dtype is None and a.type in opdef.types and not a.type_list:
         value = _as_allowed(opdef, a.type, value)
     try:
-        t = to_tensor(value, dtype, a.ref)
-        if dtype is None and not isinstance(value, Tensor) and not is_tensor_like(value) and not a.type_list:
-            allowed_dtypes = opdef.types.get(a.type, ())
-            if allowed_dtypes and t.dtype not in allowed_dtypes and isinstance(value, (int, float, list, tuple)):
-                t = to_tensor(value, allowed_dtypes[0], a.ref)  # a Python number takes the first type that is allowed
+        t = to_tensor(value, dtype or _forced_dtype(opdef, a, value), a.ref, name)
     except DTypeError as e:
         raise DTypeError(f"{opdef.name}, input {a.name}: {e.message}", e.op) from None
     if dtype is not None and t.dtype is not dtype:
@@ -241,6 +256,15 @@ def _bind_one(opdef: OpDef, a: Arg, value: object, types: dict[str, Any], to_ten
     if not a.type_list and a.type in opdef.types:
         types.setdefault(a.type, t.dtype)
     return t
+
+
+def _forced_dtype(opdef: OpDef, a: Arg, value: object) -> DType | None:
+    """Returns the first dtype that is allowed, for Python numbers whose own is not; None for all others."""
+    allowed = opdef.types.get(a.type, ())
+    is_python = isinstance(value, (int, float, list, tuple)) and not any(is_tensor_like(v) for v in flatten(value))
+    if a.type_list or not allowed or not is_python:
+        return None
+    return None if as_dtype(to_numpy(value).dtype) in allowed else allowed[0]
 
 
 def _as_allowed(opdef: OpDef, variable: str, value: np.ndarray | np.generic) -> np.ndarray | np.generic:

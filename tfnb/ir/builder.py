@@ -23,7 +23,7 @@ from tfnb.errors import (
     OpError,
 )
 from tfnb.ir import default
-from tfnb.ir.bind import bind, to_numpy
+from tfnb.ir.bind import bind, flatten, to_numpy
 from tfnb.ir.collect import Collections
 from tfnb.ir.const import CONST, MAX_RANK, infer_context, varies, vector_length
 from tfnb.ir.device_spec import DeviceSpec
@@ -146,10 +146,24 @@ class GraphBuilder(GraphElements, Collections):
         return self._versions
 
     def apply(self, opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
-        """Adds a node for a call of `opdef`; see `OpDef.__call__`."""
+        """Adds a node for a call of `opdef`; see `OpDef.__call__`.
+
+        Constants that its inputs become are named after it, as in TensorFlow: `add/y`.
+        """
+        claimed = ""
+
+        def to_tensor(value: Any, dtype: DType | None, ref: bool, input_name: str) -> Tensor:
+            nonlocal claimed
+            if isinstance(value, Tensor) or hasattr(value, "__tensor__"):
+                return self.to_tensor(value, dtype, ref)
+            with self._lock:
+                claimed = claimed or self._full_name(name or opdef.name)
+                constant = self._names.unique(f"{claimed}/{input_name}")
+            return self.to_tensor(value, dtype, ref, f"{constant}/")
+
         try:
-            bound = bind(opdef, values, attrs, self.to_tensor)
-            op = self.create_op(opdef, bound.inputs, bound.attrs, bound.types, name)
+            bound = bind(opdef, values, attrs, to_tensor)
+            op = self.create_op(opdef, bound.inputs, bound.attrs, bound.types, f"{claimed}/" if claimed else name)
         except OpError as e:
             if e.op is None:
                 e.args = (f"{e.message}\n  in the call at {user_origin()}",)
@@ -234,17 +248,20 @@ class GraphBuilder(GraphElements, Collections):
             op.colocation = tuple(sorted(groups))
             op.device = anchors[-1].device or op.device
 
-    def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
+    def to_tensor(
+        self, value: TensorLike, dtype: DType | None = None, ref: bool = False, name: str | None = None
+    ) -> Tensor:
         """Returns a tensor of this graph for `value`: a tensor, a variable, or a Python or NumPy value (a new Const).
 
-        Raises `DTypeError` for None, for an operation, and for values that are not of `dtype`.
+        `name` is that of the new node; one that ends in "/" is complete, without the current scope. Raises `DTypeError`
+        for None, for an operation, and for values that are not of `dtype`.
         """
         if isinstance(value, Tensor):
             return value
         if hasattr(value, "__tensor__"):
             return value.__tensor__(dtype=dtype, as_ref=ref)
         if isinstance(value, (list, tuple)) and any(is_tensor_like(v) for v in flatten(value)):
-            return call_operator("pack_nested", value, dtype, self)
+            return call_operator("pack_nested", value, dtype, self, name)
         if isinstance(value, Operation):
             raise DTypeError(f"Can't convert Operation {value.name!r} to Tensor: use one of its outputs", value)
         if isinstance(value, (Shape, Dimension)):
@@ -257,7 +274,7 @@ class GraphBuilder(GraphElements, Collections):
             value = int(value)
         if value is None:
             raise DTypeError("None is not a value for a tensor")
-        return self.constant(to_numpy(value, dtype), dtype=dtype)
+        return self.constant(to_numpy(value, dtype), name or "Const", dtype)
 
     def constant(self, array: np.ndarray, name: str = "Const", dtype: DType | None = None) -> Tensor:
         """Adds a Const node with a copy of `array`; later changes of `array` have no effect on it.
@@ -443,15 +460,6 @@ def redefine(op: Operation, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs
         op.varies = varies(opdef, inputs)
         for t in op.inputs:
             graph._consumers.setdefault((t.op.id, t.index), []).append(op)
-
-
-def flatten(value: TensorLike) -> Iterator[Any]:
-    """The leaves of nested lists and tuples."""
-    if isinstance(value, (list, tuple)):
-        for v in value:
-            yield from flatten(v)
-    else:
-        yield value
 
 
 default.set_factory(GraphBuilder)

@@ -89,9 +89,11 @@ class FunctionBuilder(GraphBuilder):
         self.args.append(tensor)
         return tensor
 
-    def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
+    def to_tensor(
+        self, value: TensorLike, dtype: DType | None = None, ref: bool = False, name: str | None = None
+    ) -> Tensor:
         """As `GraphBuilder.to_tensor`; a tensor of the graph outside is captured."""
-        return self.inside(super().to_tensor(value, dtype, ref))
+        return self.inside(super().to_tensor(value, dtype, ref, name))
 
     def inside(self, t: Tensor) -> Tensor:
         """Returns the tensor inside the body: `t` itself, or the argument that captures it.

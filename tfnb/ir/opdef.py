@@ -306,12 +306,14 @@ class OpDef:
     blocking: bool = False
     bounds: Callable[[Infer], Sequence[Bound]] | None = None
     input_args: tuple[Arg, ...] = field(init=False)
+    input_names: tuple[str, ...] = field(init=False)
     output_args: tuple[Arg, ...] = field(init=False)
     is_plain: bool = field(init=False)
     """Is each argument one tensor, and no list?"""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "input_args", parse_signature(self.inputs))
+        object.__setattr__(self, "input_names", tuple(a.name for a in self.input_args))
         object.__setattr__(self, "output_args", parse_signature(self.outputs))
         is_plain = not any(a.number or a.type_list for a in (*self.input_args, *self.output_args))
         object.__setattr__(self, "is_plain", is_plain)

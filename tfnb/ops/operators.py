@@ -38,7 +38,8 @@ __all__ = ["OPERATORS", "OPS"]
 
 def _of(op: OpDef, name: str | None = None) -> Callable[[Any, Any], Any]:
     def operator(x: Tensor, y: Tensor) -> Any:
-        return op(*operands(x, y), name=name)
+        x, y, full_name = operands(x, y, name or op.name)
+        return op(x, y, name=full_name)
 
     operator.__name__ = op.name
     return operator
@@ -52,7 +53,8 @@ def _multiplied(x: Tensor, y: Tensor) -> Any:
     """x * y elementwise. If y is a `SparseTensor`, the product is sparse as well."""
     if isinstance(y, SparseTensor):
         return sparse_multiply(y, x)
-    return MUL(*operands(x, y), name="mul")
+    x, y, name = operands(x, y, "mul")
+    return MUL(x, y, name=name)
 
 
 OPS: tuple[OpDef, ...] = ()

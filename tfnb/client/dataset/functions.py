@@ -34,11 +34,13 @@ class FunctionGraph(GraphBuilder):
         self.seed = outer.seed
         self.captured: dict[Tensor, Tensor] = {}  # tensor of the outer graph -> placeholder of this graph
 
-    def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
+    def to_tensor(
+        self, value: TensorLike, dtype: DType | None = None, ref: bool = False, name: str | None = None
+    ) -> Tensor:
         """Converts like `GraphBuilder.to_tensor`, but replaces a tensor of the outer graph by the placeholder that
         stands for it.
         """
-        return self.capture(super().to_tensor(value, dtype, ref))
+        return self.capture(super().to_tensor(value, dtype, ref, name))
 
     def capture(self, t: Tensor) -> Tensor:
         """Returns the placeholder that stands for `t` in this graph, or `t` itself if it belongs to this graph."""

@@ -8,6 +8,7 @@ what nothing needs any more and leaves no dangling edge.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,10 @@ class GraphEdit:
         """Sets the node whose name, device and origin later nodes get; with None they get none of these."""
         self._behalf = node
 
+    def name_scope(self, name: str) -> AbstractContextManager[str]:
+        """As `GraphBuilder.name_scope`, without an effect: the names of an edit's nodes begin with that of `at`."""
+        return nullcontext(name)
+
     def apply(self, opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
         """Adds the node of a call of an op on this edit's tensors."""
         bound = bind(opdef, values, attrs, self.to_tensor)
@@ -157,8 +162,10 @@ class GraphEdit:
         self.nodes[i] = EditNode(self, node)
         return self.nodes[i]
 
-    def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
-        """Returns a tensor of this edit, or a new Const of a Python or NumPy value.
+    def to_tensor(
+        self, value: TensorLike, dtype: DType | None = None, ref: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Returns a tensor of this edit, or a new Const of a Python or NumPy value, whose name ends in `name`.
 
         Raises `InternalError` for a tensor of another graph.
         """
@@ -166,13 +173,13 @@ class GraphEdit:
             if value.graph is not self:
                 raise InternalError(f"{value.name} belongs to another graph")
             return value
-        return self.constant(to_numpy(value, dtype), dtype)
+        return self.constant(to_numpy(value, dtype), dtype, name)
 
-    def constant(self, array: np.ndarray, dtype: DType | None = None) -> Tensor:
+    def constant(self, array: np.ndarray, dtype: DType | None = None, name: str | None = None) -> Tensor:
         """Adds a Const node; `dtype` is given if it is not the array's own, as for quantised numbers."""
         array = np.asarray(array)
         types = {"dtype": as_dtype(array.dtype) if dtype is None else dtype}
-        return self.create_op(CONST, (), CONST.attrs(value=array), types).outputs[0]
+        return self.create_op(CONST, (), CONST.attrs(value=array), types, name).outputs[0]
 
     def redirect(self, old: Edge, new: Edge) -> None:
         """Makes all readers of `old` read `new`."""

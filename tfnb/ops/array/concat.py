@@ -13,8 +13,7 @@ import numpy as np
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
-from tfnb.ir.bind import to_numpy
-from tfnb.ir.builder import flatten
+from tfnb.ir.bind import flatten, to_numpy
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.kernelcall import KernelSite

@@ -379,11 +379,14 @@ def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | Non
         target_dtype = max(dtypes, key=(int32, int64, float32, float64).index)
     else:
         target_dtype = as_dtype(dtype)
-    alike = [
-        cast_to(graph.to_tensor(v), target_dtype) if is_tensor_like(v) else graph.to_tensor(v, target_dtype)
-        for v in parts
-    ]
-    return RANGE(*alike, name=name)
+    with graph.name_scope(name or "range") as scope:
+        alike = [
+            cast_to(graph.to_tensor(v), target_dtype)
+            if is_tensor_like(v)
+            else graph.to_tensor(v, target_dtype, name=input_name)
+            for v, input_name in zip(parts, RANGE.input_names, strict=True)
+        ]
+        return RANGE(*alike, name=scope)
 
 
 OPS: tuple[OpDef, ...] = (CONST, FILL, ZEROS_LIKE, ONES_LIKE, RANGE, LIN_SPACE)

@@ -142,12 +142,21 @@ UNPACK: OpDef = OpDef(
 )
 
 
-def pack_nested(value: Any, dtype: DType | None, graph: Any) -> Any:
-    """Returns a tensor from nested lists that contain tensors: the lists of each level are stacked."""
+def pack_nested(value: Any, dtype: DType | None, graph: Any, name: str | None = None) -> Any:
+    """Returns a tensor from nested lists that contain tensors: the lists of each level are stacked.
+
+    The constants of its parts are named after it, as in TensorFlow: `packed/0`.
+    """
     if dtype is None:
         dtype = next((leaf.dtype for leaf in _tensors(value)), None)
-    parts = [pack_nested(v, dtype, graph) if isinstance(v, (list, tuple)) else graph.to_tensor(v, dtype) for v in value]
-    return PACK(parts)
+    with graph.name_scope(name or "packed") as scope:
+        parts = [
+            pack_nested(v, dtype, graph, str(i))
+            if isinstance(v, (list, tuple))
+            else graph.to_tensor(v, dtype, name=str(i))
+            for i, v in enumerate(value)
+        ]
+        return PACK(parts, name=scope)
 
 
 def _tensors(value: Any) -> Any:

@@ -416,12 +416,12 @@ def _plus_slice(parsed: _Key, part: slice) -> _Key:
 
 def _vector(values: Sequence[Any], x: Tensor) -> Any:
     if all(isinstance(v, int) for v in values):
-        return np.asarray(values, np.int32)
+        return x.graph.to_tensor(np.asarray(values, np.int32), name="stack")
     is_wide = any(is_tensor_like(v) and v.dtype.base_dtype is not int32 for v in values)
     if is_wide:
         from_int = [v if is_tensor_like(v) else np.int64(v) for v in values]
-        return x.graph.to_tensor(from_int)
-    return x.graph.to_tensor(list(values), int32)
+        return x.graph.to_tensor(from_int, name="stack")
+    return x.graph.to_tensor(list(values), int32, name="stack")
 
 
 def getitem(x: Tensor, key: Any, name: str | None = None) -> Any:
@@ -432,16 +432,21 @@ def getitem(x: Tensor, key: Any, name: str | None = None) -> Any:
     a part of another type, too many indices, or a single index out of range.
     """
     parsed, gathers = _parse(x, key)
-    index = [_vector(v, x) for v in (parsed.begin, parsed.end, parsed.strides)]
-    names = dict(zip(MASKS, parsed.masks, strict=True))
     takes_all = parsed.masks[0] == parsed.masks[1] == (1 << len(parsed.begin)) - 1 and len(gathers) == len(parsed.begin)
-    out = x.graph.to_tensor(x) if takes_all else STRIDED_SLICE(x, *index, name=name or "strided_slice", **names)
+    out = x.graph.to_tensor(x) if takes_all else _strided(x, parsed, name or "strided_slice")
     for axis, i in sorted(gathers, key=lambda pair: (pair[0] >= 0, -abs(pair[0]))):
         i = x.graph.to_tensor(i)
         size = SHAPE(out, out_type=i.dtype)[axis] if out.shape.sizes is None or out.shape.sizes[axis] is None else None
         size = i.dtype.np.type(out.shape.sizes[axis]) if size is None else size
         out = GATHER_V2(out, SELECT(i < 0, i + size, i), np.int32(axis))
     return out
+
+
+def _strided(x: Tensor, key: _Key, name: str) -> Any:
+    """The slice of the static part of an index; its constants are named after it, as `strided_slice/stack`."""
+    with x.graph.name_scope(name) as scope:
+        index = [_vector(v, x) for v in (key.begin, key.end, key.strides)]
+        return STRIDED_SLICE(x, *index, name=scope, **dict(zip(MASKS, key.masks, strict=True)))
 
 
 def assignment_key(x: Tensor, key: Any) -> tuple[list[Any], dict[str, Any]]:

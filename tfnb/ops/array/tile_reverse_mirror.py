@@ -13,13 +13,12 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.const import constant_value
-from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axes, with_rank
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.constants import RANGE
 from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import RANK, RESHAPE, SHAPE, shape_of
@@ -278,12 +277,12 @@ def reverse(
     axis: a list of axes, or in 0.x (`dims`) a list of one bool per axis. The result has the dtype and shape of the
     tensor. Errors: an axis is out of range.
     """
-    axes = dims if axis is None else axis
-    if isinstance(axes, np.ndarray) and axes.dtype.kind != "b":
-        return REVERSE_V2(tensor, axes, name=name)
-    is_empty = isinstance(axes, (list, tuple)) and not len(axes)
-    axes_tensor = graph_of((tensor, axes)).to_tensor(np.zeros(0, np.int32) if is_empty else axes)
-    return (REVERSE if axes_tensor.dtype.is_bool else REVERSE_V2)(tensor, axes_tensor, name=name)
+    axes: Any = dims if axis is None else axis
+    if is_tensor_like(axes):
+        is_bool = axes.dtype.base_dtype.is_bool
+    else:
+        is_bool = any(isinstance(a, (bool, np.bool_)) for a in np.asarray(axes).reshape(-1))
+    return (REVERSE if is_bool else REVERSE_V2)(tensor, axes, name=name)
 
 
 OPS: tuple[OpDef, ...] = (MIRROR_PAD, TILE, REVERSE, REVERSE_V2)

@@ -207,8 +207,14 @@ def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | 
 
     begin, size: integer vectors with one element per axis. Errors: the slice does not lie inside the tensor.
     """
-    x = graph_of((input_, begin, size)).to_tensor(input_)
-    start, count = (x.graph.to_tensor(v) for v in (begin, size))
+    graph = graph_of((input_, begin, size))
+    x = graph.to_tensor(input_)
+    with graph.name_scope(name or "Slice") as scope:
+        start, count = graph.to_tensor(begin, name="begin"), graph.to_tensor(size, name="size")
+        return _slice(x, start, count, scope)
+
+
+def _slice(x: Tensor, start: Tensor, count: Tensor, name: str) -> Any:
     static_start, counts = constant_value(start), constant_value(count)
     if (
         static_start is None and counts is not None and (counts == -1).any()

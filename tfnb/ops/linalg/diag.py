@@ -269,9 +269,12 @@ def one_hot(
         given = getattr(value, "dtype", None)
         if given is not None and as_dtype(given) is not target_dtype:
             raise DTypeError(f"dtype {as_dtype(given)} of {what} does not match dtype parameter {target_dtype}")
-    on = graph.to_tensor(target_dtype.np.type(1) if on_value is None else on_value, target_dtype)
-    off = graph.to_tensor(target_dtype.np.type(0) if off_value is None else off_value, target_dtype)
-    return ONE_HOT(indices, depth, on, off, axis=-1 if axis is None else axis, name=name)
+    with graph.name_scope(name or "one_hot") as scope:
+        on = graph.to_tensor(target_dtype.np.type(1) if on_value is None else on_value, target_dtype, name="on_value")
+        off = graph.to_tensor(
+            target_dtype.np.type(0) if off_value is None else off_value, target_dtype, name="off_value"
+        )
+        return ONE_HOT(indices, depth, on, off, axis=-1 if axis is None else axis, name=scope)
 
 
 OPS: tuple[OpDef, ...] = (DIAG, DIAG_PART, MATRIX_DIAG, MATRIX_DIAG_PART, ONE_HOT)

@@ -162,12 +162,14 @@ BATCH_MAT_MUL = OpDef(
 )
 
 
-def _widened(a: Any, b: Any, is_sparse: bool) -> tuple[Any, Any]:
-    """Returns the factors of a product as tensors, those of bfloat16 as float32 if the other is, or `is_sparse`."""
+def _widened(a: Any, b: Any, is_sparse: bool, name: str) -> tuple[Any, Any, str]:
+    """Returns the factors of a product as tensors, those of bfloat16 as float32 if the other is, or `is_sparse`; and
+    the name of the product.
+    """
     if {bfloat16, float32} == {getattr(x, "dtype", None) for x in (a, b)} or is_sparse:
         graph = graph_of((a, b))
         a, b = (cast_to(x, float32) if x.dtype is bfloat16 else x for x in map(graph.to_tensor, (a, b)))
-    return operands(a, b)
+    return operands(a, b, name, ("a", "b"))
 
 
 def matmul(
@@ -190,12 +192,12 @@ def matmul(
     """
     if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
         raise InvalidArgumentError("matmul: give transpose or adjoint of a matrix, not both")
-    a, b = _widened(a, b, a_is_sparse or b_is_sparse)
+    a, b, name = _widened(a, b, a_is_sparse or b_is_sparse, name or "MatMul")
     ta, tb = transpose_a or adjoint_a, transpose_b or adjoint_b
     ranks = {a.shape.ndims, b.shape.ndims}
     if ranks == {None} or max(rank or 0 for rank in ranks) > 2:
         a, b = (conj(a) if transpose_a else a), (conj(b) if transpose_b else b)
-        return BATCH_MAT_MUL(a, b, adj_x=ta, adj_y=tb, name=name or "MatMul")
+        return BATCH_MAT_MUL(a, b, adj_x=ta, adj_y=tb, name=name)
     a, b = (conj(a) if adjoint_a else a), (conj(b) if adjoint_b else b)
     return MAT_MUL(a, b, transpose_a=ta, transpose_b=tb, name=name)
 

@@ -37,18 +37,18 @@ def tensordot(a: Any, b: Any, axes: TensorLike, name: str | None = None) -> Any:
     axes of a, then those of b. `axes` may be a tensor of two rows, and ranks may be unknown, until the step runs.
     Errors: an axis is out of range, or the sizes of a pair differ.
     """
-    a, b = operands(a, b)
+    a, b, name = operands(a, b, name or "Tensordot", ("a", "b"))
     if isinstance(axes, Tensor) or None in (a.shape.ndims, b.shape.ndims):
         return _of_unknown_axes(a, b, axes, name)
     first, second = _contracted(axes, a.shape.ndims, b.shape.ndims)
-    with a.graph.name_scope(name or "Tensordot"):
+    with a.graph.name_scope(name) as scope:
         left, free_a = _as_matrix(a, first, last=True)
         right, free_b = _as_matrix(b, second, last=False)
         product = MAT_MUL(left, right)
         if None not in free_a and None not in free_b:
-            return RESHAPE(product, np.asarray([*free_a, *free_b], np.int32))
+            return RESHAPE(product, np.asarray([*free_a, *free_b], np.int32), name=scope)
         dims = [d for x, contracted in ((a, first), (b, second)) for d in _free_sizes(x, contracted)]
-        return RESHAPE(product, dims)
+        return RESHAPE(product, dims, name=scope)
 
 
 def _two_lists(axes: TensorLike) -> tuple[list[int], list[int]]:
@@ -98,10 +98,10 @@ def _free_sizes(x: Any, summed: Sequence[int]) -> list[Any]:
     return [shape[i] for i in range(x.shape.ndims) if i not in summed]
 
 
-def _of_unknown_axes(a: Tensor, b: Tensor, axes: TensorLike, name: str | None) -> Any:
+def _of_unknown_axes(a: Tensor, b: Tensor, axes: TensorLike, name: str) -> Any:
     """The product of tensors whose ranks, or whose axes, a step computes."""
     graph = a.graph
-    with graph.as_default(), graph.name_scope(name or "Tensordot"):
+    with graph.as_default(), graph.name_scope(name):
         rank_a, rank_b = RANK(a), RANK(b)
         if isinstance(axes, (int, np.integer)):
             zero, n = np.int32(0), np.int32(axes)

@@ -257,14 +257,22 @@ ADD_N = OpDef(
 )
 
 
-def operands(x: Any, y: Any) -> tuple[Any, Any]:
-    """x and y as tensors of one dtype: that of the operand which already is a tensor, otherwise that of x."""
+def operands(x: Any, y: Any, name: str, inputs: tuple[str, str] = ("x", "y")) -> tuple[Any, Any, str]:
+    """Returns x and y as tensors of one dtype, and the name for the operation on them, after which constants are named.
+
+    The dtype is that of the operand which already is a tensor, otherwise that of x. `inputs`: the last parts of the
+    names of constants, as `y` in `add/y`.
+    """
     graph = graph_of((x, y))
-    if is_tensor_like(y) and not is_tensor_like(x):
-        y = graph.to_tensor(y)
-        return graph.to_tensor(x, y.dtype), y
-    x = graph.to_tensor(x)
-    return x, graph.to_tensor(y, x.dtype)
+    if is_tensor_like(x) and is_tensor_like(y):
+        x = graph.to_tensor(x)
+        return x, graph.to_tensor(y, x.dtype), name
+    with graph.name_scope(name) as scope:
+        if is_tensor_like(y):
+            y = graph.to_tensor(y)
+            return graph.to_tensor(x, y.dtype, name=inputs[0]), y, scope
+        x = graph.to_tensor(x, name=inputs[0])
+        return x, graph.to_tensor(y, x.dtype, name=inputs[1]), scope
 
 
 def quotient_dtype(dtype: DType) -> DType:
@@ -280,7 +288,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
     x, y: one number type, shapes that broadcast. Integers are converted first: 8 and 16 bits to float32, wider ones to
     float64. Raises `InvalidArgumentError` when the dtypes differ.
     """
-    x, y = operands(x, y)
+    x, y, name = operands(x, y, name or "truediv")
     if x.dtype is not y.dtype:
         raise InvalidArgumentError(f"truediv: x is {x.dtype.name}, y is {y.dtype.name}; use tf.cast")
     target_dtype = quotient_dtype(x.dtype)
@@ -292,7 +300,7 @@ def div(x: Any, y: TensorLike, name: str | None = None) -> Any:
 
     x, y: one number type, shapes that broadcast. The result has their dtype.
     """
-    x, y = operands(x, y)
+    x, y, name = operands(x, y, name or "div")
     return (FLOOR_DIV if x.dtype.is_integer else REAL_DIV)(x, y, name=name)
 
 

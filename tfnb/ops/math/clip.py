@@ -54,12 +54,12 @@ def clip_by_value(
     another shape raises `ShapeError`.
     """
     graph = graph_of((t, clip_value_min, clip_value_max))
-    with graph.name_scope(name or "clip_by_value"):
+    with graph.name_scope(name or "clip_by_value") as scope:
         if isinstance(t, IndexedSlices):
             values = clip_by_value(t.values, clip_value_min, clip_value_max)
             return IndexedSlices(values, t.indices, t.dense_shape)
         values = graph.to_tensor(t)
-        return _alike(MAXIMUM(MINIMUM(values, clip_value_max), clip_value_min), values, "clip_by_value")
+        return _alike(MAXIMUM(MINIMUM(values, clip_value_max), clip_value_min, name=scope), values, "clip_by_value")
 
 
 def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None = None, name: str | None = None) -> Any:

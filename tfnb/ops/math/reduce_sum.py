@@ -121,7 +121,7 @@ def all_axes(x: Tensor) -> Any:
     """Returns the numbers of all axes of tensor `x`, as the axes input of a reduction."""
     rank = x.shape.ndims
     if rank is not None:
-        return np.arange(rank, dtype=np.int32)
+        return x.graph.to_tensor(np.arange(rank, dtype=np.int32))
     shape = SHAPE(x, out_type="int32")
     return BROADCAST_GRADIENT_ARGS(np.zeros(0, np.int32), shape)[0]  # the axes along which a scalar is repeated
 

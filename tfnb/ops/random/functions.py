@@ -8,6 +8,7 @@ every run.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from tfnb.ir.shapes import unchanged, with_rank
 from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.shape_ops import shape_of
 from tfnb.ops.array.transpose_pad_tile import slice_
+from tfnb.ops.math.binary import ADD, MUL
 from tfnb.ops.random.uniform_normal import (
     RANDOM_STANDARD_NORMAL,
     RANDOM_UNIFORM,
@@ -82,11 +84,20 @@ def _dims(graph: GraphBuilder, shape: TensorLike) -> Any:
     return sizes_array(as_shape(shape).known())
 
 
-def _scaled(value: Tensor, scale: TensorLike, shift: TensorLike) -> Any:
-    """value * scale + shift, without multiplying by 1 or adding 0."""
-    if is_tensor_like(scale) or scale != 1:
-        value = value * scale
-    return value if not is_tensor_like(shift) and shift == 0 else value + shift
+def _scaled(
+    unit: Callable[[str | None], Tensor], scale: tuple[str, TensorLike], shift: tuple[str, TensorLike], scope: str
+) -> Any:
+    """Returns unit * scale + shift, without multiplying by 1 or adding 0; the last operation has the scope's name.
+
+    unit: a function of the name of its operation, None for the type's. scale, shift: the names of their constants, and
+    their values.
+    """
+    scales, shifts = (is_tensor_like(v) or v != neutral for (_, v), neutral in ((scale, 1), (shift, 0)))
+    value = unit(None if scales or shifts else scope)
+    if scales:
+        factor = value.graph.to_tensor(scale[1], value.dtype, name=scale[0])
+        value = MUL(value, factor, name="mul" if shifts else scope)
+    return ADD(value, value.graph.to_tensor(shift[1], value.dtype, name=shift[0]), name=scope) if shifts else value
 
 
 def random_uniform(
@@ -107,26 +118,35 @@ def random_uniform(
     graph = graph_of((shape, minval, maxval))
     if maxval is None and target_dtype.is_integer:
         raise InvalidArgumentError(f"random_uniform needs maxval for {target_dtype.name}")
-    with graph.name_scope(name or "random_uniform"):
+    with graph.name_scope(name or "random_uniform") as scope:
         dims, keys = _dims(graph, shape), seeds_for(graph, seed)
         if target_dtype.is_integer:
-            low, high = graph.to_tensor(minval, target_dtype), graph.to_tensor(maxval, target_dtype)
-            return RANDOM_UNIFORM_INT(dims, low, high, graph=graph, **keys)
+            low, high = (graph.to_tensor(v, target_dtype, name=n) for v, n in ((minval, "min"), (maxval, "max")))
+            return RANDOM_UNIFORM_INT(dims, low, high, graph=graph, name=scope, **keys)
         high = 1 if maxval is None else maxval
-        unit = RANDOM_UNIFORM(dims, dtype=target_dtype, graph=graph, **keys)
+
+        def unit(op_name: str | None) -> Tensor:
+            return RANDOM_UNIFORM(dims, dtype=target_dtype, graph=graph, name=op_name, **keys)
+
         if is_tensor_like(minval) or is_tensor_like(high):
-            minval = graph.to_tensor(minval, target_dtype)
-            return unit * (graph.to_tensor(high, target_dtype) - minval) + minval
-        return _scaled(unit, high - minval, minval)
+            numbers = unit(None)
+            minval = graph.to_tensor(minval, target_dtype, name="min")
+            width = graph.to_tensor(high, target_dtype, name="max") - minval
+            return ADD(numbers * width, minval, name=scope)
+        return _scaled(unit, ("width", high - minval), ("min", minval), scope)
 
 
 def _normal(
     op: OpDef, shape: TensorLike, mean: TensorLike, stddev: TensorLike, dtype: DTypeLike, seed: int | None, name: str
 ) -> Any:
     graph = graph_of((shape, mean, stddev))
-    with graph.name_scope(name):
-        unit = op(_dims(graph, shape), dtype=as_dtype(dtype), graph=graph, **seeds_for(graph, seed))
-        return _scaled(unit, stddev, mean)
+    with graph.name_scope(name) as scope:
+        dims, keys = _dims(graph, shape), seeds_for(graph, seed)
+
+        def unit(op_name: str | None) -> Tensor:
+            return op(dims, dtype=as_dtype(dtype), graph=graph, name=op_name, **keys)
+
+        return _scaled(unit, ("stddev", stddev), ("mean", mean), scope)
 
 
 def random_normal(

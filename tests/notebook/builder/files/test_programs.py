@@ -92,8 +92,8 @@ def test_a_program_is_short_and_uses_the_names_of_the_api():
         "const = tf.constant(1.0, tf.float32, [2, 1], name='w/initial_value/Const')\n"
         "w = tf.Variable(const, name='w')\n"
         "y = tf.matmul(x, w, name='y')\n"
-        "const_2 = tf.constant([0, 1], tf.int32, name='Const')\n"
-        "sum_2 = tf.reduce_sum(y, const_2, name='sum')\n"
+        "reduction_indices = tf.constant([0, 1], tf.int32, name='sum/reduction_indices')\n"
+        "sum_2 = tf.reduce_sum(y, reduction_indices, name='sum')\n"
     )
 
 
