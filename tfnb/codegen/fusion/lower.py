@@ -32,7 +32,7 @@ from tfnb.codegen.fusion.values import (
     uniform_value,
 )
 from tfnb.codegen.program import DeviceFacts
-from tfnb.errors import InternalError, OpError, ShapeError
+from tfnb.errors import FailedPreconditionError, InternalError, OpError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.kernelcall import KernelSite, TensorInfo
 from tfnb.ir.opdef import Kind, LowerSite, ReduceSpec
@@ -415,8 +415,11 @@ class _Lowering:
         if e in self.views:
             return self.views[e]
         if e in self.specialized.variable_of:
-            value = self.versions[self.slot_of[self.specialized.variable_of[e]]][-1]
-            return View(value, value.info.shape)
+            variable = self.specialized.variable_of[e]
+            versions = self.versions[self.slot_of[variable]]
+            if not versions:  # neither the graph nor a value says which shape it has
+                raise FailedPreconditionError("the variable has no value", self.cluster.nodes[self.position[variable]])
+            return View(versions[-1], versions[-1].info.shape)
         return self._const(e)
 
 
