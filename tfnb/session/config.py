@@ -134,8 +134,11 @@ class ConfigProto:
     "NULL" devices compute nothing and serve to measure the runtime. `allow_soft_placement`: run an operation on another
     device if the requested one does not exist or has no kernel. `log_device_placement`: print the device of every node
     of a step. `memory_limit`: bytes for each device (0: no limit). `operation_timeout_in_ms`: time limit of a step in
-    milliseconds (0: none). `device_filters`: the session uses only these tasks of a cluster, as "/job:ps". The thread
-    counts and pools have no effect, because OpenCL devices use all their compute units.
+    milliseconds (0: none). `device_filters`: the session uses only these tasks of a cluster, as "/job:ps".
+    `isolate_session_state`: on a cluster, the session has tasks with variables and queues of its own, in the processes
+    of the cluster's tasks, until it is closed. `cluster_def`, a ClusterDef: these are the session's own tasks; they are
+    in the processes of the servers at these addresses, whatever clusters those belong to. The thread counts and pools
+    have no effect, because OpenCL devices use all their compute units.
     """
 
     device_count: dict[str, int] = field(default_factory=dict)
@@ -149,6 +152,8 @@ class ConfigProto:
     gpu_options: GPUOptions = field(default_factory=GPUOptions)
     graph_options: GraphOptions = field(default_factory=GraphOptions)
     use_per_session_threads: bool = False
+    isolate_session_state: bool = False
+    cluster_def: Any = None
     session_inter_op_thread_pool: ThreadPools = field(default_factory=ThreadPools)
 
 
@@ -232,8 +237,11 @@ def config_message(config: ConfigProto) -> Any:
     message.device_filters.extend(config.device_filters)
     for name in ("intra_op_parallelism_threads", "inter_op_parallelism_threads", "operation_timeout_in_ms"):
         setattr(message, name, getattr(config, name))
-    for name in ("allow_soft_placement", "log_device_placement", "use_per_session_threads"):
+    flags = ("allow_soft_placement", "log_device_placement", "use_per_session_threads", "isolate_session_state")
+    for name in flags:
         setattr(message, name, getattr(config, name))
+    if config.cluster_def is not None:
+        message.cluster_def.MergeFromString(config.cluster_def.SerializeToString())
     for pool in config.session_inter_op_thread_pool:
         message.session_inter_op_thread_pool.add(num_threads=pool.num_threads, global_name=pool.global_name)
     for name, value in vars(config.gpu_options).items():

@@ -87,6 +87,10 @@ class LocalWorker:
     """Runs steps on this machine."""
 
     def __init__(self, config: ConfigProto) -> None:
+        if config.cluster_def is not None:
+            raise InvalidArgumentError(
+                "ConfigProto.cluster_def needs a session on a server, as tf.Session(server.target, config=config)"
+            )
         settings = load_settings()
         if settings.keep_memory:
             keep_freed_memory()

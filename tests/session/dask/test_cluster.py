@@ -211,6 +211,25 @@ def test_large_tensors_cross(cluster):
         np.testing.assert_array_equal(sess.run(big)[::1000], np.full(3000, 2.0))
 
 
+def test_a_session_with_variables_of_its_own(cluster):
+    with worker_device():
+        v = tf.Variable(1.0, name="own")
+        add = tf.assign_add(v, 1.0)
+    y = tf.py_func(lambda a: a * 10, [v], tf.float32)
+    with (
+        tf.Session(cluster.target) as shared,
+        tf.Session(cluster.target, config=tf.ConfigProto(isolate_session_state=True)) as isolated,
+    ):
+        for session in (shared, isolated):
+            session.run(v.initializer)
+        assert [isolated.run(add), isolated.run(add), isolated.run(y)] == [2.0, 3.0, 30.0]
+        assert shared.run(v) == 1.0
+    with pytest.raises(InvalidArgumentError, match="the tasks of a DaskCluster are its workers"):
+        tf.Session(
+            cluster.target, config=tf.ConfigProto(cluster_def=tf.train.ClusterSpec({"a": ["b:1"]}).as_cluster_def())
+        )
+
+
 def test_a_killed_worker_is_noticed_and_replaced(dask, cluster):
     with server_device():
         v = tf.Variable(5.0)

@@ -118,7 +118,7 @@ def test_a_killed_task_stops_the_steps_that_need_it_and_no_others(dask):
 
 
 def _masters(dask_worker):
-    return dask_worker.plugins["tfnb"]._task.counts()["masters"]
+    return dask_worker.plugins["tfnb"]._service.task.counts()["masters"]
 
 
 def test_a_loss_between_two_steps_is_told_once_and_then_mended(dask):

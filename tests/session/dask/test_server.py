@@ -95,6 +95,22 @@ def test_a_client_that_is_no_task(addresses, serve):
     assert names == {"/job:client/replica:0/task:0/device:CPU:0", "/job:worker/replica:0/task:0/device:CPU:0"}
 
 
+def test_a_client_runs_its_python_functions(addresses, serve):
+    (address,) = addresses(1)
+    serve({"local": [address]}, "local", 0)
+    y = tf.py_func(lambda a: a + 1, [tf.constant(1.0)], tf.float32)
+    with tf.Session(f"grpc://{address}") as sess:
+        assert sess.run(y * 2.0) == 4.0
+
+
+def test_a_variable_of_unknown_shape_without_a_value_elsewhere(addresses, serve):
+    (address,) = addresses(1)
+    serve({"local": [address]}, "local", 0)
+    v = tf.Variable(tf.placeholder(tf.int32), validate_shape=False, name="v")
+    with tf.Session(f"grpc://{address}") as sess, pytest.raises(FailedPreconditionError, match="uninitialized value v"):
+        sess.run(v)
+
+
 def test_targets_that_lead_nowhere(addresses):
     with pytest.raises(UnavailableError, match="cannot be reached"):
         tf.Session(f"grpc://{addresses(1)[0]}")

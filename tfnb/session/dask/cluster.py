@@ -34,7 +34,7 @@ from tfnb.session.dask.master.master import Master
 from tfnb.session.dask.membership.health_monitor import HealthMonitor
 from tfnb.session.dask.membership.membership import Membership
 from tfnb.session.dask.membership.rpc_service import HANDLER, RpcService
-from tfnb.session.dask.server import is_loopback, offer, tls_of, withdraw
+from tfnb.session.dask.server import is_loopback, offer, private_master, tls_of, withdraw
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.task_names import task_name
 
@@ -56,22 +56,24 @@ class _TaskPlugin(WorkerPlugin):
 
     def __init__(self, task: str, config: ConfigProto) -> None:
         self._name, self._config = task, config
-        self._task: Task | None = None
+        self._service: RpcService | None = None
 
     async def setup(self, worker: Worker) -> None:
         """Dask calls this on the worker. Creates the task and serves it."""
         host = urlsplit(worker.address).hostname
         loop = asyncio.get_running_loop()
         task = await loop.run_in_executor(None, Task, self._name, host, self._config, tls_of(worker.security))
-        worker.handlers[HANDLER] = RpcService(task, {}).handle
-        self._task = task
+        self._service = RpcService(task, {})
+        worker.handlers[HANDLER] = self._service.handle
 
     async def teardown(self, worker: Worker) -> None:
         """Dask calls this on the worker. Closes the task."""
-        task, self._task = self._task, None
+        service, self._service = self._service, None
         worker.handlers.pop(HANDLER, None)
-        if task is not None:
-            await asyncio.get_running_loop().run_in_executor(None, task.close)
+        if service is not None:
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(None, service.close)
+            await loop.run_in_executor(None, service.task.close)
 
 
 async def _install(task: str, config: ConfigProto, dask_worker: Worker) -> None:
@@ -272,6 +274,13 @@ class DaskCluster:
             return dict(self._roles)
 
     def _master(self, config: ConfigProto) -> Master:
+        if config.cluster_def is not None:
+            raise InvalidArgumentError(
+                "ConfigProto.cluster_def names servers by their addresses; the tasks of a DaskCluster are its workers"
+            )
+        if config.isolate_session_state:
+            host, security = self._local_task.channel.peer.host, self._client.security
+            return private_master(self.locate, self.tasks, self._default, host, config, security, self._answer_timeout)
         membership = Membership(
             self.locate,
             self._local_task.name,

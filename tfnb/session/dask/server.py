@@ -27,12 +27,23 @@ from tfnb.ir.server_def import server_def_class
 from tfnb.session.config import ConfigProto, config_message
 from tfnb.session.dask.master.master import Master
 from tfnb.session.dask.membership.membership import Membership
+from tfnb.session.dask.membership.private_tasks import PrivateTasks, has_private_tasks
 from tfnb.session.dask.membership.rpc_service import HANDLER, RpcService
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.task_names import task_name
 from tfnb.session.dask.transport.channel import Tls
 
-__all__ = ["Server", "Target", "connect", "default_config", "is_loopback", "offer", "tls_of", "withdraw"]
+__all__ = [
+    "Server",
+    "Target",
+    "connect",
+    "default_config",
+    "is_loopback",
+    "offer",
+    "private_master",
+    "tls_of",
+    "withdraw",
+]
 
 Target = Callable[[ConfigProto], Master]
 TaskAddresses = Mapping[int, str] | Sequence[str]
@@ -176,6 +187,7 @@ class Server:
         self._closed = threading.Event()
         self._runner: LoopRunner | None = None
         self._comm: CommServer | None = None
+        self._service: RpcService | None = None
         self.task: Task | None = None
         if start:
             self.start()
@@ -214,7 +226,7 @@ class Server:
         numeric = _numeric(self._host)
         self.task = Task(self.name, numeric, self._config, tls_of(self._security))
         try:
-            service = RpcService(self.task, self._addresses)
+            service = self._service = RpcService(self.task, self._addresses)
             self._runner = LoopRunner(asynchronous=False)
             self._runner.start()
             self._comm, self._port = sync(self._runner.loop, self._listen, service, numeric)
@@ -252,6 +264,8 @@ class Server:
                     sync(runner.loop, comm.close)
                 runner.stop()
         finally:
+            if self._service is not None:
+                self._service.close()
             if self.task is not None:
                 self.task.close()
             self._closed.set()
@@ -264,6 +278,8 @@ class Server:
 
     def _master(self, config: ConfigProto) -> Master:
         assert self.task is not None
+        if has_private_tasks(config):
+            return _private_master(self._addresses, self.task.channel.peer.host, config, self._security, self.name)
         return _master_of(self._addresses, self.task, config, self._security, self.name, None)
 
 
@@ -296,18 +312,72 @@ def _master_of(
 
     `default` is the task for operations without a requested device. `closing` is called when the master is closed.
     """
-    scheme = "tls" if security.require_encryption else "tcp"
-    tasks = [t for t in addresses if t == local_task.name or _passes(t, config.device_filters)]
-
-    def locate(name: str, silent: str | None) -> str:
-        host, port = _split(addresses[name])
-        return _url(scheme, _numeric(host), port)
-
+    others = [t for t in addresses if t != local_task.name and _passes(t, config.device_filters)]
+    tasks = [*others, local_task.name]
+    locate = _locator(addresses, security)
     membership = Membership(locate, local_task.name, local_task.channel.peer, security)
     try:
         return Master(config, local_task, membership, tasks, default, closing)
     except BaseException:
         membership.close()
+        raise
+
+
+def _locator(addresses: Mapping[str, str], security: Security) -> Callable[[str, str | None], str]:
+    """Returns the function from the name of a task to the address of its comm, as `Membership` needs it."""
+    scheme = "tls" if security.require_encryption else "tcp"
+
+    def locate(name: str, silent: str | None) -> str:
+        host, port = _split(addresses[name])
+        return _url(scheme, _numeric(host), port)
+
+    return locate
+
+
+def _private_master(
+    addresses: Mapping[str, str], own_host: str, config: ConfigProto, security: Security, default: str
+) -> Master:
+    """The master of a session with tasks of its own: those of its `cluster_def`, or those of the cluster itself.
+
+    `addresses` and `default` are those of the cluster at the session's target, `own_host` an address of this process.
+    """
+    if config.cluster_def is not None:
+        addresses = {task_name(*t): a for t, a in _tasks(config.cluster_def).items()}
+        if not addresses:
+            raise InvalidArgumentError("ConfigProto.cluster_def has no tasks")
+        for address in addresses.values():
+            _secure(security, _split(address)[0])
+        default = next(iter(addresses))
+    tasks = [t for t in addresses if _passes(t, config.device_filters)]
+    return private_master(_locator(addresses, security), tasks, default, own_host, config, security)
+
+
+def private_master(
+    locate: Callable[[str, str | None], str],
+    tasks: Sequence[str],
+    default: str,
+    own_host: str,
+    config: ConfigProto,
+    security: Security | None,
+    answer_timeout: float = 10.0,
+) -> Master:
+    """Creates the master of a session with tasks of its own in the processes that `locate` finds (see `PrivateTasks`).
+
+    This process gets a task, which runs operations that cannot be sent, such as Python functions. For the other
+    parameters see `Master` and `Membership`.
+    """
+    local_task = Task(task_name("client", 0), own_host, config, tls_of(security))
+    try:
+        private = PrivateTasks(locate)
+        peer = local_task.channel.peer
+        membership = private.membership = Membership(private.locate, local_task.name, peer, security, answer_timeout)
+        try:
+            return Master(config, local_task, membership, [*tasks, local_task.name], default, local_task.close)
+        except BaseException:
+            membership.close()
+            raise
+    except BaseException:
+        local_task.close()
         raise
 
 
@@ -362,6 +432,9 @@ def _from_outside(address: str, config: ConfigProto) -> Master:
             )
         finally:
             membership.close()
+        if has_private_tasks(config):
+            local_task.close()
+            return _private_master({**hello["cluster"]}, own_host, config, security, hello["name"])
         return _master_of({**hello["cluster"]}, local_task, config, security, hello["name"], local_task.close)
     except BaseException:
         local_task.close()

@@ -6,12 +6,19 @@ import re
 
 from tfnb.caches import remembered
 
-__all__ = ["short_task_name", "task_name", "task_of"]
+__all__ = ["is_task_name", "short_task_name", "task_name", "task_of"]
 
 
 def task_name(job: str, index: int) -> str:
     """The full name of a job's task: for job "ps" and index 0 it is "/job:ps/replica:0/task:0"."""
     return f"/job:{job}/replica:0/task:{index}"
+
+
+def is_task_name(name: object) -> bool:
+    """Whether this is the full name of a task, as `task_name` makes it."""
+    return (
+        isinstance(name, str) and re.fullmatch(r"/job:[A-Za-z0-9_.-]{1,100}/replica:0/task:\d{1,9}", name) is not None
+    )
 
 
 @remembered("tasks of devices", 4096)

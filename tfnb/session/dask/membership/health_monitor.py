@@ -18,7 +18,7 @@ from distributed.core import ConnectionPool
 from distributed.utils import LoopRunner, sync
 
 from tfnb.errors import ClosedSessionError
-from tfnb.session.dask.membership.rpc_service import HANDLER, Report, report_of
+from tfnb.session.dask.membership.rpc_service import HANDLER, Report, report_of, split_address
 from tfnb.session.dask.task.task import Task
 
 __all__ = ["ALIVE", "LATE", "LOST", "HealthMonitor"]
@@ -136,8 +136,9 @@ class HealthMonitor:
             await asyncio.wait(requests, timeout=_POLL_TIMEOUT)
 
     async def _ask(self, task: _TaskHealth, address: str) -> None:
+        url, private = split_address(address)
         try:
-            answer = await getattr(self._pool(address), HANDLER)(what="report", arguments={})
+            answer = await getattr(self._pool(url), HANDLER)(what="report", arguments={}, **private)
         except (OSError, CommClosedError, asyncio.TimeoutError) as e:
             task.failure = f"it cannot be reached: {e}"
             return

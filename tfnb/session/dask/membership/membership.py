@@ -24,7 +24,7 @@ from distributed.utils import LoopRunner, sync
 
 from tfnb.errors import InvalidArgumentError, OpError, UnavailableError
 from tfnb.runtime.deadline import current as current_deadline
-from tfnb.session.dask.membership.rpc_service import HANDLER
+from tfnb.session.dask.membership.rpc_service import HANDLER, split_address
 from tfnb.session.dask.observability.clocks import Clock
 from tfnb.session.dask.transport.channel import Peer
 from tfnb.session.dask.transport.error_codec import error_from_json
@@ -63,10 +63,10 @@ class Membership:
     """The tasks that one master knows. The owner must close it.
 
     Methods without `async` may be called from any thread except that of the event loop. `locate(task, silent)` returns
-    the address of a task's comm, or raises `UnavailableError` with the reason why there is none yet. `silent` is an
-    address at which the task did not answer, or None; another process may then get its role. `name` and `peer` belong
-    to the master's own task. `security` is Dask's, for TLS. `answer_timeout` is the number of seconds without an answer
-    after which a task is lost.
+    the address of a task's comm, for a private task with its key (see `private_address`), or raises `UnavailableError`
+    with the reason why there is none yet. `silent` is an address at which the task did not answer, or None; another
+    process may then get its role. `name` and `peer` belong to the master's own task. `security` is Dask's, for TLS.
+    `answer_timeout` is the number of seconds without an answer after which a task is lost.
     """
 
     def __init__(
@@ -173,16 +173,16 @@ class Membership:
             received_at = time.perf_counter()
             if hello["name"] != name:
                 raise InvalidArgumentError(f"at {address} is the task {hello['name']}, not {name}")
-            watching = await asyncio.wait_for(self._pool.connect(address), limit)
+            url, private = split_address(address)
+            watching = await asyncio.wait_for(self._pool.connect(url), limit)
             comm = watching
-            await watching.write(
-                {"op": HANDLER, "what": "watch", "arguments": {"prefix": master, **own_task}, "reply": True}
-            )
+            watch = {"op": HANDLER, "what": "watch", "arguments": {"prefix": master, **own_task}, "reply": True}
+            await watching.write({**watch, **private})
             await asyncio.wait_for(watching.read(), limit)  # from now on it accepts steps of this master
         except (UnavailableError, OSError, CommClosedError, asyncio.TimeoutError) as e:
             if comm is not None:
                 comm.abort()
-                self._pool.remove(address, reason="it did not answer")
+                self._pool.remove(split_address(address)[0], reason="it did not answer")
             if not isinstance(e, asyncio.TimeoutError):
                 # There is no process, or no task, at this address, so the next attempt need not wait for it.
                 self._silent_since[address] = now - self.answer_timeout
@@ -237,8 +237,9 @@ class Membership:
             raise deadline.exceeded(f"it waited for the task at {address}") from None
 
     async def _request(self, address: str, what: str, arguments: Mapping[str, object]) -> Any:
+        url, private = split_address(address)
         try:
-            answer = await getattr(self._pool(address), HANDLER)(what=what, arguments=arguments)
+            answer = await getattr(self._pool(url), HANDLER)(what=what, arguments=arguments, **private)
         except (OSError, CommClosedError) as e:
             raise UnavailableError(f"the task at {address} cannot be reached: {e}") from e
         if answer is None:  # the answer of Dask if no handler has this name
@@ -309,7 +310,9 @@ class Membership:
 
     async def _announce(self, member: Member, others: list[Member]) -> None:
         """Fails the requests to a lost member, and informs the other members, which then stop sending to it."""
-        self._pool.remove(member.address, reason=f"the task {member.name} is lost")
+        url, private = split_address(member.address)
+        if not private:  # the process of a private task may still be there, with other tasks
+            self._pool.remove(url, reason=f"the task {member.name} is lost")
         for other in others:
             with contextlib.suppress(OpError, asyncio.TimeoutError):
                 request = self._request(other.address, "lose", {"peer": list(member.peer)})

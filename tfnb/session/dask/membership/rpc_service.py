@@ -2,7 +2,8 @@
 
 Its handler works in any `distributed.core.Server`: in a Dask worker, or in the comm server of a `Server`. Requests that
 take time run in a thread, never on the event loop. Invariant: a task accepts a master's steps only while the comm over
-which the master watches it is open. When the comm breaks, the master's steps here are stopped and removed.
+which the master watches it is open. When the comm breaks, the master's steps here are stopped and removed, and the
+private task that was made for the master is closed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import secrets
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -27,16 +29,18 @@ from tfnb.session.compile import plan_part
 from tfnb.session.dask.task.assignment import Assignment
 from tfnb.session.dask.task.partition_codec import decode_partition
 from tfnb.session.dask.task.task import Task
+from tfnb.session.dask.task_names import is_task_name
 from tfnb.session.dask.transport.channel import Peer
 from tfnb.session.dask.transport.error_codec import error_to_json
 
-__all__ = ["HANDLER", "PeerFields", "Report", "RpcService", "report_of"]
+__all__ = ["HANDLER", "PeerFields", "Report", "RpcService", "private_address", "report_of", "split_address"]
 
 HANDLER = "tfnb"
 _MOST_NAMED = 12  # the most variables and tensors that a report names
 # The longest time in seconds between two switches of Python's threads. A message that arrives while another thread
 # computes waits for this time until it is read.
 _SWITCH_INTERVAL = 5e-4
+_UNWATCHED = 60.0  # seconds after which a private task is closed if its master has not begun to watch it
 
 Report: TypeAlias = dict[str, Any]
 """What `report_of` returns; empty before the first answer."""
@@ -44,15 +48,33 @@ PeerFields: TypeAlias = Sequence[Any]
 """The fields of a `Peer`: Dask's comm carries lists, not named tuples."""
 
 
+def private_address(address: str, key: str) -> str:
+    """Returns the address of the private task with this key in the process whose comm has this address."""
+    return f"{address}#{key}"
+
+
+def split_address(address: str) -> tuple[str, dict[str, str]]:
+    """Returns the address of the comm, and the arguments that lead a request there to the task."""
+    url, _, key = address.partition("#")
+    return url, {"private": key} if key else {}
+
+
 class RpcService:
     """Answers the requests of masters to `task`.
 
     `addresses` are the addresses of all tasks of the cluster, for clients that are not members. Each request is
-    answered by a method; the names and parameters of these methods are the protocol.
+    answered by a method; the names and parameters of these methods are the protocol. `unwatched` is called, on the
+    event loop, when the last master has ceased to watch the task. The owner must close the service before its task.
     """
 
-    def __init__(self, task: Task, addresses: Mapping[str, str]) -> None:
+    def __init__(
+        self, task: Task, addresses: Mapping[str, str], unwatched: Callable[[], object] = lambda: None
+    ) -> None:
         self.task = task
+        self._unwatched = unwatched
+        self._private: dict[str, RpcService] = {}  # the services of private tasks, by their keys
+        self._lock = threading.Lock()
+        self._closed = False
         self.addresses = dict(addresses)
         self.incarnation = secrets.randbits(48)  # a random number, which is different after a restart
         self._watchers: dict[int, Comm] = {}  # by the master's number: the comm over which it watches
@@ -68,12 +90,22 @@ class RpcService:
         }
         sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_INTERVAL))
 
-    async def handle(self, comm: Comm, what: str, arguments: dict[str, Any] | None = None) -> dict[str, object]:
+    async def handle(
+        self, comm: Comm, what: str, arguments: dict[str, Any] | None = None, private: str = ""
+    ) -> dict[str, object]:
         """The handler for `distributed.core.Server.handlers`: `rpc(address).tfnb(what=..., arguments=...)`.
 
-        Returns "result", or "error" as `error_to_json` describes it.
+        `private` is the key of the private task for which the request is, "" for the task itself. Returns "result", or
+        "error" as `error_to_json` describes it.
         """
         try:
+            if private:
+                service = self._private.get(private)
+                if service is None:
+                    raise UnavailableError(f"{self.task.name} has no private task with this key any more")
+                return await service.handle(comm, what, arguments)
+            if what == "host":
+                return {"result": await self._host(**(arguments or {}))}
             if what == "watch":
                 await self._watch(comm, **(arguments or {}))
                 return {}
@@ -101,6 +133,52 @@ class RpcService:
         if self._watchers.get(prefix) is comm:
             del self._watchers[prefix]
             self.task.dismiss(prefix, error)
+            if not self._watchers:
+                self._unwatched()
+
+    # ---- private tasks ---------------------------------------------------------------------
+
+    async def _host(self, name: str) -> str:
+        """Makes a task with devices and state of its own for one master, and returns the key of its requests.
+
+        `name` is its full name in the cluster of that master. It has the configuration of the task of this service. It
+        is closed when the master is gone.
+        """
+        if not is_task_name(name):
+            raise InvalidArgumentError(f"{name!r} is no full name of a task, such as '/job:worker/replica:0/task:0'")
+        loop, key = asyncio.get_running_loop(), secrets.token_hex(16)
+        arguments = name, self.task.channel.peer.host, self.task.config, self.task.tls
+        task = await loop.run_in_executor(None, Task, *arguments)
+        service = RpcService(task, {}, lambda: loop.run_in_executor(None, self._drop, key))
+        with self._lock:
+            is_closed = self._closed
+            if not is_closed:
+                self._private[key] = service
+        if is_closed:
+            await loop.run_in_executor(None, task.close)
+            raise UnavailableError(f"the task {self.task.name} was closed")
+        loop.call_later(_UNWATCHED, self._drop_unwatched, key)
+        return key
+
+    def _drop_unwatched(self, key: str) -> None:
+        service = self._private.get(key)
+        if service is not None and not service._watchers:
+            service._unwatched()
+
+    def _drop(self, key: str) -> None:
+        """Closes a private task. Does nothing if it was closed."""
+        with self._lock:
+            service = self._private.pop(key, None)
+        if service is not None:
+            service.close()
+            service.task.close()
+
+    def close(self) -> None:
+        """Closes the private tasks. May be called twice."""
+        with self._lock:
+            self._closed = True
+        for key in list(self._private):
+            self._drop(key)
 
     # ---- requests of masters ---------------------------------------------------------------
 

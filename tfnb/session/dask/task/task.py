@@ -65,7 +65,7 @@ class Task:
 
     def __init__(self, name: str, host: str, config: ConfigProto | None = None, tls: Tls | None = None) -> None:
         config = config or ConfigProto()
-        self.name = name
+        self.name, self.config, self.tls = name, config, tls
         self.settings = load_settings()
         devices = opencl.make_devices(
             self.settings,
