@@ -209,8 +209,9 @@ def test_metadata_and_tensorflows_message():
         assert (a.start_us, a.end_us) == pytest.approx((b.start_us, b.end_us), abs=2e-3)
         assert {**vars(a), "start_us": 0, "end_us": 0} == {**vars(b), "start_us": 0, "end_us": 0}
     by_device = {d.device: d for d in metadata.step_stats.dev_stats}
-    assert {"host"} < set(by_device)
-    ran = {n.node_name for d in by_device.values() for n in d.node_stats}
+    device = "/job:localhost/replica:0/task:0/device:CPU:0"
+    assert set(by_device) == {device, "host"}
+    ran = {n.node_name for n in by_device[device].node_stats}
     assert {"product", "sum", "python"} <= ran
     with pytest.raises(tf.errors.InvalidArgumentError, match="RunMetadata"):
         tf.RunMetadata.FromString(b"\xff\xff")

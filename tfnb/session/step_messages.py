@@ -1,13 +1,14 @@
 """Conversion of the times of a step to and from TensorFlow's StepStats message (white paper, section 9.2).
 
-A device becomes a DeviceStepStats, and a lane one of its threads. A kernel that computes several nodes has an entry for
-each node of the user's graph, with an equal share of its time, so that sums over scopes are right. Invariant: times
-that were written here are read back unchanged, to the nanosecond.
+A device becomes a DeviceStepStats with its full name, and a lane one of its threads. A kernel that computes several
+nodes has an entry for each node of the user's graph, with an equal share of its time, so that sums over scopes are
+right. Invariant: times that were written here are read back unchanged, to the nanosecond.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -17,6 +18,7 @@ from tfnb.ir.protos import proto
 
 __all__ = ["fields_of", "parsed", "step_stats_message"]
 
+_DEVICE = re.compile(r"(?:(/job:[^/]+/replica:\d+/task:\d+)/)?(?:host|(?:device:)?([A-Z]+:\d+))")
 _OURS = "tfnb"  # marks a label with data for which TensorFlow's message has no field
 
 
@@ -92,16 +94,18 @@ def step_stats_message(times: Iterable[NodeStats]) -> Any:
     devices: dict[str, Any] = {}
     lanes: dict[tuple[str, str], int] = {}
     for t in times:
-        device = devices.get(t.device)
+        full_name = _full_device(t)
+        device = devices.get(full_name)
         if device is None:
-            device = devices[t.device] = message.dev_stats.add(device=t.device)
-        lane = lanes.setdefault((t.device, t.lane), sum(d == t.device for d, _ in lanes))
+            device = devices[full_name] = message.dev_stats.add(device=full_name)
+        lane = lanes.setdefault((full_name, t.lane), len(device.thread_names))
         device.thread_names[lane] = t.lane
         nodes = list(dict.fromkeys(_users_node(n) for n in t.nodes)) or [t.name]
         own_fields = {
             "name": t.name,
             "op": t.op,
             "kind": t.kind,
+            "device": t.device if t.device != full_name else "",
             "nodes": t.nodes,
             "nbytes": t.nbytes,
             "detail": t.detail,
@@ -115,6 +119,18 @@ def step_stats_message(times: Iterable[NodeStats]) -> Any:
             device.node_stats.add(node_name=name, timeline_label=label, thread_id=lane, **time_fields)
             own_json = json.dumps({"part": True})
     return message
+
+
+def _full_device(t: NodeStats) -> str:
+    """The full name that TensorFlow gives the device of an event; host kernels run on the first CPU of their task.
+
+    What a host does besides (it launches, it waits) stays at a device of that name, and other texts, as the names of
+    TensorFlow's streams, are returned unchanged.
+    """
+    matched = _DEVICE.fullmatch(t.device)
+    if matched is None or (matched[2] is None and t.kind != "host"):
+        return t.device
+    return f"{matched[1] or '/job:localhost/replica:0/task:0'}/device:{matched[2] or 'CPU:0'}"
 
 
 def _users_node(name: str) -> str:
@@ -196,6 +212,8 @@ def _own_fields(own: Mapping[str, Any], node: str, start: int) -> dict[str, Any]
     nodes = own.get("nodes", [])
     if not isinstance(nodes, list):
         raise TypeError("nodes must be a list")
+    if own.get("device"):
+        texts["device"] = str(own["device"])
     return texts | {
         "name": str(own.get("name", node)),
         "nbytes": int(own.get("nbytes", 0)),
