@@ -115,6 +115,13 @@ def test_the_gradient_of_a_backup_worker_is_dropped_when_it_comes_late():
     coord.join(threads)
 
 
+def test_the_name_of_the_local_step():
+    step = tf.train.get_or_create_global_step()
+    v = tf.Variable(1.0)
+    tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.1), 1).minimize(v * v, step)
+    assert [x.op.name for x in tf.local_variables()] == ["sync_rep_local_step"]
+
+
 def test_the_hook_of_a_monitored_session():
     x, y, w, loss = model()
     count = tf.train.get_or_create_global_step()

@@ -84,8 +84,9 @@ class SyncReplicasOptimizer(Optimizer):
         if not pairs:
             raise InvalidArgumentError("No gradients provided for any variable: apply_gradients got none")
         graph = global_step.graph
-        with graph.as_default(), graph.name_scope(name or self._name):
+        with graph.as_default():
             self._local_step = self._make_local_step(global_step)
+        with graph.as_default(), graph.name_scope(name or self._name):
             apply_ops, averaged_pairs, set_steps = self._accumulate(pairs, global_step)
             # A device, not a colocation group: each variable is updated on its own device.
             with graph.device(global_step.device):
