@@ -95,6 +95,22 @@ def test_assets_of_one_file_name_are_kept_apart(sess, tmp_path):
     assert found == [str(sources[0]), str(sources[1]), str(sources[0])]
 
 
+def test_an_asset_that_changes_between_two_graphs_is_kept_twice(tmp_path):
+    path = tmp_path / "names.txt"
+    builder = tf.saved_model.builder.SavedModelBuilder(str(tmp_path / "m"))
+    for tag in ("old", "new"):
+        path.write_text(tag)
+        with tf.Graph().as_default(), tf.Session() as session:
+            asset = tf.constant(str(path), name="asset")
+            if tag == "old":
+                builder.add_meta_graph_and_variables(session, [tag], assets_collection=[asset])
+            else:
+                builder.add_meta_graph([tag], assets_collection=[asset])
+    builder.save()
+    contents = {p.name: p.read_text() for p in (tmp_path / "m" / "assets").iterdir()}
+    assert contents == {"names.txt": "old", "names.txt_1": "new"}
+
+
 def test_assets_of_models_before_1_13_are_in_a_collection(sess, tmp_path):
     (tmp_path / "names.txt").write_text("a")
     asset = tf.constant(str(tmp_path / "names.txt"))

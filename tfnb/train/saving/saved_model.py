@@ -6,6 +6,7 @@ its name only when it is complete.
 
 from __future__ import annotations
 
+import filecmp
 import importlib
 import itertools
 import os
@@ -83,6 +84,16 @@ def _saved_model_message() -> Any:
     return factory.GetMessageClass(pool.FindMessageTypeByName("tfnb.SavedModel"))
 
 
+def _asset_name(folder: str, source: str) -> str:
+    """Returns the name of an asset in the folder: that of the file, with a number if it has another content there."""
+    base_name = os.path.basename(source)
+    for name in itertools.chain([base_name], (f"{base_name}_{k}" for k in itertools.count(1))):
+        copy = os.path.join(folder, name)
+        if not os.path.lexists(copy) or filecmp.cmp(source, copy, shallow=False):
+            return name
+    raise AssertionError  # the names do not end
+
+
 class SavedModelBuilder:
     """Writes a SavedModel to the folder `export_dir`, which must not exist and is created by `save`.
 
@@ -96,7 +107,6 @@ class SavedModelBuilder:
         self._scratch: Scratch | None = None
         self._message = _saved_model_message()(saved_model_schema_version=1)
         self._has_variables = False
-        self._assets: dict[str, str] = {}  # name in the folder -> path of the copied file
 
     def add_meta_graph_and_variables(
         self,
@@ -222,19 +232,12 @@ class SavedModelBuilder:
             raise InvalidArgumentError(f"the asset {tensor.name} is no constant with a file's name")
         source = np.asarray(value).reshape(-1)[0].decode()
         folder = os.path.join(self._temporary_folder(), _ASSETS)
-        name = self._asset_name(source)
         with os_errors(source):
             os.makedirs(folder, exist_ok=True)
+            name = _asset_name(folder, source)
             shutil.copyfile(source, os.path.join(folder, name))
-        self._assets[name] = source
         asset = meta.asset_file_def.add(tensor_info=build_tensor_info(tensor), filename=name)
         meta.collection_def[_ASSETS_KEY].any_list.value.add().Pack(asset)  # where loaders before 1.13 look
-
-    def _asset_name(self, source: str) -> str:
-        """Returns the name of an asset: the name of the file, with a number if another file has the same name."""
-        base_name = os.path.basename(source)
-        numbered_names = (f"{base_name}_{k}" for k in itertools.count(1))
-        return next(n for n in itertools.chain([base_name], numbered_names) if self._assets.get(n, source) == source)
 
     def add_extra(self, write: Callable[[str], None]) -> None:
         """Calls `write(folder)`, which may add files to the folder of the model before `save`."""
