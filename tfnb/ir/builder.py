@@ -156,14 +156,12 @@ class GraphBuilder(GraphElements, Collections):
             nonlocal claimed
             if isinstance(value, Tensor) or hasattr(value, "__tensor__"):
                 return self.to_tensor(value, dtype, ref)
-            with self._lock:
-                claimed = claimed or self._full_name(name or opdef.name)
-                constant = self._names.unique(f"{claimed}/{input_name}")
-            return self.to_tensor(value, dtype, ref, f"{constant}/")
+            claimed, constant = self.reserve(claimed or name or opdef.name, input_name)
+            return self.to_tensor(value, dtype, ref, constant)
 
         try:
             bound = bind(opdef, values, attrs, to_tensor)
-            op = self.create_op(opdef, bound.inputs, bound.attrs, bound.types, f"{claimed}/" if claimed else name)
+            op = self.create_op(opdef, bound.inputs, bound.attrs, bound.types, claimed or name)
         except OpError as e:
             if e.op is None:
                 e.args = (f"{e.message}\n  in the call at {user_origin()}",)
@@ -206,6 +204,15 @@ class GraphBuilder(GraphElements, Collections):
                 scopes.recompute.add(op)
             self._add(op)
         return op
+
+    def reserve(self, name: str, *parts: str) -> list[str]:
+        """Reserves the name of an operation in the current scope, and names below it for its constants.
+
+        Returns them as complete names, which end in "/".
+        """
+        with self._lock:
+            full = self._full_name(name)
+            return [f"{full}/", *(f"{self._names.unique(f'{full}/{part}')}/" for part in parts)]
 
     def _full_name(self, name: str | bytes) -> str:
         if isinstance(name, bytes):

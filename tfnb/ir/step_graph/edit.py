@@ -128,6 +128,10 @@ class GraphEdit:
         """Sets the node whose name, device and origin later nodes get; with None they get none of these."""
         self._behalf = node
 
+    def reserve(self, name: str, *parts: str) -> list[str]:
+        """As `GraphBuilder.reserve`, without an effect: numbers make the names of an edit's nodes different."""
+        return [name, *parts]
+
     def name_scope(self, name: str) -> AbstractContextManager[str]:
         """As `GraphBuilder.name_scope`, without an effect: the names of an edit's nodes begin with that of `at`."""
         return nullcontext(name)

@@ -414,14 +414,14 @@ def _plus_slice(parsed: _Key, part: slice) -> _Key:
     return parsed.plus(begin, end, step, begin_mask=part.start is None, end_mask=part.stop is None)
 
 
-def _vector(values: Sequence[Any], x: Tensor) -> Any:
+def _vector(values: Sequence[Any], x: Tensor, name: str = "stack") -> Any:
     if all(isinstance(v, int) for v in values):
-        return x.graph.to_tensor(np.asarray(values, np.int32), name="stack")
+        return x.graph.to_tensor(np.asarray(values, np.int32), name=name)
     is_wide = any(is_tensor_like(v) and v.dtype.base_dtype is not int32 for v in values)
     if is_wide:
         from_int = [v if is_tensor_like(v) else np.int64(v) for v in values]
-        return x.graph.to_tensor(from_int, name="stack")
-    return x.graph.to_tensor(list(values), int32, name="stack")
+        return x.graph.to_tensor(from_int, name=name)
+    return x.graph.to_tensor(list(values), int32, name=name)
 
 
 def getitem(x: Tensor, key: Any, name: str | None = None) -> Any:
@@ -444,9 +444,9 @@ def getitem(x: Tensor, key: Any, name: str | None = None) -> Any:
 
 def _strided(x: Tensor, key: _Key, name: str) -> Any:
     """The slice of the static part of an index; its constants are named after it, as `strided_slice/stack`."""
-    with x.graph.name_scope(name) as scope:
-        index = [_vector(v, x) for v in (key.begin, key.end, key.strides)]
-        return STRIDED_SLICE(x, *index, name=scope, **dict(zip(MASKS, key.masks, strict=True)))
+    name, *names = x.graph.reserve(name, "stack", "stack_1", "stack_2")
+    index = [_vector(v, x, n) for v, n in zip((key.begin, key.end, key.strides), names, strict=True)]
+    return STRIDED_SLICE(x, *index, name=name, **dict(zip(MASKS, key.masks, strict=True)))
 
 
 def assignment_key(x: Tensor, key: Any) -> tuple[list[Any], dict[str, Any]]:

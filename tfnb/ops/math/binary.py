@@ -267,12 +267,17 @@ def operands(x: Any, y: Any, name: str, inputs: tuple[str, str] = ("x", "y")) ->
     if is_tensor_like(x) and is_tensor_like(y):
         x = graph.to_tensor(x)
         return x, graph.to_tensor(y, x.dtype), name
-    with graph.name_scope(name) as scope:
-        if is_tensor_like(y):
-            y = graph.to_tensor(y)
-            return graph.to_tensor(x, y.dtype, name=inputs[0]), y, scope
-        x = graph.to_tensor(x, name=inputs[0])
-        return x, graph.to_tensor(y, x.dtype, name=inputs[1]), scope
+    if is_tensor_like(y):
+        y = graph.to_tensor(y)
+        name, constant = graph.reserve(name, inputs[0])
+        return graph.to_tensor(x, y.dtype, name=constant), y, name
+    if is_tensor_like(x):
+        x = graph.to_tensor(x)
+        name, constant = graph.reserve(name, inputs[1])
+        return x, graph.to_tensor(y, x.dtype, name=constant), name
+    name, *constants = graph.reserve(name, *inputs)
+    x = graph.to_tensor(x, name=constants[0])
+    return x, graph.to_tensor(y, x.dtype, name=constants[1]), name
 
 
 def quotient_dtype(dtype: DType) -> DType:
