@@ -42,3 +42,31 @@ def test_complex_products_and_sums_with_dense_tensors(adjoint_a, adjoint_b):
     for one, other in zip(got, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5)
     np.testing.assert_allclose(s, a + b, rtol=1e-6)
+
+
+@pytest.mark.parametrize("index", [[-1, 0], [1, 3]])
+@pytest.mark.parametrize("is_constant", [True, False])
+def test_no_value_of_a_sparse_tensor_is_lost_in_a_sum(index, is_constant):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        dense = tf.ones([2, 2]) if is_constant else tf.random_uniform([2, 2])
+        total = tf.sparse_add(tf.SparseTensorValue([index], np.float32([1]), [2, 2]), dense)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="invalid index"):
+            sess.run(total)
+
+
+def test_a_sum_with_a_dense_tensor_does_not_broadcast():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        total = tf.sparse_add(tf.SparseTensor([[0, 0]], [1.0], [1, 1]), tf.ones([2, 2]))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="differ"):
+            sess.run(total)
+
+
+def test_sorting_and_adding_keep_indices_beyond_the_shape():
+    """TensorFlow compares such indices only; programs with one word too few in `vocab_size` rely on it."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        beyond = tf.SparseTensor([[1, 4], [0, 5]], [1.0, 2.0], [2, 3])
+        ordered, total = sess.run([tf.sparse_reorder(beyond), tf.sparse_add(tf.sparse_reorder(beyond), beyond)])
+        assert ordered.indices.tolist() == total.indices.tolist() == [[0, 5], [1, 4]]
+        assert (ordered.values.tolist(), total.values.tolist()) == ([2, 1], [4, 2])
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[-1, 0\]"):
+            sess.run(tf.sparse_reorder(tf.SparseTensor([[-1, 0]], [1.0], [2, 2])))

@@ -157,12 +157,24 @@ def _scattered_shape(c: Infer) -> Shape:
     return shape
 
 
+def _check_inside(call: HostCall, indices: np.ndarray, shape: np.ndarray) -> None:
+    """Raises `InvalidArgumentError` for an index tuple that is outside of the first dimensions of `shape`."""
+    k = indices.shape[-1]
+    bad = ((indices < 0) | (indices >= shape[:k])).any(-1)
+    if bad.any():
+        words = "Indices and updates specified for empty output: " if not shape.all() else ""
+        where = [int(n) for n in np.argwhere(bad)[0]]
+        index = bracketed(indices[tuple(where)])
+        raise InvalidArgumentError(
+            f"{words}indices{bracketed(where) if where else ''} = {index} does not index into shape {bracketed(shape)}",
+            call.op,
+        )
+
+
 def _host_scatter_nd(call: HostCall, indices: np.ndarray, updates: np.ndarray, shape: np.ndarray) -> np.ndarray:
     check_updates("ScatterNd", Shape(indices.shape), Shape(updates.shape), Shape(tuple(shape.tolist())))
+    _check_inside(call, indices, shape)
     out, k = np.zeros(shape.tolist(), updates.dtype), indices.shape[-1]
-    if ((indices < 0) | (indices >= shape[:k])).any():
-        words = "Indices and updates specified for empty output: " if not out.size else ""
-        raise InvalidArgumentError(f"{words}an index is not inside shape {shape.tolist()}", call.op)
     if not k:  # an empty index selects the whole tensor
         return np.asarray(out + updates.sum(tuple(range(indices.ndim - 1)), dtype=out.dtype))
     np.add.at(out, tuple(np.moveaxis(indices, -1, 0)), updates)
@@ -207,6 +219,7 @@ def _rows_shape(c: Infer) -> Shape:
 def _host_rows(call: HostCall, indices: np.ndarray, updates: np.ndarray, shape: np.ndarray) -> np.ndarray:
     dims = tuple(shape.tolist())
     check_updates("ScatterRows", Shape(indices.shape), Shape(updates.shape), Shape(dims))
+    _check_inside(call, indices, shape)
     return updates.reshape(math.prod(indices.shape[:-1]), math.prod(dims[indices.shape[-1] :]))
 
 
@@ -224,7 +237,8 @@ SCATTER_ROWS = OpDef(
 
     indices: integers, last dimension k. updates: any dtype; their shape is that of indices without its last dimension,
     followed by shape[k:]. shape: an integer vector. rows: shape (number of indices, product of shape[k:]), in the same
-    memory. Errors: the updates have another shape.""",
+    memory. Errors: the updates have another shape, or an index is outside the shape (a device lets an index pass that
+    it computed itself).""",
     infer=_rows_shape,
     host=_host_rows,
     bounds=_row_bounds,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.const import constant_shape, constant_value
 from tfnb.ir.opdef import GradFn, GradientMissing, HostCall, Infer, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
@@ -49,6 +50,7 @@ __all__ = [
     "check_places",
     "places",
     "rank_of",
+    "room_for",
 ]
 
 
@@ -59,7 +61,22 @@ def check_places(call: HostCall, indices: np.ndarray, shape: np.ndarray) -> None
     bad = ((indices < 0) | (indices >= shape)).any(1)
     if bad.any():
         where = indices[bad][0].tolist()
-        raise InvalidArgumentError(f"the index {where} is not inside shape {shape.tolist()}", call.op)
+        raise InvalidArgumentError(f"invalid index: {where} is not inside shape {shape.tolist()}", call.op)
+
+
+def room_for(call: HostCall, shape: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+    """Returns `shape`, made larger where indices lie beyond it, so that `places` tells them apart.
+
+    Ops that only compare and sort indices take those too. Raises `InvalidArgumentError` for a negative index, and one
+    of another rank.
+    """
+    room = shape
+    for rows in indices:
+        if rows.ndim == 2 and rows.shape[1:] == shape.shape and rows.size:
+            room = np.maximum(room, rows.max(0) + 1)
+    for rows in indices:
+        check_places(call, rows, room)
+    return room
 
 
 def places(indices: np.ndarray, shape: np.ndarray) -> np.ndarray:
@@ -214,16 +231,25 @@ def _host_dense_add(
     call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray, b: np.ndarray
 ) -> np.ndarray:
     if tuple(shape.tolist()) != b.shape:
-        raise InvalidArgumentError(f"shapes {shape.tolist()} and {b.shape} differ", call.op)
+        raise InvalidArgumentError(
+            f"the sparse tensor's shape {shape.tolist()} and the dense one's {list(b.shape)} differ", call.op
+        )
     check_places(call, indices, shape)
     out = b.astype(b.dtype)
     np.add.at(out, tuple(indices.T), values)
     return out
 
 
+def _is_wrong_sum(indices: np.ndarray | None, sizes: tuple[int | None, ...] | None, dense: Shape) -> bool:
+    """Returns whether the shapes are known to differ, or an index is known to be outside of them."""
+    if sizes is None or None in sizes:
+        return False
+    return sizes != dense.sizes or (indices is not None and bool(((indices < 0) | (indices >= sizes)).any()))
+
+
 def _expand_dense_add(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, b: Tensor) -> Any:
-    if b.shape.ndims is None or not b.shape.ndims:
-        return None
+    if not b.shape.ndims or _is_wrong_sum(constant_value(indices), constant_shape(shape).sizes, b.shape):
+        return None  # the host refuses it
     rows = RESHAPE(indices, np.asarray([-1, b.shape.ndims], np.int32))
     return b + SCATTER_ND(rows, values, SHAPE(b, out_type=rows.dtype))
 
@@ -236,7 +262,8 @@ SPARSE_TENSOR_DENSE_ADD = OpDef(
     doc="""The dense sum of a sparse and a dense tensor of the same shape.
 
     a_indices (n, rank), a_values (n,), a_shape (rank,): the sparse tensor. b, output: dense, of that shape and
-    dtype. Errors: the shapes differ, or, on the host, an index is outside the shape.""",
+    dtype. Errors: the shapes differ (a device compares only a constant a_shape), or an index is outside the shape (a
+    device drops one that it computed itself).""",
     infer=lambda c: c.shapes[3],
     host=_host_dense_add,
     expand=_expand_dense_add,

@@ -23,7 +23,7 @@ from tfnb.ops.array.constants import RANGE
 from tfnb.ops.array.gather import GATHER
 from tfnb.ops.array.shape_ops import SHAPE, constant_lookup
 from tfnb.ops.array.transpose_pad_tile import INVERT_PERMUTATION
-from tfnb.ops.sparse.arithmetic import check_places, places
+from tfnb.ops.sparse.arithmetic import check_places, places, room_for
 from tfnb.ops.sparse.pairs import any_number, columns, unraveled, values_at
 from tfnb.ops.sparse.rows import ReduceAttrs, reduce_groups
 from tfnb.types import ALL, NUMBERS, REALS, Shape, bracketed, int32, int64
@@ -75,8 +75,7 @@ SPARSE_REDUCE_MAX_SPARSE = _reduction("SparseReduceMaxSparse", "maximum", np.max
 def _host_reorder(
     call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    check_places(call, indices, shape)
-    order = np.argsort(places(indices, shape), kind="stable")
+    order = np.argsort(places(indices, room_for(call, shape, indices)), kind="stable")
     return indices[order], values[order]
 
 
@@ -94,8 +93,8 @@ SPARSE_REORDER: OpDef = OpDef(
     types={"T": ALL},
     doc="""The same sparse tensor with its indices in row-major order.
 
-    input_indices (n, rank), input_values (n,) of any dtype, input_shape (rank,). Errors: an index is outside the shape.
-    Runs on the host.""",
+    input_indices (n, rank), input_values (n,) of any dtype, input_shape (rank,). Errors: an index is negative (one
+    beyond the shape is taken as it is). Runs on the host.""",
     infer=lambda c: (with_rank(c, 0, 2), with_rank(c, 1, 1)),
     host=_host_reorder,
     grad=_grad_reorder,

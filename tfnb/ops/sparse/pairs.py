@@ -16,7 +16,7 @@ from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer,
 from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.tensor import Tensor
-from tfnb.ops.sparse.arithmetic import check_places, places
+from tfnb.ops.sparse.arithmetic import places, room_for
 from tfnb.types import REALS, Shape
 
 __all__ = ["OPS", "SPARSE_ADD", "any_number", "columns", "unraveled", "values_at"]
@@ -54,29 +54,28 @@ def _same_shape(call: HostCall, a: np.ndarray, b: np.ndarray) -> None:
         raise InvalidArgumentError(f"the dense shapes {a.tolist()} and {b.tolist()} differ", call.op)
 
 
-def _union(call: HostCall, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns (the row-major numbers that a or b contains, a's values there, b's values there).
+def _union(call: HostCall, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+    """Returns (the indices that a or b contains, in order; a's values there; b's; whether it is in both of them).
 
     An absent value is 0.
     """
     ai, av, ashape, bi, bv, bshape = inputs
     _same_shape(call, ashape, bshape)
-    check_places(call, ai, ashape)
-    check_places(call, bi, bshape)
-    keys = np.concatenate([places(ai, ashape), places(bi, bshape)])
-    union, at = np.unique(keys, return_inverse=True)
+    room = room_for(call, ashape, ai, bi)
+    keys = np.concatenate([places(ai, room), places(bi, room)])
+    union, first, at = np.unique(keys, return_index=True, return_inverse=True)
     left, right = np.zeros(union.size, av.dtype), np.zeros(union.size, bv.dtype)
     np.add.at(left, at[: av.size], av)
     np.add.at(right, at[av.size :], bv)
-    return union, left, right
+    is_in_both = np.isin(union, keys[: av.size]) & np.isin(union, keys[av.size :])
+    return np.concatenate([ai, bi])[first], left, right, is_in_both
 
 
 def _host_add(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
-    union, left, right = _union(call, inputs[:6])
+    union, left, right, is_in_both = _union(call, inputs[:6])
     total, limit = (left + right).astype(left.dtype), inputs[6]
-    in_both = np.isin(union, places(inputs[0], inputs[2])) & np.isin(union, places(inputs[3], inputs[5]))
-    keep = (np.abs(total) >= limit) | ~in_both
-    return unraveled(union[keep], inputs[2]), total[keep], inputs[2]
+    keep = (np.abs(total) >= limit) | ~is_in_both
+    return union[keep], total[keep], inputs[2]
 
 
 def _grad_add(op: Operation, d_indices: Tensor, dy: Tensor, d_shape: Tensor) -> Any:
@@ -94,8 +93,8 @@ SPARSE_ADD = OpDef(
     doc="""The sum of two sparse tensors of the same shape; sums of two values that are below thresh are left out.
 
     Each operand: indices (n, rank), values (n,) of a number type, shape (rank,). thresh: a scalar. The sum is a sparse
-    tensor. Errors: the shapes differ, or an index is outside the shape. Runs on the host, since the size depends on the
-    data.""",
+    tensor. Errors: the shapes differ, or an index is negative (one beyond the shape is taken as it is). Runs on the
+    host, since the size depends on the data.""",
     infer=lambda c: any_number(c, 0, 2),
     host=_host_add,
     grad=_grad_add,
@@ -132,8 +131,8 @@ SPARSE_ADD_GRAD = OpDef(
 
 def _extreme(name: str, what: str, ufunc: Callable[..., Any]) -> OpDef:
     def kernel(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        union, left, right = _union(call, inputs)
-        return unraveled(union, inputs[2]), ufunc(left, right)
+        union, left, right, _ = _union(call, inputs)
+        return union, ufunc(left, right)
 
     return OpDef(
         name,
@@ -143,8 +142,8 @@ def _extreme(name: str, what: str, ufunc: Callable[..., Any]) -> OpDef:
         doc=f"""The {what} of two sparse tensors of the same shape, elementwise; absent elements count as 0.
 
         Each operand: indices (n, rank), values (n,) of a number type, shape (rank,). The result has a value wherever
-        one of them has one. Errors: the shapes differ, or an index is outside the shape. Runs on the host, since the
-        size depends on the data.""",
+        one of them has one. Errors: the shapes differ, or an index is negative (one beyond the shape is taken as it
+        is). Runs on the host, since the size depends on the data.""",
         infer=lambda c: any_number(c, 0, 2)[:2],
         host=kernel,
         grad=GRADIENT_MISSING,
