@@ -128,9 +128,9 @@ def _integers(case: Case) -> bool:
 
 
 SPARSE = (
-    "SparseAdd SparseAddGrad SparseConcat SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul"
-    " SparseFillEmptyRows SparseReduceMax SparseReduceMaxSparse SparseReduceSum SparseReduceSumSparse SparseReorder"
-    " SparseReshape SparseSlice SparseSliceGrad SparseSoftmax SparseSparseMaximum SparseSparseMinimum SparseSplit"
+    "SparseAddGrad SparseConcat SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul"
+    " SparseFillEmptyRows SparseReduceMax SparseReduceMaxSparse SparseReduceSum SparseReduceSumSparse"
+    " SparseReshape SparseSlice SparseSliceGrad SparseSoftmax SparseSplit"
     " SparseTensorDenseAdd SparseTensorDenseMatMul SparseToDense SparseCross CTCLoss EditDistance"
 )
 SEGMENTS = " ".join(n for n in CATALOG if n.startswith("SparseSegment"))
@@ -245,6 +245,12 @@ RULES: tuple[Rule, ...] = (
         SPARSE,
         "sparse indices outside the dense shape are an error, where TensorFlow does not look",
         match="does not index into param|is not inside shape|a row is outside of",
+    ),
+    Rule(
+        "refused",
+        "SparseAdd SparseReorder SparseSparseMaximum SparseSparseMinimum",
+        "a negative sparse index is an error, where TensorFlow does not look",
+        match="is not inside shape",
     ),
     Rule(
         "refused",

@@ -1,21 +1,25 @@
 """Functions of data set elements, each traced once into a graph of its own (`tf.data`; OSDI'16, section 4.2).
 
 The user's function is called with placeholders in a new graph. Tensors of the outer graph that it uses become captured
-inputs, which are read when the data set is created. Invariant: no node of the function enters the user's graph.
+inputs, which are read when the data set is created; variables are read and changed for each element, and queues are
+used for each. Invariant: no node of the function enters the user's graph.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 from tfnb.client.dataset.element_spec import ElementSpec
 from tfnb.client.dataset.elements import parts, wire_dtype, wire_shape, wired
-from tfnb.errors import InvalidArgumentError
+from tfnb.client.variables.reads import ImplicitRead
+from tfnb.errors import GraphError, InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.opdef import OpDef
+from tfnb.ir.opdef import Kind, OpDef
 from tfnb.ir.operation import Operation
+from tfnb.ir.operation_keys import READ
 from tfnb.ir.record import Attrs
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.placeholder import PLACEHOLDER
@@ -28,11 +32,14 @@ __all__ = ["Traced", "call_with", "trace"]
 class FunctionGraph(GraphBuilder):
     """A graph in which tensors of an outer graph can be used: each becomes a captured input, a placeholder."""
 
+    captures = True
+
     def __init__(self, outer: GraphBuilder) -> None:
         super().__init__()
         self.outer = outer
         self.seed = outer.seed
         self.captured: dict[Tensor, Tensor] = {}  # tensor of the outer graph -> placeholder of this graph
+        self._variables: dict[Operation, Operation] = {}  # variable outside -> the node of this graph with its state
 
     def to_tensor(
         self, value: TensorLike, dtype: DType | None = None, ref: bool = False, name: str | None = None
@@ -43,15 +50,33 @@ class FunctionGraph(GraphBuilder):
         return self.capture(super().to_tensor(value, dtype, ref, name))
 
     def capture(self, t: Tensor) -> Tensor:
-        """Returns the placeholder that stands for `t` in this graph, or `t` itself if it belongs to this graph."""
+        """Returns the placeholder that stands for `t` in this graph, or `t` itself if it belongs to this graph.
+
+        For a variable it is a node with the same state, and for the value of one a node that reads it again. Raises
+        `GraphError` for another reference.
+        """
         if t.graph is self:
             return t
+        if READ in t.op.extra:
+            with self.as_default():
+                return cast(ImplicitRead, t.op.extra[READ]).again()
+        if t.spec.ref:
+            return self._variable(t.op).outputs[t.index]
         placeholder = self.captured.get(t)
         if placeholder is None:
             with self.control_dependencies(None):
                 placeholder = PLACEHOLDER(dtype=t.dtype, shape=t.shape, name="captured", graph=self)
             self.captured[t] = placeholder
         return placeholder
+
+    def _variable(self, op: Operation) -> Operation:
+        if op.opdef.kind is not Kind.VARIABLE:
+            raise GraphError(f"a function of elements cannot use the reference that {op.name!r} returns", op)
+        if op not in self._variables:
+            attrs = replace(op.attrs, shared_name=op.attrs.shared_name or op.name)
+            with self.control_dependencies(None):
+                self._variables[op] = super().create_op(op.opdef, (), attrs, op.types, op.name.rpartition("/")[2])
+        return self._variables[op]
 
     def create_op(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None

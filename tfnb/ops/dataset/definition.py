@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, OpDef
+from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, Kind, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.dataset import sources as s
@@ -44,6 +44,11 @@ class GraphFunction:
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has a node that may wait, as one that takes an element of a queue."""
+        return any(op.opdef.kind is Kind.ASYNC for t in self.outputs[:1] for op in t.graph.get_operations())
 
 
 @record

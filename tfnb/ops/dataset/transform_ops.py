@@ -77,15 +77,16 @@ def _seed(seed: np.ndarray, seed2: np.ndarray) -> int | None:
 
 
 def _map(call: HostCall, source: np.ndarray, *captured: np.ndarray) -> s.Source:
-    return t.Mapped(source_of(source, call), element_function(call, captured))
+    return t.Mapped(source_of(source, call), element_function(call, captured), waits=call.attrs.f.waits)
 
 
 def _parallel_map(call: HostCall, source: np.ndarray, *rest: np.ndarray) -> s.Source:
-    return t.Mapped(source_of(source, call), element_function(call, rest[:-1]), int_of(rest[-1]))
+    function = element_function(call, rest[:-1])
+    return t.Mapped(source_of(source, call), function, int_of(rest[-1]), call.attrs.f.waits)
 
 
 def _filter(call: HostCall, source: np.ndarray, *captured: np.ndarray) -> s.Source:
-    return t.Filtered(source_of(source, call), element_function(call, captured))
+    return t.Filtered(source_of(source, call), element_function(call, captured), call.attrs.f.waits)
 
 
 def _flat_map(call: HostCall, source: np.ndarray, *captured: np.ndarray) -> s.Source:

@@ -157,10 +157,14 @@ class _ParallelRows(Rows):
 
 
 class Mapped(Over):
-    """The results of `function` for each element, with up to `n_calls` parallel calls (0: sequential calls)."""
+    """The results of `function` for each element, with up to `n_calls` parallel calls (0: sequential calls).
 
-    def __init__(self, source: Source, function: Function, n_calls: int = 0) -> None:
+    `waits`: the function may block, as one that takes an element of a queue.
+    """
+
+    def __init__(self, source: Source, function: Function, n_calls: int = 0, waits: bool = False) -> None:
         super().__init__(source)
+        self.waits = source.waits or waits
         self._function = function
         self._n_calls = n_calls
 
@@ -171,10 +175,11 @@ class Mapped(Over):
 
 
 class Filtered(Over):
-    """The elements for which `predicate` is true."""
+    """The elements for which `predicate` is true, which may block if it `waits`."""
 
-    def __init__(self, source: Source, predicate: Function) -> None:
+    def __init__(self, source: Source, predicate: Function, waits: bool = False) -> None:
         super().__init__(source)
+        self.waits = source.waits or waits
         self._predicate = predicate
 
     def rows(self) -> Rows:
