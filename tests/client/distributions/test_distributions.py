@@ -100,6 +100,20 @@ def test_counts_and_probabilities():
     assert (draws.sum(1) == 5).all()
 
 
+def test_numbers_of_draws_with_a_dimension_of_one_belong_to_the_batch():
+    """TensorFlow documents numbers without that dimension, and has moments only with it."""
+    counts, concentration = np.float64([[2], [3], [4], [5]]), np.tile(A, (4, 1))
+    mixed = ds.DirichletMultinomial(counts, concentration)
+    assert mixed.batch_shape == (4,)
+    assert mixed.covariance().shape == (4, 3, 3)
+    covariance, variance, mean = run(mixed.covariance(), mixed.variance(), mixed.mean())
+    np.testing.assert_allclose(mean, counts * A / A.sum())
+    for k, n in enumerate((2, 3, 4, 5)):
+        np.testing.assert_allclose(covariance[k], stats.dirichlet_multinomial(A, n).cov())
+        np.testing.assert_allclose(variance[k], np.diag(covariance[k]))
+    assert ds.DirichletMultinomial(np.ones([3, 5, 1]), np.ones([3, 5, 4])).covariance().shape == (3, 5, 4, 4)
+
+
 def test_vectors_of_independent_normals():
     d = ds.MultivariateNormalDiag(A, B)
     log_prob, entropy, draws = run(d.log_prob(B), d.entropy(), d.sample(3000, seed=4))

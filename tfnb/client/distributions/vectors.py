@@ -28,7 +28,7 @@ from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.array_functions import lbeta
 from tfnb.ops.array.constants import constant, ones_like, zeros_like
 from tfnb.ops.array.constants import range_ as range_op
-from tfnb.ops.array.shape_ops import IDENTITY, RESHAPE, shape
+from tfnb.ops.array.shape_ops import IDENTITY, RESHAPE, SQUEEZE, shape
 from tfnb.ops.array.transpose_pad_tile import transpose
 from tfnb.ops.linalg.diag import MATRIX_DIAG, one_hot
 from tfnb.ops.logging.print_assert import assert_that
@@ -171,7 +171,11 @@ class Dirichlet(Distribution):
 
 
 class DirichletMultinomial(Dirichlet):
-    """Distributions of how often each class occurs in `total_count` draws with probabilities from a Dirichlet one."""
+    """Distributions of how often each class occurs in `total_count` draws with probabilities from a Dirichlet one.
+
+    total_count: numbers of draws, of a shape that broadcasts to that of `concentration` without its last dimension, or, for
+    the moments as TensorFlow computes them, to that of `concentration`, with a last dimension of 1.
+    """
 
     def __init__(
         self,
@@ -183,39 +187,41 @@ class DirichletMultinomial(Dirichlet):
     ) -> None:
         super().__init__(concentration, validate_args, allow_nan_stats, name)
         self.parameters["total_count"] = total_count
-        self.total_count = tensors_of(name, self.dtype, total_count=total_count)[0]
+        self.total_count = count = tensors_of(name, self.dtype, total_count=total_count)[0]
+        sizes = count.shape.sizes
+        if sizes and sizes[-1] == 1 and len(sizes) == self.concentration.shape.ndims:
+            count = SQUEEZE(count, squeeze_dims=(-1,))
+        self._count = count
 
     def _batch(self) -> Tensor:
-        return self.total_concentration + self.total_count
+        return self.total_concentration + self._count
 
     def _sample(self, draw: Draw) -> Any:
         concentration = self.concentration + zeros_like(self._batch())[..., None]
         probs = Dirichlet(concentration)._sample(draw)
         second = None if draw.seed is None else draw.seed + 1
-        return Multinomial(self.total_count, probs=probs)._sample(
-            Draw(constant(np.zeros(0, np.int32)), draw.full, second)
-        )
+        return Multinomial(self._count, probs=probs)._sample(Draw(constant(np.zeros(0, np.int32)), draw.full, second))
 
     def _log_prob(self, x: Tensor) -> Any:
         sums = "counts last-dimension must sum to `self.total_count`"
-        counts = checked_counts(x, self.total_count, sums, self.validate_args)
-        ways = LGAMMA(self.total_count + 1.0) - reduce_sum(LGAMMA(counts + 1.0), -1)
+        counts = checked_counts(x, self._count, sums, self.validate_args)
+        ways = LGAMMA(self._count + 1.0) - reduce_sum(LGAMMA(counts + 1.0), -1)
         return ways + lbeta(self.concentration + counts) - lbeta(self.concentration)
 
     def _mean(self) -> Any:
-        return self.total_count[..., None] * self.concentration / self.total_concentration[..., None]
+        return self._count[..., None] * self.concentration / self.total_concentration[..., None]
 
     def _scale(self) -> Any:
-        return (self.total_concentration + self.total_count) / (1.0 + self.total_concentration)
+        return (self.total_concentration + self._count) / (1.0 + self.total_concentration)
 
     def _covariance(self) -> Any:
-        p = self._mean() / self.total_count[..., None]
+        p = self._mean() / self._count[..., None]
         spread = MATRIX_DIAG(p) - p[..., :, None] * p[..., None, :]
-        return (self.total_count * self._scale())[..., None, None] * spread
+        return (self._count * self._scale())[..., None, None] * spread
 
     def _variance(self) -> Any:
-        p = self._mean() / self.total_count[..., None]
-        return (self.total_count * self._scale())[..., None] * p * (1.0 - p)
+        p = self._mean() / self._count[..., None]
+        return (self._count * self._scale())[..., None] * p * (1.0 - p)
 
 
 class MultivariateNormalDiag(Distribution):
