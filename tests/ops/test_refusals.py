@@ -39,7 +39,7 @@ _CROSS = {"hashed_output": True, "num_buckets": 0, "hash_key": 7, "out_type": tf
             ),
             "is not a shape",
         ),
-        (Case("Sum", (arr(2, 3), np.array([1, -1], _I))), "stands twice"),
+        (Case("ReverseV2", (arr(2, 3), np.array([1, -1], _I))), "stands twice"),
         (Case("OneHot", (ints(2, lo=0, hi=2), _I(2), _F(1), _F(0)), {"axis": -2}), "axis"),
         (Case("MaxPool", (arr(1, 2, 2, 1),), _POOL), "Negative dimension size"),
         (Case("HistogramFixedWidth", (arr(3), arr(3), _I(2)), {"dtype": "int32"}), "two numbers"),

@@ -18,6 +18,7 @@ __all__ = [
     "broadcast",
     "broadcast_all",
     "broadcast_shapes",
+    "distinct_axes",
     "merged",
     "no_outputs",
     "normalize_axes",
@@ -143,12 +144,20 @@ def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
     return axis % rank if rank else 0
 
 
-def normalize_axes(axes: np.ndarray, rank: int, what: str = "axis") -> tuple[int, ...]:
+def distinct_axes(axes: np.ndarray, rank: int, what: str = "axis") -> tuple[int, ...]:
+    """Returns the axes of a reduction as sorted non-negative numbers; one that is named twice is reduced once.
+
+    `axes` is a NumPy value of rank 0 or 1. Raises `InvalidArgumentError` for an axis that is out of range.
+    """
+    return tuple(sorted({normalize_axis(int(a), rank, what) for a in axes.reshape(-1)}))
+
+
+def normalize_axes(axes: np.ndarray, rank: int) -> tuple[int, ...]:
     """Returns the axes as sorted non-negative numbers; `axes` is a NumPy value of rank 0 or 1.
 
     Raises `InvalidArgumentError` for an axis that is out of range or occurs twice.
     """
-    sorted_axes = sorted(normalize_axis(int(a), rank, what) for a in axes.reshape(-1))
+    sorted_axes = sorted(normalize_axis(int(a), rank) for a in axes.reshape(-1))
     if len(set(sorted_axes)) < len(sorted_axes):
         twice = next(a for a in sorted_axes if sorted_axes.count(a) > 1)
         raise InvalidArgumentError(f"axis {twice} specified more than once, it stands twice in {axes.tolist()}")
@@ -164,7 +173,7 @@ def reduced(c: Infer, keep_dims: bool) -> Shape:
         return unknown_shape
     if axes is None:
         return Shape((None,) * len(x.sizes)) if keep_dims else unknown_shape
-    reduced_axes = normalize_axes(axes, len(x.sizes), "Invalid reduction dimension: axis")
+    reduced_axes = distinct_axes(axes, len(x.sizes), "Invalid reduction dimension: axis")
     if keep_dims:
         return Shape(tuple(1 if i in reduced_axes else d for i, d in enumerate(x.sizes)))
     return Shape(tuple(d for i, d in enumerate(x.sizes) if i not in reduced_axes))

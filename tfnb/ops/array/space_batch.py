@@ -398,13 +398,14 @@ def required_space_to_batch_paddings(
     """Returns (paddings, crops): the margins that SpaceToBatchND needs, and the crops that undo the added ones.
 
     input_shape: the m sizes of the spatial dimensions. block_shape: m edge lengths, of a known number. base_paddings:
-    (m, 2), the margins to extend at their ends, by default zeros. Both results are integers of shape (m, 2).
+    (m, 2), the margins to extend at their ends, by default zeros. Both results are int32, of shape (m, 2); arguments
+    that are no tensors may be any integers that fit, and tensors must be int32.
     """
     graph = graph_of((input_shape, block_shape, base_paddings))
     with graph.as_default(), graph.name_scope(name or "required_space_to_batch_paddings"):
-        size, block = graph.to_tensor(input_shape), graph.to_tensor(block_shape)
+        size, block = graph.to_tensor(input_shape, int32), graph.to_tensor(block_shape, int32)
         count = block.shape.known()[0]
-        base = graph.to_tensor(np.zeros((count, 2), np.int32) if base_paddings is None else base_paddings)
+        base = graph.to_tensor(np.zeros((count, 2), np.int32) if base_paddings is None else base_paddings, int32)
         start, end = base[:, 0], base[:, 1]
         extra = (block - (size + start + end) % block) % block
         zero = extra * 0

@@ -18,7 +18,7 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef, ReduceSpec
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
-from tfnb.ir.shapes import normalize_axes, reduced
+from tfnb.ir.shapes import distinct_axes, reduced
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.shape_ops import (
     BROADCAST_GRADIENT_ARGS,
@@ -61,7 +61,7 @@ def infer_reduction(c: Infer) -> Shape:
 
 def host_axes(x: np.ndarray, axes: np.ndarray) -> tuple[int, ...]:
     """Returns the axes over which the host kernel of a reduction reduces x, as non-negative numbers."""
-    return normalize_axes(axes, x.ndim)
+    return distinct_axes(axes, x.ndim)
 
 
 def spec_of(
@@ -71,7 +71,7 @@ def spec_of(
     finish: Callable[[Expr], Expr] | None = None,
 ) -> ReduceSpec:
     """Returns the `ReduceSpec` of a reduction whose axes are input 1."""
-    axes = normalize_axes(site.value(1), len(site.inputs[0].shape))
+    axes = distinct_axes(site.value(1), len(site.inputs[0].shape))
     return ReduceSpec(combine, axes, site.attrs.keep_dims, map, finish)
 
 
@@ -85,7 +85,7 @@ def _host_sum(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
 def static_axes(op: Operation) -> tuple[int, ...] | None:
     """Returns the axes that a reduction node reduces, or None unless they and the input's rank are known statically."""
     axes, rank = constant_value(op.inputs[1]), op.inputs[0].shape.ndims
-    return None if axes is None or rank is None else normalize_axes(axes, rank)
+    return None if axes is None or rank is None else distinct_axes(axes, rank)
 
 
 def spread(op: Any, value: Tensor) -> Any:

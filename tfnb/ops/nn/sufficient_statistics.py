@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.ir.default import graph_of
-from tfnb.ir.shapes import normalize_axes
+from tfnb.ir.shapes import distinct_axes
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.ops.array.gather import GATHER
@@ -44,7 +44,7 @@ def sufficient_statistics(
         value = graph.to_tensor(x)
         reduced_axes = np.asarray(axes, np.int32).reshape(-1)
         if value.shape.ndims is not None:
-            reduced_axes = np.asarray(normalize_axes(reduced_axes, value.shape.ndims), np.int32)
+            reduced_axes = np.asarray(distinct_axes(reduced_axes, value.shape.ndims), np.int32)
         reduced = [] if value.shape.sizes is None else [value.shape.sizes[i] for i in reduced_axes]
         dims = [d for d in reduced if d is not None]
         if len(dims) == len(reduced_axes):
