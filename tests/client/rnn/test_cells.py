@@ -61,6 +61,12 @@ def test_rows_stop_at_their_length():
     np.testing.assert_array_equal(np.array(pair), np.array(changed))
 
 
+@pytest.mark.parametrize("lengths", [4, [[4], [3], [2], [1]]])
+def test_lengths_must_be_a_vector(lengths):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must be a vector"):
+        tf.nn.static_rnn(cells.GRUCell(2), inputs(3), dtype=tf.float32, sequence_length=lengths)
+
+
 def test_one_cell_given_twice_has_variables_twice():
     xs = inputs(2)
     cell = cells.DropoutWrapper(cells.BasicLSTMCell(4), output_keep_prob=0.5)

@@ -34,3 +34,13 @@ def test_variants_carry_a_sparse_tensor():
         ]
         with pytest.raises(errors.InvalidArgumentError, match="needs values of int32, got variants"):
             session.run(DESERIALIZE_SPARSE(one, dtype=tf.int32))
+
+
+def test_sparse_tensors_of_other_ranks_are_counted_as_they_are():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        parts = [tf.SparseTensor([[0] * n], [1.0], [2] * n) for n in (2, 3)]
+        together = tf.deserialize_many_sparse(tf.stack([tf.serialize_sparse(part) for part in parts]), tf.float32)
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"Tensor\[1\] was: 2 but rank of SparseTensor\[1\] is: 3"
+        ):
+            sess.run(together)

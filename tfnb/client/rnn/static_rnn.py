@@ -38,14 +38,14 @@ def static_rnn(
 
     `initial_state` has the structure of the cell's state; without it, the state begins as zeros of `dtype`.
     `sequence_length` are integers [batch]. Raises `InvalidArgumentError` for an object that is not a cell, for an empty
-    list, and when neither state nor dtype is given.
+    list, and when neither state nor dtype is given, and `ShapeError` for lengths of another rank.
     """
     xs = _checked(cell, inputs)
     graph = graph_of(xs)
     xs = [graph.to_tensor(x) for x in xs]
     with graph.as_default(), variable_scope(scope or "rnn"):
         state = initial_state if initial_state is not None else _first_state(cell, xs, dtype)
-        lengths = None if sequence_length is None else cast(sequence_length, int32)
+        lengths = None if sequence_length is None else _lengths(sequence_length)
         outputs = []
         for time, x in enumerate(xs):
             if time == 1:
@@ -58,6 +58,13 @@ def static_rnn(
             outputs.append(output)
             state = new
         return outputs, state
+
+
+def _lengths(sequence_length: TensorLike) -> Tensor:
+    lengths: Tensor = cast(sequence_length, int32)
+    if lengths.shape.ndims not in (None, 1):
+        raise ShapeError(f"rnn: sequence_length must be a vector of length batch_size, got shape {lengths.shape}")
+    return lengths
 
 
 def _checked(cell: CellLike, inputs: TensorLike) -> list[Any]:

@@ -130,9 +130,11 @@ def _together(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
         row = ",".join(map(str, place))
         indices, data, shape = parts_of(call, x[place], row)
         if sizes is not None and sizes.shape != shape.shape:
+            # The op of 1.0 counts the dimensions of a part, the later one those of the result.
+            what, more = ("shape", 0) if call.op.type == "DeserializeManySparse" else ("rank", len(place))
             raise InvalidArgumentError(
-                f"Inconsistent rank across SparseTensors: rank prior to SparseTensor[{row}] was: "
-                f"{sizes.size + len(place)} but rank of SparseTensor[{row}] is: {shape.size + len(place)}",
+                f"Inconsistent {what} across SparseTensors: rank prior to SparseTensor[{row}] was: "
+                f"{sizes.size + more} but rank of SparseTensor[{row}] is: {shape.size + more}",
                 call.op,
             )
         sizes = shape if sizes is None else np.maximum(sizes, shape)
