@@ -77,5 +77,5 @@ def test_a_variable_without_value_is_named():
     with tf.Graph().as_default(), tf.Session() as sess:
         counter = tf.Variable(0, name="counter")
         element = _elements(sess, tf.data.Dataset.range(2).map(lambda _: counter.assign_add(1)))
-        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value .*counter"):
+        with pytest.raises(tf.errors.FailedPreconditionError, match=r"uninitialized value .*counter"):
             sess.run(element)

@@ -61,6 +61,34 @@ def test_rows_stop_at_their_length():
     np.testing.assert_array_equal(np.array(pair), np.array(changed))
 
 
+class _Pair(tf.nn.rnn_cell.RNNCell):
+    """A cell whose inputs, outputs and states are pairs: each output is an input and the number of the step."""
+
+    state_size = output_size = (3, 3)
+
+    def __call__(self, inputs, state, scope=None):
+        (x, y), (h, c) = inputs, state
+        return (x + h, y + c), (h + 1.0, c + 1.0)
+
+
+@pytest.mark.parametrize("lengths", [None, [1, 3, 2, 3]])
+def test_inputs_may_be_structures_of_tensors(lengths):
+    xs = list(zip(inputs(3), inputs(3), strict=True))
+    outputs, _ = tf.nn.static_rnn(_Pair(), xs, dtype=tf.float32, sequence_length=lengths)
+    both, fw, bw = tf.nn.static_bidirectional_rnn(_Pair(), _Pair(), xs, dtype=tf.float32, sequence_length=lengths)
+    data = np.random.default_rng(0).normal(size=(3, 2, 4, 3)).astype("f")
+    ends = np.array(lengths or [3] * 4)[:, None]
+    with tf.Session() as session:
+        feeds = {x: d for pair, pairs in zip(xs, data, strict=True) for x, d in zip(pair, pairs, strict=True)}
+        out, pairs, last, first = session.run([outputs, both, fw, bw], feeds)
+    for t in range(3):
+        for k in range(2):
+            np.testing.assert_allclose(out[t][k], np.where(t < ends, data[t, k] + t, 0))
+            backward = np.where(t < ends, data[t, k] + ends - 1 - t, 0)
+            np.testing.assert_allclose(pairs[t][k], np.concatenate([out[t][k], backward], 1), rtol=1e-6)
+    np.testing.assert_allclose([*last, *first], [np.broadcast_to(ends, (4, 3))] * 4)
+
+
 @pytest.mark.parametrize("lengths", [4, [[4], [3], [2], [1]]])
 def test_lengths_must_be_a_vector(lengths):
     with pytest.raises(tf.errors.InvalidArgumentError, match="must be a vector"):

@@ -80,8 +80,8 @@ class Transformations(Generic[DatasetT]):
         arguments.
 
         The function is called once, with symbolic tensors, and may return a tensor or a structure of tensors; a list is
-        a tuple here, and a named tuple is passed as one argument. For each element it reads and changes variables and takes
-        elements of queues anew; they must be of the task that computes the data set.
+        a tuple here, and a named tuple is passed as one argument. What it does to variables and queues it does for each
+        element; they must be of the task that computes the data set.
         num_parallel_calls: the number of elements that are computed at once, an int32 scalar; the order is kept.
         """
         f = trace(self._on_elements(map_func), self.element_spec, _mapped_element, "map")

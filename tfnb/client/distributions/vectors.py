@@ -173,8 +173,8 @@ class Dirichlet(Distribution):
 class DirichletMultinomial(Dirichlet):
     """Distributions of how often each class occurs in `total_count` draws with probabilities from a Dirichlet one.
 
-    total_count: numbers of draws, of a shape that broadcasts to that of `concentration` without its last dimension, or, for
-    the moments as TensorFlow computes them, to that of `concentration`, with a last dimension of 1.
+    total_count: numbers of draws. Their shape broadcasts to that of `concentration` without its last dimension, or to
+    that of `concentration` with a last dimension of 1, as TensorFlow's moments need it.
     """
 
     def __init__(

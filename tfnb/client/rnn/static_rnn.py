@@ -13,6 +13,7 @@ from tfnb.client.rnn.cells import CellLike, like_cell
 from tfnb.client.variables.scope import ScopeLike, get_variable_scope, variable_scope
 from tfnb.client.variables.variable import group
 from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat, stack, unstack
@@ -42,7 +43,7 @@ def static_rnn(
     """
     xs = _checked(cell, inputs)
     graph = graph_of(xs)
-    xs = [graph.to_tensor(x) for x in xs]
+    xs = [_of_tensors(graph, x) for x in xs]
     with graph.as_default(), variable_scope(scope or "rnn"):
         state = initial_state if initial_state is not None else _first_state(cell, xs, dtype)
         lengths = None if sequence_length is None else _lengths(sequence_length)
@@ -58,6 +59,14 @@ def static_rnn(
             outputs.append(output)
             state = new
         return outputs, state
+
+
+def _of_tensors(graph: GraphBuilder, x: Any) -> Any:
+    """Returns an input as a tensor, or as the structure of tensors that it is for cells that take several parts."""
+    leaves = nest.flatten(x)
+    if leaves and leaves[0] is not x and any(isinstance(leaf, Tensor) for leaf in leaves):
+        return nest.pack(x, [graph.to_tensor(leaf) for leaf in leaves])
+    return graph.to_tensor(x)
 
 
 def _lengths(sequence_length: TensorLike) -> Tensor:
@@ -80,11 +89,12 @@ def _checked(cell: CellLike, inputs: TensorLike) -> list[Any]:
 def _first_state(cell: CellLike, xs: Sequence[Tensor], dtype: DTypeLike | None) -> Any:
     if dtype is None:
         raise InvalidArgumentError("rnn: without an initial_state the dtype must be given")
-    for x in xs:
+    leaves = nest.flatten(xs)
+    for x in leaves:
         if not x.shape.ndims:
             raise ShapeError(f"rnn: each input must be [batch, ...], got shape {x.shape}")
-    static_batch = next((x.shape.sizes[0] for x in xs if x.shape.sizes and x.shape.sizes[0] is not None), None)
-    return cell.zero_state(shape_of(xs[0])[0] if static_batch is None else static_batch, as_dtype(dtype))
+    static_batch = next((x.shape.sizes[0] for x in leaves if x.shape.sizes and x.shape.sizes[0] is not None), None)
+    return cell.zero_state(shape_of(leaves[0])[0] if static_batch is None else static_batch, as_dtype(dtype))
 
 
 def _where(alive: Tensor, new: object, old: object) -> Any:
@@ -96,10 +106,15 @@ def _where(alive: Tensor, new: object, old: object) -> Any:
 
 def _reversed(xs: Sequence[Any], lengths: TensorLike | None) -> list[Any]:
     """Returns the list in reverse order; with `lengths`, the first inputs of each row, up to its length, are
-    reversed.
+    reversed. Each item is a tensor, or a structure of them.
     """
     if lengths is None:
         return list(reversed(xs))
+    parts = [_reversed_tensors(part, lengths) for part in zip(*map(nest.flatten, xs), strict=True)]
+    return [nest.pack(xs[0], item) for item in zip(*parts, strict=True)]
+
+
+def _reversed_tensors(xs: Sequence[Tensor], lengths: TensorLike) -> list[Any]:
     row_lengths = cast(lengths, int32)
     rows = range_(shape_of(xs[0])[0])
     indices = [
@@ -124,12 +139,13 @@ def static_bidirectional_rnn(
 ) -> tuple[list[Any], Any, Any]:
     """Applies one cell forwards and one backwards: (outputs, last forward state, last backward state).
 
-    Each output is [batch, forward + backward], in the order of the `inputs`. Raises the errors of `static_rnn`.
+    Each output is [batch, forward + backward], in the order of the `inputs`, which may be structures of tensors, for
+    cells that take several. Raises the errors of `static_rnn`.
     """
     xs = _checked(cell_fw, inputs)
     _checked(cell_bw, inputs)
     graph = graph_of(xs)
-    xs = [graph.to_tensor(x) for x in xs]
+    xs = [_of_tensors(graph, x) for x in xs]
     with graph.as_default(), variable_scope(scope or "bidirectional_rnn"):
         with variable_scope("fw") as fw:
             forward_outputs, state_fw = static_rnn(cell_fw, xs, initial_state_fw, dtype, sequence_length, fw)
