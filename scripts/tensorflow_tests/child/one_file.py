@@ -178,7 +178,7 @@ def main() -> None:
         if side == "here":
             import tfnb_as_tensorflow as substitute
 
-            with substitute.installed(era, events) as placeholders:
+            with substitute.installed(era, events, path.partition("/tensorflow/python/")[0]) as placeholders:
                 module = load(path)
         else:
             module, placeholders = load(path), []

@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import os
 import random
 import re
@@ -43,10 +44,10 @@ FAULTS = (AttributeError, AssertionError, NameError)
 
 
 class Loading:
-    """Whether the test file is being read, the names for which it has got placeholders, and the era it is of."""
+    """Whether the test file is being read, the names for which it has got placeholders, its era, and its tree."""
 
     def __init__(self) -> None:
-        self.is_on, self.era = False, ""
+        self.is_on, self.era, self.tree = False, "", ""
         self.placeholders: list[str] = []
 
 
@@ -97,6 +98,12 @@ class PrivateModule(types.ModuleType):
         return Placeholder(f"{self.__name__.partition('.')[2]}.{name}")
 
 
+def shared_cases(fullname: str) -> str:
+    """Returns the file in TensorFlow's sources of a module that several test files have their cases from, or ""."""
+    file = os.path.join(LOADING.tree, *fullname.split(".")) + ".py"
+    return file if re.search(r"_test_utils?$", fullname) and os.path.exists(file) else ""
+
+
 class PrivateModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds what tfnb's own finder does not, while a test file is being read."""
 
@@ -104,6 +111,8 @@ class PrivateModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Returns the spec of a module of TensorFlow."""
         if not fullname.startswith("tensorflow."):
             return None
+        if file := shared_cases(fullname):
+            return importlib.util.spec_from_file_location(fullname, file)
         try:
             return hook._finder.find_spec(fullname, path, target)
         except ImportError:
@@ -129,6 +138,8 @@ def with_placeholders(look_up: Callable[[Any, str], Any]) -> Callable[[Any, str]
         except AttributeError:
             if not LOADING.is_on or name.startswith("__"):
                 raise
+        if shared_cases(f"{module.__name__}.{name}"):
+            return importlib.import_module(f"{module.__name__}.{name}")
         path = f"{module.__name__}.{name}".partition(".")[2]
         LOADING.placeholders.append(path)
         setattr(module, name, Placeholder(path))
@@ -565,10 +576,10 @@ def numpy_of_the_time() -> None:
 
 
 @contextlib.contextmanager
-def installed(era: str, events: list[tuple[str, str]]) -> Iterator[list[str]]:
+def installed(era: str, events: list[tuple[str, str]], tree: str) -> Iterator[list[str]]:
     """While the block runs a test file can be loaded; returns the names of its placeholders.
 
-    events: the list that the assertions of a test append to. tfnb stays `tensorflow` after the block.
+    events: the list that the assertions of a test append to. tree: the folder of the sources of `tensorflow`. tfnb stays `tensorflow` after the block.
     """
     global EVENTS
     EVENTS = events
@@ -576,7 +587,7 @@ def installed(era: str, events: list[tuple[str, str]]) -> Iterator[list[str]]:
     numpy_of_the_time()
     tfnb.install(era)
     sys.meta_path.insert(0, PrivateModules())
-    LOADING.is_on, LOADING.era = True, era
+    LOADING.is_on, LOADING.era, LOADING.tree = True, era, tree
     for path, names in HELPERS.items():
         place = importlib.import_module(f"tensorflow.{path}")
         for name, value in names.items():

@@ -65,3 +65,14 @@ def test_the_sign_of_a_complex_number_has_its_direction(sess):
     for dtype in (np.complex64, np.complex128):
         z = np.array([3 + 4j, 0, -2], dtype)
         np.testing.assert_allclose(sess.run(tf.sign(tf.constant(z))), [0.6 + 0.8j, 0, -1], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("op", "expected"), [(tf.abs, 5), (tf.real, 3), (tf.imag, -4), (tf.angle, np.angle(3 - 4j)), (tf.conj, 3 + 4j)]
+)
+@pytest.mark.parametrize("shape", [None, []])
+def test_a_part_of_one_number_is_one_number(sess, op, expected, shape):
+    z = tf.placeholder(tf.complex64, shape)
+    value, double = sess.run([op(z), op(z) * 2], {z: 3 - 4j})
+    assert np.shape(value) == np.shape(double) == ()
+    np.testing.assert_allclose([value, double], [expected, 2 * expected], rtol=1e-6)
