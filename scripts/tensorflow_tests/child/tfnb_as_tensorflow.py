@@ -579,7 +579,8 @@ def numpy_of_the_time() -> None:
 def installed(era: str, events: list[tuple[str, str]], tree: str) -> Iterator[list[str]]:
     """While the block runs a test file can be loaded; returns the names of its placeholders.
 
-    events: the list that the assertions of a test append to. tree: the folder of the sources of `tensorflow`. tfnb stays `tensorflow` after the block.
+    events: the list that the assertions of a test append to. tree: the folder of the sources of `tensorflow`. tfnb
+    stays `tensorflow` after the block.
     """
     global EVENTS
     EVENTS = events

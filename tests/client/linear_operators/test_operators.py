@@ -70,6 +70,8 @@ def test_results_are_those_of_the_matrix(kind):
         np.testing.assert_allclose(got[name], value, rtol=2e-5, atol=1e-6, err_msg=name)
     if kind != "fed":
         assert o.shape == [2, 3, 3] and o.batch_shape == [2] and o.tensor_rank == 3 and o.is_square
+    side = None if kind == "fed" else 3
+    assert o.domain_dimension.value == o.range_dimension.value == side
 
 
 def test_by_cholesky():
@@ -168,3 +170,25 @@ def test_an_operator_of_a_program():
         assert sess.run(o.determinant()) == pytest.approx(4.0)
         y = sess.run(tf.contrib.distributions.bijectors.AffineLinearOperator([1.0, 1.0], o).forward([1.0, 2.0]))
     assert y.tolist() == [3.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "batch", "message"),
+    [
+        (-2, None, "num_rows must be non-negative"),
+        ([2], None, "num_rows must be a 0-D Tensor"),
+        (2, [-2], "batch_shape must be non-negative"),
+        (2, 2, "batch_shape must be a 1-D Tensor"),
+    ],
+)
+def test_sizes_of_an_identity_are_checked(rows, batch, message):
+    identity = tf.linalg.LinearOperatorIdentity
+    with tf.Graph().as_default(), tf.Session() as sess:
+        with pytest.raises(ValueError, match=message):
+            identity(rows, batch)
+        fed = [tf.placeholder(tf.int32), None if batch is None else tf.placeholder(tf.int32)]
+        dense = identity(*fed, assert_proper_shapes=True).to_dense()
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            sess.run(dense, {t: value for t, value in zip(fed, (rows, batch), strict=True) if t is not None})
+        with pytest.raises(TypeError, match="batch_shape must be integer"):
+            identity(2, [2.0])

@@ -236,7 +236,7 @@ class LinearOperatorComposition(_OfOperators):
 
     def _check(self) -> None:
         for left, right in zip(self._operators, self._operators[1:], strict=False):
-            a, b = left.domain_dimension, right.range_dimension
+            a, b = left.domain_dimension.value, right.range_dimension.value
             if a is not None and b is not None and a != b:
                 raise InvalidArgumentError(f"Composition: {left.name} has {a} columns, {right.name} {b} rows")
 
@@ -244,7 +244,7 @@ class LinearOperatorComposition(_OfOperators):
         return [_all_known(self._operators, "is_non_singular", given[0]), *given[1:]]
 
     def _shape(self) -> Shape:
-        rows, columns = self._operators[0].range_dimension, self._operators[-1].domain_dimension
+        rows, columns = self._operators[0].range_dimension.value, self._operators[-1].domain_dimension.value
         return self._batches().concatenate(Shape((rows, columns)))
 
     def _shape_tensor(self) -> Any:
@@ -284,7 +284,7 @@ class LinearOperatorBlockDiag(_OfOperators):
     def _shape(self) -> Shape:
         sides = []
         for of in ("range_dimension", "domain_dimension"):
-            sizes = [getattr(operator, of) for operator in self._operators]
+            sizes = [getattr(operator, of).value for operator in self._operators]
             sides.append(None if None in sizes else sum(sizes))
         return self._batches().concatenate(Shape(tuple(sides)))
 
@@ -341,7 +341,7 @@ class LinearOperatorKronecker(_OfOperators):
     def _shape(self) -> Shape:
         sides = []
         for of in ("range_dimension", "domain_dimension"):
-            sizes = [getattr(operator, of) for operator in self._operators]
+            sizes = [getattr(operator, of).value for operator in self._operators]
             sides.append(None if None in sizes else int(np.prod(sizes)))
         return self._batches().concatenate(Shape(tuple(sides)))
 
@@ -388,7 +388,7 @@ def _check_update(base: LinearOperator, u: Any, v: Any, diag: Any) -> None:
             continue
         rank = rank.merge_with(part.shape[-1])
         for length in lengths:
-            Dimension(length).merge_with(part.shape[-2])
+            length.merge_with(part.shape[-2])
         others = part.shape[: -1 - len(lengths)]
         try:
             batch = broadcast_static_shape(batch, others)
@@ -471,7 +471,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
     def _shape(self) -> Shape:
         dims = self._u.shape.sizes
         batch = broadcast_all([self._base.batch_shape, Shape(None if dims is None else dims[:-2])])
-        return batch.concatenate(Shape((self._base.range_dimension, self._base.domain_dimension)))
+        return batch.concatenate(Shape((self._base.range_dimension.value, self._base.domain_dimension.value)))
 
     def _shape_tensor(self) -> Any:
         batch = broadcast_dynamic_shape(self._base.batch_shape_tensor(), shape(self._u)[:-2])

@@ -111,11 +111,11 @@ class LinearOperator(OperatorShape):
         if isinstance(x, LinearOperator):
             left = self.adjoint() if adjoint else self
             right = x.adjoint() if adjoint_arg else x
-            _check_sides(self.name, left.domain_dimension, right.range_dimension)
+            _check_sides(self.name, left.domain_dimension.value, right.range_dimension.value)
             return WRAPPERS["LinearOperatorComposition"]([left, right])
         with name_scope(f"{self.name}/{name}"):
             tensor = convert_to_tensor(x, dtype=self.dtype)
-            side = self.range_dimension if adjoint else self.domain_dimension
+            side = self.range_dimension.value if adjoint else self.domain_dimension.value
             dims = tensor.shape.sizes
             _check_sides(self.name, side, None if dims is None else dims[-1 if adjoint_arg else -2])
             return self._matmul(tensor, adjoint, adjoint_arg)
@@ -146,7 +146,7 @@ class LinearOperator(OperatorShape):
             tensor = convert_to_tensor(rhs, dtype=self.dtype)
             right = adjoint_of(tensor) if adjoint_arg else tensor
             dims = right.shape.sizes
-            _check_sides(self.name, self.range_dimension, None if dims is None else dims[-2])
+            _check_sides(self.name, self.range_dimension.value, None if dims is None else dims[-2])
             return self._solve(right, adjoint)
 
     def solvevec(self, rhs: TensorLike, adjoint: bool = False, name: str = "solve") -> Any:
@@ -242,7 +242,7 @@ class LinearOperator(OperatorShape):
             return self._assert_positive_definite()
         values = svd(self._to_dense(), compute_uv=False)
         condition = reduce_max(values, -1) / reduce_min(values, -1)
-        side = max(100, self.domain_dimension or 0, self.range_dimension or 0)
+        side = max(100, self.domain_dimension.value or 0, self.range_dimension.value or 0)
         limit = 1.0 / (side * np.finfo(self.dtype.real_dtype.np).eps)
         bound = np.asarray(limit, condition.dtype.np)
         return assert_less(condition, bound, message="Singular matrix up to precision epsilon.")

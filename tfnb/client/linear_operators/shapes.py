@@ -10,14 +10,44 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.client.control_flow.primitives import with_dependencies
 from tfnb.client.graph.default_graph import name_scope
-from tfnb.errors import InvalidArgumentError
+from tfnb.dimension import Dimension
+from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.const import constant_value
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.batch_functions import gather
-from tfnb.ops.array.constants import constant
+from tfnb.ops.array.constants import constant, convert_to_tensor
 from tfnb.ops.array.shape_ops import size
+from tfnb.ops.logging.assertions import API as ASSERTIONS
+from tfnb.ops.logging.assertions import assert_non_negative
+from tfnb.ops.math.cast import cast
 from tfnb.types import DType, DTypeLike, Shape, as_dtype, int32
 
-__all__ = ["OperatorShape"]
+__all__ = ["OperatorShape", "given_sizes"]
+
+
+def given_sizes(value: TensorLike, name: str, rank: int, checks: bool) -> tuple[Any, Any]:
+    """Returns sizes that a user gives as an int32 tensor of `rank` 0 or 1, and if they are constant as int or list.
+
+    name: the argument, for messages. checks: steps fail for sizes that are negative or have another rank. Raises
+    `DTypeError` for sizes that are no integers, `InvalidArgumentError` for constants that are no sizes.
+    """
+    tensor = convert_to_tensor(value, int32 if isinstance(value, (list, tuple)) and not value else None, name=name)
+    if not tensor.dtype.is_integer:
+        raise DTypeError(f"Argument {name} must be integer type. Found: {value!r}")
+    needed, least = f"Argument {name} must be a {rank}-D Tensor", f"Argument {name} must be non-negative"
+    if tensor.shape.ndims not in (None, rank):
+        raise InvalidArgumentError(f"{needed}. Found: {value!r}")
+    known = constant_value(tensor)
+    if known is not None:
+        if (known < 0).any():
+            raise InvalidArgumentError(f"{least}. Found: {value!r}")
+        return cast(tensor, int32), known.tolist()
+    if checks:
+        asserts = [ASSERTIONS["assert_rank"](tensor, rank, message=needed), assert_non_negative(tensor, message=least)]
+        tensor = with_dependencies(asserts, tensor)
+    return cast(tensor, int32), None
 
 
 class OperatorShape:
@@ -116,16 +146,16 @@ class OperatorShape:
         return self.shape.ndims
 
     @property
-    def domain_dimension(self) -> int | None:
-        """The number of columns; None if unknown."""
+    def domain_dimension(self) -> Dimension:
+        """The number of columns, of which the `value` is None if it is unknown."""
         dims = self.shape.sizes
-        return None if dims is None else dims[-1]
+        return Dimension(None if dims is None else dims[-1])
 
     @property
-    def range_dimension(self) -> int | None:
-        """The number of rows; None if unknown."""
+    def range_dimension(self) -> Dimension:
+        """The number of rows, of which the `value` is None if it is unknown."""
         dims = self.shape.sizes
-        return None if dims is None else dims[-2]
+        return Dimension(None if dims is None else dims[-2])
 
     def shape_tensor(self, name: str = "shape_tensor") -> Any:
         """Returns the shape as an int32 vector."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.client.control_flow.primitives import with_dependencies
 from tfnb.client.linear_operators.operator import WRAPPERS, LinearOperator, same_batch
-from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.client.linear_operators.shapes import given_sizes
+from tfnb.errors import InvalidArgumentError
 from tfnb.ir.const import constant_value
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.array_functions import eye
@@ -25,13 +25,12 @@ from tfnb.ops.linalg.diag import MATRIX_DIAG, MATRIX_DIAG_PART
 from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.linalg.matrix_functions import adjoint_of
 from tfnb.ops.logging.assertions import API as ASSERTIONS
-from tfnb.ops.logging.assertions import assert_non_negative
 from tfnb.ops.math.binary import POW
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.complex_numbers import conj, imag, real
 from tfnb.ops.math.reduce_functions import reduce_prod, reduce_sum
 from tfnb.ops.math.unary import LOG, RECIPROCAL, SQRT, absolute
-from tfnb.types import DTypeLike, Shape, as_dtype, as_shape, float32, int32
+from tfnb.types import DTypeLike, Shape, as_dtype, as_shape, float32
 
 __all__ = [
     "LinearOperatorDiag",
@@ -207,30 +206,17 @@ class LinearOperatorDiag(LinearOperator):
         return ASSERTIONS["assert_equal"](parts, parts * 0, message=message)
 
 
-def _side(value: TensorLike, name: str, checks: bool) -> tuple[Any, int | None]:
-    """The size as a tensor, and if it is constant as a number. Raises an error for what is no size."""
-    tensor = convert_to_tensor(value, name=name)
-    if not tensor.dtype.is_integer:
-        raise DTypeError(f"Argument {name} must be integer type. Found: {value!r}")
-    known = constant_value(tensor)
-    if tensor.shape.ndims not in (None, 0) or (known is not None and known < 0):
-        raise InvalidArgumentError(f"Argument {name} must be a scalar and not negative. Found: {value!r}")
-    if known is None and checks:
-        tensor = with_dependencies([assert_non_negative(tensor, message=f"{name} must be non-negative")], tensor)
-    return cast(tensor, int32), None if known is None else int(known)
-
-
 class _OfSides(LinearOperator):
     """Sizes that are given as numbers or tensors: rows, columns and a batch."""
 
     def _set_sides(
         self, rows: TensorLike, columns: TensorLike | None, batch: TensorLike | None, checks: bool = False
     ) -> None:
-        """With `checks`, a step fails in which a side that is a tensor is negative."""
+        """With `checks`, a step fails in which a size that is a tensor is negative, or has another rank."""
         self._checks = checks
-        self._rows = _side(rows, "num_rows", checks)
-        self._columns = self._rows if columns is None else _side(columns, "num_columns", checks)
-        self._batch = None if batch is None else convert_to_tensor(batch, int32, name="batch_shape")
+        self._rows = given_sizes(rows, "num_rows", 0, checks)
+        self._columns = self._rows if columns is None else given_sizes(columns, "num_columns", 0, checks)
+        self._batch = None if batch is None else given_sizes(batch, "batch_shape", 1, checks)[0]
 
     def _batch_shape(self) -> Shape:
         if self._batch is None:
