@@ -20,8 +20,8 @@ import unittest
 import warnings
 from typing import Any, Iterator  # noqa: UP035  # Python 3.6
 
-# Repairs of the tests' sources, alike for both sides: a spelling of Python 2, and checks of an optimizer's private
-# state.
+# Repairs of the tests' sources, alike for both sides: a spelling of Python 2, and checks of the private state of
+# optimizers and linear operators.
 REPAIRS = [
     (r"\bassertEquals\b", "assertEqual"),
     (r"(def check_op_order\(graph\):\n(  \"\"\".*\"\"\"\n)?)", r"\1  return True\n"),
@@ -31,6 +31,7 @@ REPAIRS = [
         "pass",
     ),
     (r"\b(result|ans|np_ans|inp|x)\[(ind|index|ix\w*|slices)\]", r"\1[tuple(\2)]"),
+    (r"self\.assert(True|False)\(operator\._(can_)?use_cholesky\)", "pass"),
     (r"self\.assertIn\(opt\._beta\d_power, opt_variables\)", "pass"),
 ]
 # Names of unittest that Python 3.12 no longer has, or that only Python 2 had.

@@ -58,7 +58,10 @@ def _all_known(parts: Sequence[LinearOperator], of: str, given: bool | None) -> 
     """Returns `given`, or else True if all parts have the property. Raises an error if that is denied."""
     if all(getattr(p, of) for p in parts):
         if given is False:
-            raise InvalidArgumentError(f"The operators all have {of}, which the hint {of}=False denies.")
+            what = of.removeprefix("is_").replace("_", "-")
+            raise InvalidArgumentError(
+                f"What is made of {what} operators is always {what}, which the hint {of}=False denies."
+            )
         return True
     return given
 

@@ -197,7 +197,7 @@ class LinearOperatorDiag(LinearOperator):
         return not_zero(self._diag, "Singular operator:  Diagonal contained zero values.")
 
     def _assert_positive_definite(self) -> Any:
-        message = "Non-positive real part in the diagonal: the operator is not positive definite."
+        message = "A diagonal entry has a non-positive real part: the operator is not positive definite."
         return ASSERTIONS["assert_positive"](real(self._diag), message=message)
 
     def _assert_self_adjoint(self) -> Any:
