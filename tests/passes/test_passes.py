@@ -272,3 +272,22 @@ def test_a_fed_shape_is_a_shape_value():
     c = clusters(tf.fill([n, 2], 1.0), feeds=[n])
     assert len(c.clusters) == 1
     assert c.clusters[0].shape_values == c.clusters[0].inputs
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda c: tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[2, 3], logits=c([[1.0, 2, 3]] * 2)),
+            "label value of 3",
+        ),
+        (lambda c: tf.scatter_nd([[0, 5]], c([1.0]), [2, 2]), r"\[0,?5?"),
+        (lambda c: tf.unsorted_segment_sum(c([1.0, 2.0]), [0, 2], 2), "2"),
+        (lambda c: tf.gather_nd(c([1.0, 2.0]), [[2]]), "2"),
+    ],
+)
+def test_a_number_out_of_bounds_is_an_error_also_where_all_is_constant(make, message):
+    """What a device checks before its kernel runs, the host kernel that folds may have made NaN or left out."""
+    for inputs in (tf.constant, lambda values: tf.constant(values) + tf.random_uniform([])):
+        with tf.Session() as sess, pytest.raises(InvalidArgumentError, match=message):
+            sess.run(make(inputs))

@@ -43,6 +43,8 @@ class Bound:
     def message(self, op: str, wrong: Outsider) -> str:
         """Returns the text of the error for `wrong`, the result of `outside`, in the op of the type `op`."""
         value, high, place = wrong
+        if self.what == "label":
+            return f"{op}: Received a label value of {value} which is outside the valid range of [{self.low}, {high})"
         range_text = f"below {high}" if self.low is None else f"in [{self.low}, {high})"
         what = f"indices{bracketed(place) if place else ''} =" if self.what == "index" else self.what
         return f"{op}: {what} {value} is not {range_text}"

@@ -6,15 +6,19 @@ value is that of the node's host kernel. A large result of small inputs, as of a
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tfnb.errors import OpError
+from tfnb.ir.bounds import outside
 from tfnb.ir.const import foldable
-from tfnb.ir.opdef import HostCall, Kind
+from tfnb.ir.opdef import HostCall, Infer, Kind
 from tfnb.ir.scalar.host import host_kernel
 from tfnb.ir.step_graph.contexts import contexts
 from tfnb.ir.step_graph.edit import GraphEdit
 from tfnb.ir.step_graph.graph import Edge, Graph, Node
+from tfnb.types import Shape
 
 __all__ = ["fold"]
 
@@ -69,6 +73,8 @@ def _try(graph: Graph, node: Node, known: dict[Edge, np.ndarray]) -> None:
     if size is not None and size * node.specs[0].dtype.size > limit:
         return
     try:
+        if op.bounds is not None and _is_outside(graph, node, values):
+            return  # the step raises it, also where the host kernel gives NaN or leaves out an update
         result = host_kernel(op)(HostCall(node.attrs, node.types, node.specs, node), *values)  # type: ignore[misc]
     except OpError:
         return  # the step raises it, if it runs the node
@@ -77,3 +83,18 @@ def _try(graph: Graph, node: Node, known: dict[Edge, np.ndarray]) -> None:
         array = np.asarray(value)
         if array.nbytes <= limit:
             known[Edge(node.id, port)] = array
+
+
+def _is_outside(graph: Graph, node: Node, values: list[np.ndarray]) -> bool:
+    """Returns whether an index, label, start or length among the node's inputs is out of its bounds."""
+    call: Infer[Any] = Infer(
+        node.type,
+        tuple(Shape(v.shape) for v in values),
+        tuple(graph.spec(e).dtype for e in node.inputs),
+        node.attrs,
+        node.types,
+        lambda i: values[i],
+        lambda i: Shape(tuple(values[i].tolist())),
+    )
+    bounds = node.opdef.bounds(call) if node.opdef.bounds is not None else ()
+    return any(outside(values[bound.input], bound) is not None for bound in bounds)

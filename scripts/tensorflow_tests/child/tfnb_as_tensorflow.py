@@ -7,7 +7,9 @@ on, so that what is worse comes to light. Invariant: no operator and no public f
 `tf.test.TestCase` and the check of gradients, which this module completes.
 """
 
+import collections
 import contextlib
+import dataclasses
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -95,13 +97,41 @@ class PrivateModule(types.ModuleType):
     def __getattr__(self, name: str) -> Placeholder:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Placeholder(f"{self.__name__.partition('.')[2]}.{name}")
+        return raw_op(self.__name__, name) or Placeholder(f"{self.__name__.partition('.')[2]}.{name}")
 
 
 def shared_cases(fullname: str) -> str:
     """Returns the file in TensorFlow's sources of a module that several test files have their cases from, or ""."""
     file = os.path.join(LOADING.tree, *fullname.split(".")) + ".py"
     return file if re.search(r"_test_utils?$", fullname) and os.path.exists(file) else ""
+
+
+RAW_OPS = {name.lower(): opdef for name, opdef in CATALOG.items()}
+
+
+def raw_op(module: str, name: str) -> Callable[..., Any] | None:
+    """Returns what TensorFlow generates for each operation in a private module: the function that adds its node.
+
+    It takes the inputs and attributes by place or by name, and several outputs have names. None if tfnb has no such
+    operation.
+    """
+    opdef = RAW_OPS.get(name.replace("_", "").lower())
+    if opdef is None or not re.fullmatch(r"tensorflow\.python\.ops\.(gen_\w+|(math|nn|array)_ops)", module):
+        return None
+    inputs = [arg.name for arg in opdef.input_args]
+    own_types = [name for name in opdef.types if not any(name in (a.type, a.number) for a in opdef.input_args)]
+    places = [*inputs, *own_types, *(part.name for part in dataclasses.fields(opdef.attrs))]
+
+    def add(*args: Any, name: str | None = None, **kwargs: Any) -> Any:
+        given = dict(zip(places, args, strict=False)) | kwargs
+        values = [given.pop(place) for place in inputs]
+        attrs = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+        outputs = opdef(*values, name=name, **attrs)
+        if not isinstance(outputs, list) or len(opdef.output_args) < 2:
+            return outputs
+        return collections.namedtuple(opdef.name, [arg.name for arg in opdef.output_args])(*outputs)
+
+    return add
 
 
 class PrivateModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -136,6 +166,8 @@ def with_placeholders(look_up: Callable[[Any, str], Any]) -> Callable[[Any, str]
         try:
             return look_up(module, name)
         except AttributeError:
+            if add := raw_op(module.__name__, name):
+                return add
             if not LOADING.is_on or name.startswith("__"):
                 raise
         if shared_cases(f"{module.__name__}.{name}"):
@@ -500,6 +532,7 @@ TEST = {
     "is_gpu_available": no,
     "gpu_device_name": str,
 }
+COLUMNS = {name: getattr(tfnb.feature_column, name) for name in dir(tfnb.feature_column) if not name.startswith("_")}
 # What stands where in TensorFlow's source, by module.
 HELPERS: dict[str, dict[str, Any]] = {
     "test": TEST,
@@ -548,6 +581,9 @@ HELPERS: dict[str, dict[str, Any]] = {
         "unknown_shape": lambda ndims=None: tfnb.TensorShape(None if ndims is None else [None] * ndims),
     },
     "python.framework.ops": {"RegisterShape": lambda name: same},  # without effect since 0.12
+    "python.framework.tensor_util": {"MakeNdarray": tfnb.make_ndarray},
+    "python.feature_column.feature_column": COLUMNS,
+    "python.feature_column.feature_column_lib": COLUMNS,
     "python.framework.random_seed": {"DEFAULT_GRAPH_SEED": SEED},
 }
 
