@@ -142,3 +142,46 @@ def test_an_id_out_of_range_fails_the_step():
     layer = fc.input_layer({"i": tf.constant([7], tf.int64)}, [fc.indicator_column(ids("i"))])
     with pytest.raises(errors.InvalidArgumentError, match="is not in"):
         run(layer)
+
+
+def test_features_of_one_dimension_are_columns():
+    styles = fc.categorical_column_with_vocabulary_list("style", ["hardtop", "wagon", "sedan"])
+    columns = [fc.numeric_column("price"), fc.indicator_column(styles)]
+    one = tf.SparseTensor([[0], [1]], ["sedan", "hardtop"], [2])
+    fed = tf.SparseTensor(tf.placeholder(tf.int64), tf.placeholder(tf.string), tf.placeholder(tf.int64))
+    price = tf.placeholder(tf.float32)
+    inputs = [
+        fc.input_layer({"price": p, "style": s}, columns) for p, s in ((tf.constant([5.0, 7.0]), one), (price, fed))
+    ]
+    feeds = {price: [5, 7], fed: (np.array([[0], [1]]), np.array([b"sedan", b"hardtop"]), np.array([2]))}
+    with tf.Session() as sess:
+        sess.run([tf.global_variables_initializer(), tf.tables_initializer()])
+        for result in sess.run(inputs, feeds):
+            assert result.tolist() == [[5, 0, 0, 1], [7, 1, 0, 0]]
+
+
+def test_a_feature_is_no_scalar_and_has_as_many_numbers_as_its_column():
+    price, pair = fc.numeric_column("price"), fc.numeric_column("price", shape=2)
+    scalar, fed = tf.constant(0.0), tf.placeholder(tf.float32)
+    with pytest.raises(ValueError, match=r"Feature .* cannot have rank 0"):
+        fc.linear_model({"price": scalar}, [price])
+    with pytest.raises(ValueError, match="4 elements"):  # not one row of two numbers
+        fc.linear_model({"price": [[1.0], [5.0]]}, [pair])
+    one, two = fc.linear_model({"price": fed}, [price]), fc.linear_model({"price": fed}, [pair])
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"Feature .* cannot have rank 0"):
+            sess.run(one, {fed: 1.0})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="4 elements"):
+            sess.run(two, {fed: [[1.0], [5.0]]})
+        assert sess.run(two, {fed: [[1.0, 2.0]]}).shape == (1, 1)
+
+
+def test_defaults_have_the_shape_of_the_numbers():
+    assert fc.numeric_column("a", [2, 3], 2.0).default_value == ((2, 2, 2), (2, 2, 2))
+    assert fc.numeric_column("a", [1, 2], [[3.0, 2.0]]).default_value == ((3, 2),)
+    assert fc.numeric_column("a", default_value=4.0).default_value == (4,)
+    with pytest.raises(ValueError, match="shape of default_value"):
+        fc.numeric_column("a", [2, 3], [1.0, 2, 3])
+    with pytest.raises(TypeError, match="compatible with dtype"):
+        fc.numeric_column("a", default_value=["text"])

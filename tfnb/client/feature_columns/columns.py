@@ -14,23 +14,28 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.client.control_flow.primitives import with_dependencies
 from tfnb.client.graph.collection_keys import GraphKeys
-from tfnb.errors import DTypeError, InvalidArgumentError, NotFoundError
+from tfnb.errors import DTypeError, InvalidArgumentError, NotFoundError, ShapeError
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
 from tfnb.ir.tensor import TensorLike
-from tfnb.ops.array.concat import stack
-from tfnb.ops.array.constants import constant, convert_to_tensor
+from tfnb.ops.array.concat import concat, stack
+from tfnb.ops.array.constants import FILL, constant, convert_to_tensor
 from tfnb.ops.array.constants import range_ as range_op
 from tfnb.ops.array.gather_nd import GATHER_ND
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, RESHAPE
 from tfnb.ops.array.shape_ops import shape as shape_op
+from tfnb.ops.array.shape_ops import size as size_of
 from tfnb.ops.array.tile_reverse_mirror import TILE
 from tfnb.ops.array.where_partition import WHERE
 from tfnb.ops.io.example_functions import FixedLenFeature
 from tfnb.ops.linalg.diag import one_hot
+from tfnb.ops.logging.print_assert import assert_that
+from tfnb.ops.math.binary import MAXIMUM
 from tfnb.ops.math.cast import cast
-from tfnb.ops.math.compare import GREATER_EQUAL, NOT_EQUAL
+from tfnb.ops.math.compare import GREATER, GREATER_EQUAL, NOT_EQUAL
 from tfnb.ops.math.reduce_functions import reduce_sum
+from tfnb.ops.sparse.functions import sparse_reshape
 from tfnb.types import DType, DTypeLike, Shape, as_dtype, float32, int64, string
 
 __all__ = [
@@ -41,6 +46,7 @@ __all__ = [
     "Features",
     "NumericColumn",
     "bucketized_column",
+    "by_rows",
     "numeric_column",
     "sparse_feature",
 ]
@@ -54,9 +60,9 @@ class Features:
         self._made: dict[Any, Any] = {}
 
     def of_key(self, key: str) -> Any:
-        """Returns the tensor or SparseTensor of the feature `key`, with at least two dimensions if it is dense.
+        """Returns the tensor or SparseTensor of the feature `key`, with at least two dimensions.
 
-        Raises `NotFoundError` when there is none.
+        Raises `NotFoundError` when there is none, `ShapeError` for a scalar.
         """
         if key not in self.raw:
             raise NotFoundError(
@@ -64,8 +70,14 @@ class Features:
             )
         value = self.raw[key]
         if isinstance(value, (SparseTensor, SparseTensorValue)):
-            return SparseTensor.from_value(value)
+            sparse: Any = SparseTensor.from_value(value)
+            rank = sparse.dense_shape.shape.sizes[0] if sparse.dense_shape.shape.sizes else None
+            return sparse if rank is not None and rank > 1 else sparse_reshape(sparse, _wide(key, sparse.dense_shape))
         tensor = convert_to_tensor(value)
+        if tensor.shape.ndims == 0:
+            raise ShapeError(f"Feature (key: {key}) cannot have rank 0. Given: {tensor}")
+        if tensor.shape.ndims is None:
+            return RESHAPE(tensor, _wide(key, shape_op(tensor)))
         return EXPAND_DIMS(tensor, -1) if tensor.shape.ndims == 1 else tensor
 
     def made_by(self, column: Column) -> Any:
@@ -73,6 +85,20 @@ class Features:
         if column not in self._made:
             self._made[column] = column.transform(self)
         return self._made[column]
+
+
+def _wide(key: str, dims: Any) -> Any:
+    """Returns the shape `dims` of a feature, in which 1 follows a single dimension. A scalar fails in the step."""
+    rank = size_of(dims)
+    check = assert_that(GREATER(rank, 0), [f"Feature (key: {key}) cannot have rank 0. Given shape:", dims])
+    ones = FILL(stack([MAXIMUM(2 - rank, 0)]), cast(1, dims.dtype))
+    return with_dependencies([check], concat([dims, ones], 0))
+
+
+def by_rows(values: Any, width: int) -> Any:
+    """Returns the values of a batch as a matrix of `width` columns; in a step, another number of values is an error."""
+    rows = values.shape.sizes[0] if values.shape.sizes else None
+    return RESHAPE(values, stack([shape_op(values)[0], width]) if rows is None else [rows, width])
 
 
 @dataclass(frozen=True)
@@ -237,7 +263,7 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
     def sparse(self, features: Features) -> tuple[SparseTensor, SparseTensor | None]:
         """Returns the intervals as categories; those of further numbers of an example come after those of the first."""
         numbers, width = self.source_column.num_elements, len(self.boundaries) + 1
-        ids = RESHAPE(features.made_by(self), [-1, numbers])
+        ids = by_rows(features.made_by(self), numbers)
         ids = ids + constant([i * width for i in range(numbers)], int64)
         batch = shape_op(ids)[0]
         rows = TILE(EXPAND_DIMS(range_op(batch), 1), [1, numbers])
@@ -262,6 +288,10 @@ def checked_key(key: str) -> str:
     return key
 
 
+def _as_tuples(values: Any) -> Any:
+    return tuple(map(_as_tuples, values)) if isinstance(values, list) else values
+
+
 def numeric_column(
     key: str,
     shape: int | Sequence[int] = (1,),
@@ -272,8 +302,9 @@ def numeric_column(
     """Returns the column of the feature `key`: numbers of `shape` per example, after `normalizer_fn` if it is given.
 
     `default_value` replaces the feature in examples without it, when they are parsed with the result of
-    `make_parse_example_spec`. Raises `InvalidArgumentError` for a key that is not text or a shape that is not positive,
-    `DTypeError` for a dtype or shape that is not numeric, or a normalizer that is no function.
+    `make_parse_example_spec`: a number, or an array of `shape`. Raises `InvalidArgumentError` for a key that is not
+    text, a shape that is not positive or that a default does not have, `DTypeError` for a dtype, shape or default that
+    is not numeric, or a normalizer that is no function.
     """
     dims, given = _dims(shape), as_dtype(dtype)
     if not (given.is_integer or given.is_floating):
@@ -282,13 +313,18 @@ def numeric_column(
         raise DTypeError(f"normalizer_fn must be a callable. Given: {normalizer_fn}")
     default = default_value
     if default is not None:
-        values = np.broadcast_to(np.asarray(default), dims)
-        if given.is_integer and values.dtype.kind == "f":
+        values = np.asarray(default)
+        if values.ndim and values.shape != dims:
+            raise InvalidArgumentError(
+                f"The shape of default_value must be equal to given shape. default_value: {default!r}, shape: {dims}, "
+                f"default_value_shape: {values.shape}, key: {key}"
+            )
+        if values.dtype.kind not in "iufb" or (given.is_integer and values.dtype.kind == "f"):
             raise DTypeError(
                 f"default_value must be compatible with dtype. default_value: {default!r}, dtype: "
                 f"{given.name}, key: {key}"
             )
-        default = tuple(values.reshape(-1).tolist())
+        default = _as_tuples(np.broadcast_to(values, dims).tolist())
     return NumericColumn(checked_key(key), dims, default, given, normalizer_fn)
 
 

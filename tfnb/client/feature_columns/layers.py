@@ -15,6 +15,7 @@ from tfnb.client.feature_columns.columns import (
     Features,
     NumericColumn,
     Variables,
+    by_rows,
     numeric_column,
 )
 from tfnb.client.feature_columns.embedding import looked_up
@@ -27,7 +28,6 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import convert_to_tensor
-from tfnb.ops.array.shape_ops import RESHAPE
 from tfnb.ops.io.example_functions import FixedLenFeature
 from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.math.binary import add_n
@@ -88,8 +88,7 @@ def input_layer(
         for column in columns:
             with variable_scope(None, default_name=column.scope_name or "features"):
                 matrix = column.dense(made, variables)
-                rows = matrix.shape.sizes[0] if matrix.shape.sizes else None
-                matrix = RESHAPE(matrix, [-1 if rows is None else rows, column.num_elements])
+                matrix = by_rows(matrix, column.num_elements)
                 matrices.append(matrix)
                 if cols_to_vars is not None:
                     present = get_collection(GraphKeys.GLOBAL_VARIABLES, scope=get_variable_scope().name + "/")
@@ -115,7 +114,7 @@ def _weighted(column: Any, features: Features, units: int, combiner: str, variab
     if sparse:
         ids, of_ids = column.sparse(features)
         return looked_up(weights, ids, of_ids, combiner), weights
-    matrix = RESHAPE(column.dense(features, variables), [-1, rows])
+    matrix = by_rows(column.dense(features, variables), rows)
     return matmul(matrix, convert_to_tensor(weights)), weights
 
 
