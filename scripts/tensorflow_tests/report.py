@@ -45,16 +45,16 @@ has no result there, and writes this page. The two Pythons are 3.6, with `tensor
 Each file runs in a process of its own, and a test that takes longer than 40 seconds is ended.
 
 `scripts/tensorflow_tests/child/tfnb_as_tensorflow.py` is what the tests need beside the API: `test_util` and
-`googletest`, a completed `tf.test.TestCase`, and a placeholder for each private name that a file uses at its head,
-which fails when a test uses it. When only the class or the text of an expected error differs, that is noted and the
+`googletest`, a completed `tf.test.TestCase`, the functions that TensorFlow generates for operations, and a placeholder
+for each other private name that a file uses at its head, which fails when a test uses it. Cases that several files share
+come from TensorFlow's source. When only the class or the text of an expected error differs, that is noted and the
 test goes on, so the worst that happened counts; such a test does not count as passed.
 """
 CAUSES = """
 Known causes behind them: TensorFlow refuses what tfnb can do (second derivatives through loops, `NCHW` on the
 CPU, constants of 2 GB); tests count or name nodes that tfnb makes in another way; means of
 `mean_pairwise_squared_error` and the update of `mean_per_class_accuracy` are those of later versions; quantized
-dtypes are those of their integers; a stateful operation in a data set's function runs once, outside; the constants
-that operators make have names of their own.
+dtypes are those of their integers; the constants that operators make have names of their own.
 """
 
 

@@ -165,16 +165,26 @@ class NthElementAttrs:
 
 
 def _nth_shape(c: Infer) -> Shape:
-    x = c.shapes[0]
+    x, n = c.shapes[0], c.value(1)
     if x.ndims == 0:
-        raise ShapeError("NthElement: needs rows, got a scalar")
+        raise ShapeError("NthElement: input must be at least rank 1 but is rank 0")
+    if n is not None:
+        _check_nth(int(n), x.sizes[-1] if x.sizes else None, None)
     return unknown_shape if x.sizes is None else Shape(x.sizes[:-1])
 
 
+def _check_nth(n: int, size: int | None, op: Any) -> None:
+    if n < 0:
+        raise InvalidArgumentError(f"NthElement: n must be non-negative but is {n}", op)
+    if size is not None and n >= size:
+        raise InvalidArgumentError(f"NthElement: input must have last dimension > n = {n} but is {size}", op)
+
+
 def _host_nth(call: HostCall, x: np.ndarray, n: np.ndarray) -> np.ndarray:
+    if not x.ndim:
+        raise ShapeError("NthElement: input must be at least rank 1 but is rank 0", call.op)
     size, k = x.shape[-1], int(n)
-    if not 0 <= k < size:
-        raise InvalidArgumentError(f"n = {k} is not in [0, {size})", call.op)
+    _check_nth(k, size, call.op)
     k = size - 1 - k if call.attrs.reverse else k
     return np.partition(x, k, axis=-1)[..., k]
 
