@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, GradFn, GradientMissing, HostCall, NotDifferentiable, OpDef
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, GradFn, GradientMissing, HostCall, Infer, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
@@ -23,7 +24,7 @@ from tfnb.ops.math.binary import DIV_NO_NAN
 from tfnb.ops.math.complex_numbers import CONJ
 from tfnb.ops.math.reduce_sum import SUM, ReductionAttrs, host_axes, infer_reduction, spread
 from tfnb.ops.math.unary import SIGN, SQRT, SQUARE
-from tfnb.types import ALL, DEVICE_FLOATS, FLOATS, INDEX, float32, float64, int32, int64
+from tfnb.types import ALL, DEVICE_FLOATS, FLOATS, INDEX, Shape, float32, float64, int32, int64
 
 __all__ = ["API", "OPS"]
 
@@ -44,16 +45,23 @@ def _bucket(attrs: BucketAttrs, x: Expr) -> Expr:
     return bucket + s.cast(x, int32) * 0 if not attrs.boundaries else bucket
 
 
+def _infer_buckets(c: Infer) -> Shape:
+    limits = c.attrs.boundaries
+    if any(a > b for a, b in zip(limits, limits[1:], strict=False)):
+        raise InvalidArgumentError(f"{c.op_name}: Expected sorted boundaries, got {list(limits)}")
+    return unchanged(c)
+
+
 BUCKETIZE = OpDef(
     "Bucketize",
     "input: T",
     "output: int32",
     """The number of `boundaries` that are not above each element; of NaN all.
 
-    input: int32, int64, float32 or float64, any shape. output: its shape.""",
+    input: int32, int64, float32 or float64, any shape. output: its shape. Errors: the boundaries are not in order.""",
     types={"T": (int32, int64, float32, float64)},
     attrs=BucketAttrs,
-    infer=unchanged,
+    infer=_infer_buckets,
     scalar=_bucket,
     grad=NOT_DIFFERENTIABLE,
 )
