@@ -46,8 +46,8 @@ Each file runs in a process of its own, and a test that takes longer than 40 sec
 
 `scripts/tensorflow_tests/child/tfnb_as_tensorflow.py` is what the tests need beside the API: `test_util` and
 `googletest`, a completed `tf.test.TestCase`, the functions that TensorFlow generates for operations, and a placeholder
-for each other private name that a file uses at its head, which fails when a test uses it. Cases that several files share
-come from TensorFlow's source. When only the class or the text of an expected error differs, that is noted and the
+for each other private name that a file uses at its head, which fails when a test uses it. Cases that several files
+share come from TensorFlow's source. When only the class or the text of an expected error differs, that is noted and the
 test goes on, so the worst that happened counts; such a test does not count as passed.
 """
 CAUSES = """

@@ -23,6 +23,7 @@ REFUSED = {
     ),
     "log beta": (lambda tf: tf.lbeta([]), "rank"),
     "log beta of a fed value": (lambda tf: tf.lbeta(tf.placeholder_with_default(ROWS[0, :0], None)), "rank"),
+    "nothing to join": (lambda tf: tf.reduce_join(np.zeros((0, 1), str), 0), "dimension 0 with size 0"),
     "delimiter": (lambda tf: tf.string_split(["a|b"], "ab"), "single byte"),
     "delimiters": (lambda tf: tf.string_split(["a|b"], ["|"]), "rank 0"),
     "fed delimiter": (
@@ -63,6 +64,13 @@ def test_what_is_not_refused_has_the_same_value():
         assert sess.run(tf.unsorted_segment_sum([1, 2], [1, 0], 2)).tolist() == [2, 1]
         assert sess.run(tf.lbeta([2.0, 1.0])) == pytest.approx(np.log(0.5))
         assert sess.run(tf.string_split(["a|b"], "|")).values.tolist() == [b"a", b"b"]
+        texts = [["a", "b"], ["c", "d"]]
+        joined = [tf.reduce_join(texts, axes, separator="-") for axes in ([], [0, 1], tf.constant([1]))]
+        assert [x.tolist() if x.ndim else x.item() for x in map(np.asarray, sess.run(joined))] == [
+            b"a-b-c-d",
+            b"a-c-b-d",
+            [b"a-b", b"c-d"],
+        ]
         image = tf.image.crop_to_bounding_box(tf.placeholder_with_default(np.ones((3, 3, 1)), None), 1, 1, 2, 2)
         assert sess.run(image).shape == (2, 2, 1)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tfnb.client.control_flow.cond import cond
 from tfnb.client.variables.initializers import Ones, Zeros
 from tfnb.errors import InvalidArgumentError, ShapeError
@@ -115,6 +117,26 @@ def string_split(source: TensorLike, delimiter: TensorLike = " ", name: str | No
     return OPS["string_split"](source, delimiter, name=name)
 
 
+def reduce_join(
+    inputs: TensorLike,
+    reduction_indices: TensorLike,
+    keep_dims: bool = False,
+    separator: str = "",
+    name: str | None = None,
+) -> Any:
+    """Joins the strings along dimensions; no indices mean all of them, from the last one on. See `tfnb.reduce_join`.
+
+    Raises `ShapeError` for a dimension that is known to have no elements.
+    """
+    x = graph_of((inputs, reduction_indices)).to_tensor(inputs)
+    axes = None if isinstance(reduction_indices, Tensor) else np.asarray(reduction_indices, np.int64).reshape(-1)
+    for axis in () if axes is None or x.shape.sizes is None else axes:
+        if -len(x.shape.sizes) <= axis < len(x.shape.sizes) and x.shape.sizes[axis] == 0:
+            raise ShapeError(f"Cannot reduce dimension {axis} with size 0, of a tensor of shape {x.shape}")
+    given = reduction_indices if axes is None or axes.size else None
+    return OPS["reduce_join"](x, given, keep_dims, separator, name)
+
+
 def _of_one_image(function: Callable[..., Any]) -> Callable[..., Any]:
     """Returns `function`, which crops or pads, for single images only."""
     words = "'image' must be three-dimensional."
@@ -204,4 +226,5 @@ EARLY_OPS: list[tuple[object, object]] = [
     (OPS["sequence_mask"], sequence_mask),
     (OPS["nn.separable_conv2d"], separable_conv2d),
     (OPS["string_split"], string_split),
+    (OPS["reduce_join"], reduce_join),
 ]
