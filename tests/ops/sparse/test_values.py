@@ -70,3 +70,16 @@ def test_sorting_and_adding_keep_indices_beyond_the_shape():
         assert (ordered.values.tolist(), total.values.tolist()) == ([2, 1], [4, 2])
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[-1, 0\]"):
             sess.run(tf.sparse_reorder(tf.SparseTensor([[-1, 0]], [1.0], [2, 2])))
+
+
+@pytest.mark.parametrize(
+    ("index", "adjoint", "message"),
+    [([0, 10], False, r"k \(10\) from index\[1,1\]"), ([10, 0], False, r"m \(10\) from index\[1,0\]")]
+    + [([0, 10], True, r"m \(10\) from index\[1,1\]"), ([10, 0], True, r"k \(10\) from index\[1,0\]")],
+)
+def test_a_constant_index_outside_of_a_product_is_named(index, adjoint, message):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        sparse = tf.SparseTensor([[0, 0], index], [1.0, 2.0], [2, 2])
+        for dense in (tf.ones([2, 3]), tf.random_uniform([2, 3])):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+                sess.run(tf.sparse_tensor_dense_matmul(sparse, dense, adjoint))

@@ -6,7 +6,7 @@ documentation of an op says otherwise; gradients exist for the values, not for t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,11 +110,28 @@ def _product_shape(c: Infer) -> Shape:
     return Shape((rows, columns))
 
 
+def _check_product(call: HostCall, indices: np.ndarray, shape: np.ndarray, flip: bool) -> None:
+    """Raises `InvalidArgumentError` for an index outside the sparse matrix, in the words of TensorFlow."""
+    bad = _outsiders(indices, shape.tolist()) if indices.shape[1:] == shape.shape else np.zeros(0, np.int64)
+    if bad.size:
+        row, column = (int(n) for n in bad[0])
+        of = "km"[column == (1 if flip else 0)]
+        raise InvalidArgumentError(
+            f"{of} ({indices[row, column]}) from index[{row},{column}] out of bounds (>={shape[column]})", call.op
+        )
+    check_places(call, indices, shape)
+
+
+def _outsiders(indices: np.ndarray, sizes: Sequence[int | None]) -> np.ndarray:
+    """Returns the places of the numbers in `indices`, (n, rank), that are outside of a tensor of these sizes."""
+    return np.argwhere((indices < 0) | (indices >= np.asarray(sizes)))
+
+
 def _host_product(
     call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray, b: np.ndarray
 ) -> np.ndarray:
-    check_places(call, indices, shape)
     flip = call.attrs.adjoint_a
+    _check_product(call, indices, shape, flip)
     right = b.conj().T if call.attrs.adjoint_b else b
     values = values.conj() if flip else values
     if shape[0 if flip else 1] != right.shape[0]:
@@ -134,6 +151,8 @@ def _terms(op: Operation, indices: Tensor, b: Tensor) -> tuple[Any, Any, Any]:
 
 
 def _expand_product(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, b: Tensor) -> Any:
+    if _is_known_outside(constant_value(indices), constant_shape(shape).sizes):
+        return None  # the host refuses it
     target_rows, row, right = _terms(op, indices, b)
     terms = GATHER(right, row) * EXPAND_DIMS(conj(values) if op.attrs.adjoint_a else values, np.int32(1))
     return UNSORTED_SEGMENT_SUM(terms, target_rows, shape[1 if op.attrs.adjoint_a else 0])
@@ -162,7 +181,7 @@ SPARSE_TENSOR_DENSE_MATMUL: OpDef = OpDef(
 
     a_indices (n, 2), a_values (n,), a_shape (2,): the sparse matrix, m x k. b: k x n, of the values' dtype.
     product: m x n. Each matrix is replaced by its adjoint first if its attribute is set. Errors: the shapes do not
-    match, or, on the host, an index is outside the matrix (a device drops it).""",
+    match, or an index is outside the matrix (a device drops one that it computed itself).""",
     infer=_product_shape,
     host=_host_product,
     expand=_expand_product,
@@ -244,7 +263,11 @@ def _is_wrong_sum(indices: np.ndarray | None, sizes: tuple[int | None, ...] | No
     """Returns whether the shapes are known to differ, or an index is known to be outside of them."""
     if sizes is None or None in sizes:
         return False
-    return sizes != dense.sizes or (indices is not None and bool(((indices < 0) | (indices >= sizes)).any()))
+    return sizes != dense.sizes or _is_known_outside(indices, sizes)
+
+
+def _is_known_outside(indices: np.ndarray | None, sizes: tuple[int | None, ...] | None) -> bool:
+    return indices is not None and sizes is not None and None not in sizes and bool(_outsiders(indices, sizes).size)
 
 
 def _expand_dense_add(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, b: Tensor) -> Any:
