@@ -581,6 +581,7 @@ HELPERS: dict[str, dict[str, Any]] = {
         "unknown_shape": lambda ndims=None: tfnb.TensorShape(None if ndims is None else [None] * ndims),
     },
     "python.framework.ops": {"RegisterShape": lambda name: same},  # without effect since 0.12
+    "python.ops.resource_variable_ops": {"ResourceVariable": tfnb.Variable},  # there is one kind of variable
     "python.framework.tensor_util": {"MakeNdarray": tfnb.make_ndarray},
     "python.feature_column.feature_column": COLUMNS,
     "python.feature_column.feature_column_lib": COLUMNS,
