@@ -59,9 +59,7 @@ def _all_known(parts: Sequence[LinearOperator], of: str, given: bool | None) -> 
     if all(getattr(p, of) for p in parts):
         if given is False:
             what = of.removeprefix("is_").replace("_", "-")
-            raise InvalidArgumentError(
-                f"What is made of {what} operators is always {what}, which the hint {of}=False denies."
-            )
+            raise InvalidArgumentError(f"Of {what} operators the result is always {what}; the hint {of} is False.")
         return True
     return given
 
@@ -239,16 +237,15 @@ class LinearOperatorComposition(_OfOperators):
 
     def _check(self) -> None:
         for left, right in zip(self._operators, self._operators[1:], strict=False):
-            a, b = left.domain_dimension.value, right.range_dimension.value
-            if a is not None and b is not None and a != b:
-                raise InvalidArgumentError(f"Composition: {left.name} has {a} columns, {right.name} {b} rows")
+            if (a := left.domain_dimension) != (b := right.range_dimension):  # None, if one is unknown
+                raise InvalidArgumentError(f"Composition: {left.name} has {int(a)} columns, {right.name} {int(b)} rows")
 
     def _hints(self, given: list[bool | None]) -> list[bool | None]:
         return [_all_known(self._operators, "is_non_singular", given[0]), *given[1:]]
 
     def _shape(self) -> Shape:
-        rows, columns = self._operators[0].range_dimension.value, self._operators[-1].domain_dimension.value
-        return self._batches().concatenate(Shape((rows, columns)))
+        first, last = self._operators[0], self._operators[-1]
+        return self._batches().concatenate(Shape((first.range_dimension, last.domain_dimension)))
 
     def _shape_tensor(self) -> Any:
         sides = [self._operators[0].range_dimension_tensor(), self._operators[-1].domain_dimension_tensor()]
