@@ -54,7 +54,7 @@ CAUSES = """
 Known causes behind them: TensorFlow refuses what tfnb can do (second derivatives through loops, `NCHW` on the
 CPU, constants of 2 GB); tests count or name nodes that tfnb makes in another way; means of
 `mean_pairwise_squared_error` and the update of `mean_per_class_accuracy` are those of later versions; quantized
-dtypes are those of their integers; the constants that operators make have names of their own.
+dtypes are those of their integers.
 """
 
 
