@@ -83,3 +83,25 @@ def test_a_constant_index_outside_of_a_product_is_named(index, adjoint, message)
         for dense in (tf.ones([2, 3]), tf.random_uniform([2, 3])):
             with pytest.raises(tf.errors.InvalidArgumentError, match=message):
                 sess.run(tf.sparse_tensor_dense_matmul(sparse, dense, adjoint))
+
+
+def test_rows_of_a_sparse_placeholder_without_a_shape():
+    """The rank is known in the step only; values and gradients are those of the same tensor with a known shape."""
+    rng = np.random.default_rng(0)
+    where = np.argwhere(rng.random((3, 4, 5)) < 0.4)
+    values, weights = rng.standard_normal(len(where)).astype("f"), rng.standard_normal(len(where)).astype("f")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        fed, at, axes = tf.placeholder(tf.float32, [None]), tf.sparse_placeholder(tf.float32), tf.placeholder(tf.int32)
+        results = []
+        for shape in (at.dense_shape, tf.constant([3, 4, 5], tf.int64)):
+            x = tf.SparseTensor(at.indices, fed, shape)
+            sums = [tf.sparse_reduce_sum(x, axis) for axis in (axes, [-1], 0, [0, 2], None)]
+            soft = tf.sparse_softmax(x).values
+            total = tf.reduce_sum(soft * weights) + tf.add_n([tf.reduce_sum(tf.sin(s)) for s in sums])
+            turned = tf.sparse_transpose(x)
+            results.append([soft, *sums, turned.indices, turned.values, *tf.gradients(total, [fed])])
+        feeds = {at: tf.SparseTensorValue(where, values, [3, 4, 5]), fed: values}
+        for reduced in ([1, -1], [0], np.zeros(0)):
+            unknown, known = sess.run(results, {**feeds, axes: reduced})
+            for one, other in zip(unknown, known, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-6)

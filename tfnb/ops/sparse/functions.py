@@ -16,9 +16,10 @@ from tfnb.ir.opdef import OpDef
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
+from tfnb.ops.array.constants import RANGE
 from tfnb.ops.array.gather import GATHER, GATHER_V2
 from tfnb.ops.array.gather_nd import GATHER_ND, SPARSE_TO_DENSE
-from tfnb.ops.array.shape_ops import RESHAPE, SHAPE
+from tfnb.ops.array.shape_ops import RESHAPE, SHAPE, SIZE
 from tfnb.ops.array.where_partition import WHERE
 from tfnb.ops.math.binary import MAXIMUM, quotient_dtype
 from tfnb.ops.math.cast import cast_to
@@ -300,7 +301,7 @@ def _axes(x: SparseTensor, axis: Any) -> Any:
         return x.graph.to_tensor(axis, int32)
     rank = x.shape.ndims
     if rank is None:
-        raise ShapeError("a reduction of all dimensions of a sparse tensor needs a known rank")
+        return RANGE(np.int32(0), SIZE(x.dense_shape, out_type=int32), np.int32(1))
     return np.arange(rank, dtype=np.int32)
 
 
@@ -387,15 +388,15 @@ def sparse_transpose(
 ) -> SparseTensor:
     """Reorders the dimensions of a sparse tensor; without `perm` their order is reversed.
 
-    perm: a permutation of the dimensions, as in `tf.transpose`. Raises `ShapeError` when perm is missing and the rank
-    is unknown.
+    perm: a permutation of the dimensions, as in `tf.transpose`.
     """
     x = _sparse(sp_input, "sparse_transpose")
     with x.graph.as_default(), x.graph.name_scope(name or "SparseTranspose"):
         if perm is None:
             if x.shape.ndims is None:
-                raise ShapeError("sparse_transpose: without perm the rank must be known")
-            perm = np.arange(x.shape.ndims, dtype=np.int32)[::-1].copy()
+                perm = RANGE(SIZE(x.dense_shape, out_type=int32) - 1, np.int32(-1), np.int32(-1))
+            else:
+                perm = np.arange(x.shape.ndims, dtype=np.int32)[::-1].copy()
         order = x.graph.to_tensor(perm, None if hasattr(perm, "dtype") else int32)
         transposed = SparseTensor(GATHER_V2(x.indices, order, np.int32(1)), x.values, GATHER(x.dense_shape, order))
         return sparse_reorder(transposed)

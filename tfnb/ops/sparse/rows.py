@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.errors import InvalidArgumentError
 from tfnb.ir.const import constant_value
 from tfnb.ir.opdef import GRADIENT_MISSING, GradFn, GradientMissing, HostCall, Infer, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
@@ -20,10 +20,14 @@ from tfnb.ir.shapes import normalize_axis
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.array.gather import GATHER, UNSORTED_SEGMENT_SUM
-from tfnb.ops.array.shape_ops import RESHAPE
+from tfnb.ops.array.shape_ops import RESHAPE, SIZE
+from tfnb.ops.linalg.diag import ONE_HOT
+from tfnb.ops.math.binary import FLOOR_MOD, MINIMUM
 from tfnb.ops.math.cast import cast_to
-from tfnb.ops.math.compare import GREATER, SELECT
+from tfnb.ops.math.compare import EQUAL, GREATER, SELECT
 from tfnb.ops.math.reduce import PROD
+from tfnb.ops.math.reduce_sum import SUM
+from tfnb.ops.math.scan import CUMPROD
 from tfnb.ops.math.segment import UNSORTED_SEGMENT_MAX
 from tfnb.ops.math.unary import EXP
 from tfnb.ops.sparse.arithmetic import check_places, places, rank_of
@@ -34,6 +38,7 @@ from tfnb.types import (
     float32,
     float64,
     int32,
+    int64,
     unknown_shape,
 )
 
@@ -41,6 +46,7 @@ __all__ = ["OPS", "SPARSE_REDUCE_SUM", "ReduceAttrs", "reduce_groups"]
 
 _FIRST = np.asarray([0], np.int32)
 _LAST = np.asarray([-1], np.int32)
+_ONE, _ZERO = np.int64(1), np.int64(0)
 
 
 def _row_numbers(indices: Tensor, shape: Any, axes: list[int]) -> tuple[Any, Any]:
@@ -52,6 +58,27 @@ def _row_numbers(indices: Tensor, shape: Any, axes: list[int]) -> tuple[Any, Any
     if number is None:
         return indices[:, 0] * 0, np.int64(1)
     return number, PROD(GATHER(shape, np.asarray(axes, np.int32)), _FIRST)
+
+
+def _row_numbers_of_any_rank(indices: Tensor, shape: Any, reduced: Any) -> tuple[Any, Any]:
+    """Returns the same where neither the rank nor the axes are known before the step.
+
+    reduced: int64, (rank,), 1 for each axis that is not part of a row's number, 0 for the others.
+    """
+    sizes = SELECT(GREATER(reduced, 0), ONES_LIKE(shape), shape)
+    steps = CUMPROD(sizes, 0, exclusive=True, reverse=True) * (1 - reduced)
+    return SUM(indices * steps, _LAST), PROD(sizes, _FIRST)
+
+
+def _rank(shape: Any) -> Any:
+    return SIZE(shape, out_type=int32)
+
+
+def _reduced_mask(shape: Any, axes: Any) -> Any:
+    """Returns 1 for each axis in `axes` and 0 for the others; no axes mean all of them."""
+    rank = _rank(shape)
+    named = ONE_HOT(FLOOR_MOD(RESHAPE(axes, _LAST), rank), rank, _ONE, _ZERO)
+    return MINIMUM(SUM(named, _FIRST) + cast_to(EQUAL(SIZE(axes, out_type=int32), 0), int64), 1)
 
 
 def _host_softmax(call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> np.ndarray:
@@ -81,8 +108,9 @@ def _grad_softmax(op: Operation, dy: Tensor) -> Any:
     indices, _, shape = op.inputs
     rank = rank_of(shape)
     if rank is None:
-        raise ShapeError("the gradient of SparseSoftmax needs a known rank", op)
-    row, count = _row_numbers(indices, shape, list(range(rank - 1)))
+        row, count = _row_numbers_of_any_rank(indices, shape, ONE_HOT(_rank(shape) - 1, _rank(shape), _ONE, _ZERO))
+    else:
+        row, count = _row_numbers(indices, shape, list(range(rank - 1)))
     total = UNSORTED_SEGMENT_SUM(dy * op.outputs[0], row, count)
     return None, (dy - GATHER(total, row)) * op.outputs[0], None
 
@@ -191,9 +219,9 @@ def _grad_reduce(op: Operation, dy: Tensor) -> Any:
     indices, _, shape, axes = op.inputs
     static_axes, rank = constant_value(axes), rank_of(shape)
     if static_axes is None or rank is None:
-        raise ShapeError("the gradient of SparseReduceSum needs constant axes and a known rank", op)
-    remaining, _ = _split_axes(static_axes, rank)
-    number, _ = _row_numbers(indices, shape, remaining)
+        number, _ = _row_numbers_of_any_rank(indices, shape, _reduced_mask(shape, axes))
+    else:
+        number, _ = _row_numbers(indices, shape, _split_axes(static_axes, rank)[0])
     return None, GATHER(RESHAPE(dy, _LAST), number), None, None
 
 
