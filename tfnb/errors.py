@@ -297,8 +297,8 @@ class DeviceNotFoundError(NotFoundError):
     """No OpenCL platform or device fits; the message says how to get one."""
 
 
-class AlreadyExistsError(OpError):
-    """Something with the requested name exists already."""
+class AlreadyExistsError(OpError, KeyError):
+    """Something with the requested name exists already; a `KeyError`, as registries of the time raise that class."""
 
     code = 6
 
