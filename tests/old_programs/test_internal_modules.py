@@ -52,6 +52,26 @@ def test_imports_of_programs():
     assert done.stdout == "all\n", done.stderr
 
 
+@pytest.mark.parametrize("module_first", [False, True])
+def test_a_function_hides_the_module_of_its_name(module_first):
+    """`arg_scope` of this package is the function, also after the module of that name has been imported."""
+    with installation() as tensorflow:
+        if module_first:
+            import tensorflow.contrib.framework.python.ops.arg_scope
+        from tensorflow.contrib.framework.python.ops import arg_scope
+        from tensorflow.contrib.framework.python.ops.arg_scope import add_arg_scope
+        from tensorflow.contrib.framework.python.ops.arg_scope import arg_scope as same
+
+        assert arg_scope is same is tensorflow.contrib.framework.arg_scope
+
+        @add_arg_scope
+        def scaled(x, by=1):
+            return x * by
+
+        with arg_scope([scaled], by=3):
+            assert scaled(2) == 6
+
+
 def test_a_module_shows_no_other_names():
     with installation():
         import tensorflow.contrib.seq2seq.python.ops.helper as helper

@@ -38,6 +38,9 @@ _PUBLIC_SOURCES = {
     "tfnb.train.estimators.inputs",
     "tfnb.train.testing",
 }
+# Modules that a function of the same name hides in their package, as `from tensorflow.contrib.framework.python.ops
+# import arg_scope` gives the function; an import of the whole path still finds the module.
+_HIDDEN_MODULES = {"contrib.framework.python.ops.arg_scope"}
 
 
 class TensorFlowModule(ModuleType):
@@ -58,8 +61,15 @@ class TensorFlowModule(ModuleType):
         value = self.__family.value_of(self.__place, name, path)
         if value is _ABSENT:
             raise missing_name(self, name, path)
+        if path in _HIDDEN_MODULES:
+            value = getattr(value, name)
         setattr(self, name, value)
         return value
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # the import of a module below this one ends with setting it as an attribute
+        if not (isinstance(value, TensorFlowModule) and f"{self.__below}.{name}" in _HIDDEN_MODULES):
+            super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         places = [self.__place, *(p for p in map(_public, VIEWS.get(self.__below, ())) if p is not None)]
@@ -165,8 +175,12 @@ class _Finder(MetaPathFinder, Loader):
     def _view(self, below: str) -> TensorFlowModule | None:
         assert self.family is not None
         view: Any = self.family.module("", sys.modules["tfnb"])
+        path = ""
         for part in filter(None, below.split(".")):
+            path = f"{path}.{part}" if path else part
             view = getattr(view, part, None)
+            if path in _HIDDEN_MODULES:
+                view = self.family.modules.get(path)
             if not isinstance(view, TensorFlowModule):
                 return None
         return view
