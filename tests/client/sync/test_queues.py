@@ -232,26 +232,25 @@ def test_what_was_fed_may_change_afterwards(sess):
 
 
 def test_shared_names_and_containers():
-    with tf.Graph().as_default(), tf.container("shared_here"):
-        a = tf.FIFOQueue(3, tf.int32, shared_name="same")
-        put = a.enqueue(4)
+    """Containers belong to a session: another one of the process, of this or of another graph, has its own."""
     with tf.Graph().as_default():
         with tf.container("shared_here"):
+            a = tf.FIFOQueue(3, tf.int32, shared_name="same")
             b = tf.FIFOQueue(3, tf.int32, shared_name="same")
             other = tf.FIFOQueue(4, tf.int32, shared_name="same")
             kind = tf.RandomShuffleQueue(3, 0, tf.int32, shared_name="same")
         mine = tf.FIFOQueue(3, tf.int32, shared_name="same")
-        two = tf.Session()
-        with tf.Session(graph=a.queue_ref.graph) as one, two:
+        put = a.enqueue(4)
+        with tf.Session() as one, tf.Session() as two:
             one.run(put)
-            assert two.run(mine.size()) == 0
-            assert two.run(b.dequeue()) == 4
+            assert one.run([mine.size(), b.size()]) == [0, 1] and two.run(b.size()) == 0
             with pytest.raises(InvalidArgumentError, match="capacity 3 but requested capacity was 4"):
-                two.run(other.size())
+                one.run(other.size())
             with pytest.raises(InvalidArgumentError, match="Expected RandomShuffleQueue, found FIFOQueue"):
-                two.run(kind.size())
-            one.run(put)
-        tf.Session.reset("", ["shared_here"])
+                one.run(kind.size())
+            tf.Session.reset("", ["shared_here"])
+            with pytest.raises(RuntimeError, match="closed"):
+                one.run(put)
         with tf.Session() as three:
             assert three.run(b.size()) == 0
 
