@@ -118,7 +118,7 @@ def test_input_pipeline(tmp_path):
     text = executed("04_input_pipeline", tmp_path)
     assert "the input ended after 500 steps" in text
     assert accuracy(text) > 0.85
-    assert "fraction_of_32_full" in text and "fraction_over_1000_of_2000_full" in text
+    assert "fraction_of_32_full" in text and "fraction_over_1000_of_1000_full" in text
     assert "has 1 of the 3 elements it waits for" in text
     assert "nothing was lost: 1 element" in text
     assert "after 3 records: corrupted record at 2403 in /train-0" in text

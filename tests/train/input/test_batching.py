@@ -199,7 +199,7 @@ def test_fill_summaries_are_there(graph):
     tf.train.shuffle_batch([n], 2, 30, 10)
     names = [t.op.name for t in tf.get_collection(tf.GraphKeys.SUMMARIES)]
     assert any("fraction_of_32_full" in n for n in names)
-    assert any("fraction_over_10_of_30_full" in n for n in names)
+    assert any("fraction_over_10_of_20_full" in n for n in names)
 
 
 def test_an_error_in_a_runner_reaches_join(graph):

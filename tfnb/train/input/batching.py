@@ -160,7 +160,9 @@ def _batched(
         ops = [_enqueue(queue, tensors, enqueue_many, keep) for tensors in flat]
         add_queue_runner(QueueRunner(queue, ops))
         fill_level = (
-            f"fraction_of_{capacity}_full" if min_after is None else (f"fraction_over_{min_after}_of_{capacity}_full")
+            f"fraction_of_{capacity}_full"
+            if min_after is None
+            else f"fraction_over_{min_after}_of_{capacity - min_after}_full"
         )
         add_fill_summary(queue, fill_level, capacity, min_after or 0)
         take = queue.dequeue_up_to if smaller else queue.dequeue_many
