@@ -187,3 +187,32 @@ def test_summaries():
     assert found["y/zeros"] == 0.25 and found["y/sixes"] == 0.5
     assert found["train/three"] == 3 and found["y_Fraction_of_Zero_Values"] == 0.25
     assert {"y/activation", "v_summary", "v_1", "picture/image/0"} <= set(found)
+
+
+def test_windows_that_are_a_part_of_a_shape():
+    """As in `slim.avg_pool2d(net, net.get_shape()[1:3])`, which pools over the whole image."""
+    x = tf.placeholder(tf.float32, [2, 8, 6, 3])
+    whole, two = x.get_shape()[1:3], tf.TensorShape([2, 2])
+    layers = tf.contrib.layers
+    made = {
+        "average": layers.avg_pool2d(x, whole),
+        "largest": layers.max_pool2d(x, two, two),
+        "convolved": layers.conv2d(x, 4, two, two),
+        "separable": layers.separable_conv2d(x, 4, two, 1, two),
+        "transposed": layers.conv2d_transpose(x, 4, two, two),
+        "in plane": layers.conv2d_in_plane(x, two, two),
+        "pooled": tf.layers.max_pooling2d(x, whole, 1),
+        "averaged": tf.layers.average_pooling2d(x, two, two),
+        "filtered": tf.layers.conv2d(x, 4, two, two),
+    }
+    assert {name: y.shape.as_list()[1:3] for name, y in made.items()} == {
+        "average": [1, 1],
+        "largest": [4, 3],
+        "convolved": [4, 3],
+        "separable": [4, 3],
+        "transposed": [16, 12],
+        "in plane": [4, 3],
+        "pooled": [1, 1],
+        "averaged": [4, 3],
+        "filtered": [4, 3],
+    }

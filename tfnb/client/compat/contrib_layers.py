@@ -42,7 +42,7 @@ from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.linalg.tensordot import tensordot
 from tfnb.ops.nn.activations import RELU
 from tfnb.ops.nn.bias_dropout_moments import bias_add
-from tfnb.types import DTypeLike, ShapeLike
+from tfnb.types import DTypeLike, Shape, ShapeLike
 
 __all__ = ["API", "conv2d", "finished", "fully_connected", "model_variable"]
 
@@ -314,7 +314,7 @@ def separable_convolution2d(
 
 
 def _two(value: Any) -> list[int]:
-    return [int(value)] * 2 if not isinstance(value, (list, tuple)) else [int(v) for v in value]
+    return [int(v) for v in value] if isinstance(value, (list, tuple, Shape)) else [int(value)] * 2
 
 
 def _window(value: WindowSize, layout: str) -> list[int]:
