@@ -272,8 +272,8 @@ class Session:
         """Closes the sessions of this process, whose state ends with them, whatever container it is in.
 
         With a `target`, drops the state in the named `containers` (None: in all) of all tasks of that cluster; a step
-        that a session ran there before ends with `AbortedError` when it is run again. What is in no named container is in that of its task's job. Raises
-        `DeadlineExceededError` after the `operation_timeout_in_ms` of `config`.
+        that a session ran there before ends with `AbortedError` when it is run again. What is in no named container is
+        in that of its task's job. Raises `DeadlineExceededError` after the `operation_timeout_in_ms` of `config`.
         """
         names = [containers] if isinstance(containers, str) else containers or None
         if target not in ("", "local"):
