@@ -32,6 +32,8 @@ contrib.estimator : tfnb.train.estimators.late_parts : multi_class_head multi_he
 contrib.estimator : tfnb.train.estimators.late_parts : poisson_regression_head regression_head replicate_model_fn
 contrib.estimator : tfnb.train.estimators.export : build_raw_supervised_input_receiver_fn
 estimator.experimental : tfnb.train.estimators.export : build_raw_supervised_input_receiver_fn
+contrib.tpu estimator.tpu : tfnb.train.estimators.without_tpu : InputPipelineConfig TPUConfig TPUEstimator
+contrib.tpu estimator.tpu : tfnb.train.estimators.without_tpu : RunConfig=TPURunConfig TPUEstimatorSpec
 train : tfnb.train.estimators.warm_start : VocabInfo warm_start
 contrib.predictor : tfnb.train.estimators.predictor : from_contrib_estimator from_estimator from_saved_model
 contrib.learn : tfnb.train.learn.model_fn : InputFnOps MetricSpec ModeKeys ModelFnOps PredictionKey ProblemType

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 __all__ = ["NAMES", "PACKAGES", "advice", "reason_for"]
 
-_TPU = "TPUs are machines of Google's cloud; the same program without TPUEstimator or rewrite runs on OpenCL devices"
+_TPU = "TPUs are machines of Google's cloud; the program with use_tpu=False, or without rewrite, runs on OpenCL devices"
 _CLOUD = "it reads from services of a cloud; copy the data to files and read these"
 _EAGER = "operations run in sessions here; build a graph, and run it with tf.Session"
 _TRACING = "Python's source is not translated; use tf.cond and tf.while_loop"
@@ -37,8 +37,7 @@ _DEBUGGER = (
 
 PACKAGES: Mapping[str, str] = {
     "tpu": _TPU,
-    "contrib.tpu": _TPU,
-    "estimator.tpu": _TPU,
+    "estimator.tpu.experimental": _TPU,
     "contrib.cloud": _CLOUD,
     "contrib.bigtable": _CLOUD,
     "contrib.kafka": _CLOUD,
@@ -69,7 +68,15 @@ PACKAGES: Mapping[str, str] = {
     "contrib.ffmpeg": "it starts the program ffmpeg; decode the file with that, and read it with tf.audio.decode_wav",
     "contrib.labeled_tensor": _LABELS,
 }
+_OF_A_TPU = """
+AsyncCheckpointSaverHook CrossShardOptimizer DeviceAssignment InfeedQueue TPUDistributionStrategy Topology
+batch_parallel bfloat16_scope core cross_replica_sum device_assignment export_estimator_savedmodel infeed_dequeue
+infeed_dequeue_tuple infeed_enqueue infeed_enqueue_tuple initialize_system keras_to_tpu_model outfeed_dequeue
+outfeed_dequeue_tuple outfeed_enqueue outfeed_enqueue_tuple outside_compilation repeat replicate rewrite shard
+shutdown_system while_loop
+"""
 NAMES: Mapping[str, str] = {
+    **{f"contrib.tpu.{name}": _TPU for name in _OF_A_TPU.split()},
     "distribute.experimental.TPUStrategy": _TPU,
     "contrib.distribute.TPUStrategy": _TPU,
     "contrib.distribute.initialize_tpu_system": _TPU,

@@ -433,7 +433,7 @@ class Estimator:
     def _with_known(self, function: Callable[..., Any], mode: str, **more: Any) -> Callable[..., Any]:
         """Returns `function` with those of mode, params, config and `more` bound that it takes."""
         parameters = inspect.signature(function).parameters
-        available = {**more, "mode": mode, "params": self.params, "config": self.config}
+        available = {"mode": mode, "params": self.params, "config": self.config, **more}
         arguments = {k: v for k, v in available.items() if k in parameters}
         return lambda *args: function(*args, **arguments)
 
@@ -444,7 +444,9 @@ class Estimator:
         """
         if labels is not None and "labels" not in inspect.signature(self._model_fn).parameters:
             raise InvalidArgumentError("the input function gives labels, and model_fn does not take `labels`")
-        spec = self._with_known(self._model_fn, mode, labels=labels)(features)
+        return self._checked(self._with_known(self._model_fn, mode, labels=labels)(features))
+
+    def _checked(self, spec: object) -> EstimatorSpec:
         if not isinstance(spec, EstimatorSpec):
             raise InvalidArgumentError(f"model_fn must give a tf.estimator.EstimatorSpec, got {spec!r}")
         return spec
