@@ -122,7 +122,7 @@ def test_missing_names_say_so(installed):
     from tensorflow.contrib import tpu  # a program may import it and never use it
 
     with pytest.raises(
-        AttributeError, match=r"TPUs are machines of Google.s cloud; the same program without TPUEstimator"
+        AttributeError, match=r"TPUs are machines of Google.s cloud; the program with use_tpu=False"
     ):
         _ = tpu.CrossShardOptimizer
     assert not hasattr(tf, "no_such_name") and getattr(tf.contrib.tpu, "TPUEstimator", None) is None

@@ -26,6 +26,7 @@ from tfnb.client.compat import (
     raw_ops,
     refused,
     resource_ops,
+    source_functions,
     text_and_types,
 )
 from tfnb.client.contrib import names as contrib_names
@@ -157,6 +158,7 @@ MODULES = (
     internal_modules,
     generated_modules,
     python_helpers,
+    source_functions,
     contrib_names,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}

@@ -48,6 +48,24 @@ python.framework.tensor_util <- tf : constant_value=get_static_value
 python.ops.rnn <- contrib.rnn : _best_effort_input_batch_size=best_effort_input_batch_size
 python.ops.rnn <- contrib.rnn : _transpose_batch_time=transpose_batch_time
 python.ops.rnn_cell_impl <- nn.rnn_cell : _RNNCell=RNNCell
+python.ops.init_ops <- tf : Constant=constant_initializer Ones=ones_initializer Orthogonal=orthogonal_initializer
+python.ops.init_ops <- tf : RandomNormal=random_normal_initializer RandomUniform=random_uniform_initializer
+python.ops.init_ops <- tf : TruncatedNormal=truncated_normal_initializer Zeros=zeros_initializer
+python.ops.init_ops <- tf : UniformUnitScaling=uniform_unit_scaling_initializer
+python.ops.init_ops <- tf : VarianceScaling=variance_scaling_initializer
+python.ops.init_ops <- keras.initializers : Identity Initializer
+python.framework.tensor_util <- tf : MakeNdarray=make_ndarray
+python.framework.ops <- tf : internal_convert_to_tensor=convert_to_tensor
+python.framework.ops <- contrib.framework : get_name_scope prepend_name_scope strip_name_scope
+python.framework.ops <- contrib.framework : _get_graph_from_inputs=get_graph_from_inputs
+python.framework.test_util <- test : TensorFlowTestCase=TestCase
+python.ops.data_flow_ops <- contrib.staging : StagingArea
+python.ops.resource_variable_ops <- tf : ResourceVariable=Variable
+python.keras.engine <- keras.layers : InputSpec Layer
+python.keras.utils.conv_utils <- python.layers.utils : conv_output_length deconv_output_length normalize_padding
+python.keras.utils.conv_utils <- python.layers.utils : convert_data_format normalize_tuple
+python.keras.utils.tf_utils <- contrib.framework : constant_value=smart_constant_value smart_cond
+contrib.layers.utils <- contrib.framework : smart_cond
 nn <- raw_ops : quantized_avg_pool=QuantizedAvgPool
 nn <- raw_ops : quantized_max_pool=QuantizedMaxPool quantized_relu_x=QuantizedReluX
 random <- tf : get_seed

@@ -7,13 +7,16 @@ before 1.5 named with an underscore. Invariant: a function adds exactly one node
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from tfnb.client.compat import resource_ops
 from tfnb.client.compat.raw_ops import raw_op
 from tfnb.client.namespace import Lazy
 from tfnb.errors import InvalidArgumentError
+from tfnb.ops import CATALOG
 
 __all__ = ["API"]
 
@@ -27,9 +30,17 @@ _FUNCTIONS = {
 }
 
 
+_UPDATE_MODULES = ("training_ops", "gen_training_ops")
+# The updates of optimizers, whose functions are called apply_adam and resource_apply_adam.
+_UPDATES = (
+    "Adadelta Adagrad AdagradDA Adam AddSign CenteredRMSProp Ftrl FtrlV2 GradientDescent Momentum PowerSign "
+    "ProximalAdagrad ProximalGradientDescent RMSProp"
+).split()
+
+
 def _generated(op_name: str) -> Callable[..., Any]:
     """Returns the function of a raw op whose arguments may be given by position."""
-    function = raw_op(op_name)
+    function = raw_op(op_name) if op_name in CATALOG else resource_ops.API[f"raw_ops.{op_name}"].load()
     names = list(inspect.signature(function).parameters)
 
     def generated(*args: Any, **kwargs: Any) -> Any:
@@ -48,7 +59,17 @@ def _names() -> dict[str, Any]:
             name, _, op_name = pair.partition("=")
             value = Lazy(partial(_generated, op_name))
             found.update({f"python.ops.gen_{module}_ops.{form}": value for form in (name, f"_{name}")})
+    for update in _UPDATES:
+        for prefix in ("Apply", "ResourceApply", "SparseApply", "ResourceSparseApply"):
+            if f"{prefix}{update}" in CATALOG or f"raw_ops.{prefix}{update}" in resource_ops.API:
+                words = _snake_case(f"{prefix}{update}")
+                value = Lazy(partial(_generated, f"{prefix}{update}"))
+                found.update({f"python.training.{module}.{words}": value for module in _UPDATE_MODULES})
     return found
+
+
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.replace("RMSProp", "RmsProp")).lower()
 
 
 API: dict[str, Any] = _names()

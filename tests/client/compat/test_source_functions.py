@@ -1,0 +1,113 @@
+"""Functions inside tensorflow.python that programs use; the values are those of TensorFlow 1.15."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.errors import DTypeError, InvalidArgumentError
+
+shapes = tf.python.framework.tensor_shape
+nest = tf.python.util.nest
+cells = tf.python.ops.rnn_cell_impl
+rnn = tf.python.ops.rnn
+
+
+def test_shapes():
+    assert shapes.unknown_shape().ndims is None and shapes.unknown_shape(2).as_list() == [None, None]
+    assert shapes.unknown_shape(rank=1).as_list() == [None]
+    assert (shapes.scalar().as_list(), shapes.vector(3).as_list(), shapes.matrix(2, None).as_list()) == (
+        [],
+        [3],
+        [2, None],
+    )
+    assert shapes.as_shape([1, None]).as_list() == [1, None]
+    assert shapes.as_dimension(4).value == 4 and shapes.as_dimension(None).value is None
+    known = tf.python.framework.tensor_util.constant_value_as_shape
+    assert known(tf.constant([2, -1])).as_list() == [2, None]
+    assert known(tf.placeholder(tf.int32, [3])).as_list() == [None] * 3
+
+
+def test_structures_up_to_a_depth():
+    shallow, whole = [1, (2, 3)], [[4, 5], (6, {"a": 7})]
+    assert nest.flatten_up_to(shallow, whole) == [[4, 5], 6, {"a": 7}]
+    assert nest.map_structure_up_to(shallow, lambda a, b: (a, b), whole, whole)[1][0] == (6, 6)
+    assert nest.flatten_up_to({"b": 0, "a": 0}, {"a": 1, "b": [2]}) == [1, [2]]
+    assert nest.flatten_dict_items({(1, (2,)): ("x", ["y"]), 3: "z"}) == {1: "x", 2: "y", 3: "z"}
+    with pytest.raises(DTypeError, match="input must also be a sequence"):
+        nest.flatten_up_to([1], 2)
+    with pytest.raises(InvalidArgumentError, match="same sequence length"):
+        nest.assert_shallow_structure([1, 2], [1])
+    with pytest.raises(DTypeError, match="same sequence type"):
+        nest.assert_shallow_structure([1], (1,))
+
+
+def test_sizes_that_are_joined():
+    batch = tf.placeholder(tf.int32, [])
+    with tf.Session() as sess:
+        assert sess.run(cells._concat(batch, 3), {batch: 2}).tolist() == [2, 3]
+        assert sess.run(cells._concat(batch, tf.TensorShape([4, 5])), {batch: 2}).tolist() == [2, 4, 5]
+        zeros = cells._zero_state_tensors(tf.nn.rnn_cell.LSTMStateTuple(3, tf.TensorShape([2, 2])), batch, tf.float32)
+        assert [z.shape for z in sess.run(list(zeros), {batch: 2})] == [(2, 3), (2, 2, 2)]
+    assert cells._concat(batch, 3, static=True) == [None, 3] and cells._concat(7, [None], static=True) == [7, None]
+    with pytest.raises(InvalidArgumentError, match="prefix or suffix of None"):
+        cells._concat(2, tf.TensorShape([None]))
+
+
+def test_the_steps_of_a_loop_of_ones_own():
+    """As in copies of dynamic_rnn, which attention that updates its gates has."""
+    rng = np.random.default_rng(0)
+    x, lengths = rng.standard_normal((3, 4, 2)).astype("f"), np.array([4, 2, 0])
+    cell = tf.nn.rnn_cell.GRUCell(5)
+    with tf.variable_scope("rnn"):
+        state, outputs = cell.zero_state(3, tf.float32), []
+        for t in range(4):
+            output, state = rnn._rnn_step(
+                time=tf.constant(t),
+                sequence_length=tf.constant(lengths, tf.int32),
+                min_sequence_length=tf.constant(0),
+                max_sequence_length=tf.constant(4),
+                zero_output=tf.zeros([3, 5]),
+                state=state,
+                call_cell=lambda t=t, s=state: cell(x[:, t], s),
+                state_size=cell.state_size,
+                skip_conditionals=True,
+            )
+            outputs.append(output)
+    whole, last = tf.nn.dynamic_rnn(cell, x, lengths, dtype=tf.float32)
+    assert rnn._infer_state_dtype(None, (state, state)) is tf.float32
+    assert rnn._maybe_tensor_shape_from_tensor(tf.constant([2, 3])).as_list() == [2, 3]
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        steps, end, expected, expected_end = sess.run([tf.stack(outputs, 1), state, whole, last])
+    np.testing.assert_allclose(steps, expected, rtol=1e-6)
+    np.testing.assert_allclose(end, expected_end, rtol=1e-6)
+
+
+def test_updates_of_optimizers_by_position():
+    training_ops = tf.python.training.training_ops
+    v = tf.Variable([1.0, 2.0])
+    one = training_ops.apply_gradient_descent(v, 0.5, [1.0, 1.0], use_locking=True).op
+    m = tf.Variable([0.0, 0.0])
+    resource = training_ops.resource_apply_gradient_descent(v, 1.0, [1.0, 0.0])
+    two = training_ops.apply_momentum(v, m, 1.0, [1.0, 0.0], 0.9)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(one)
+        assert sess.run(v).tolist() == [0.5, 1.5]
+        assert sess.run(two).tolist() == [-0.5, 1.5]
+        assert sess.run(resource) is None and sess.run(v).tolist() == [-1.5, 1.5]
+
+
+def test_names_that_stand_elsewhere_too():
+    init = tf.python.ops.init_ops
+    assert init.Zeros is tf.zeros_initializer and issubclass(init.RandomNormal, init.Initializer)
+    assert init.RandomNormal().stddev == 1.0
+    slim = tf.contrib.slim
+    assert slim.initializers.xavier_initializer is slim.xavier_initializer
+    assert slim.metrics.streaming_accuracy is tf.contrib.metrics.streaming_accuracy
+    assert slim.regularizers.l2_regularizer is slim.l2_regularizer
+    assert tf.python.keras.utils.conv_utils.normalize_tuple(2, 2, "strides") == (2, 2)
+    assert tf.python.framework.ops.name_from_scope_name("a/b/") == "a/b"
+    assert len(tf.python.framework.ops.convert_n_to_tensor([1, 2.0])) == 2
