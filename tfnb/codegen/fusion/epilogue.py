@@ -1,7 +1,8 @@
 """Epilogues: a library kernel adds a bias and applies an activation when it stores its result.
 
 The pattern is matched by the expressions, not by the names of ops: `result + vector` along the last dimension, then
-max(x, 0), tanh or sigmoid. Invariant: the values in between have no other reader.
+max(x, 0), tanh or sigmoid. Invariant: the values in between have no other reader, and one kernel at most takes over the
+work of a definition.
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ def fuse_epilogues(lowered: Lowered) -> tuple[Lowered, list[WhyNot]]:
             value_readers = readers.get(fused_call.outs[0], [])
             if fused_call.outs[0] in outputs or len(value_readers) != 1:
                 reason = f"its result has {len(value_readers)} readers"
+                break
+            if value_readers[0] in absorbed or value_readers[0] in call_at:
+                # x @ a + x @ b for one row: each product could be the bias of the other, but only one of them is.
+                reason = "another kernel does the work of what follows"
                 break
             extended = _fused(fused_call, value_readers[0])
             if isinstance(extended, str):
