@@ -10,6 +10,7 @@ from typing import Any
 
 from tfnb.ir.protos import proto
 from tfnb.summary import frame
+from tfnb.summary.events_writer import EventsWriter
 from tfnb.summary.frame import EventTable, read_events
 from tfnb.summary.reader import LogReader
 from tfnb.summary.writer import FileWriter, FileWriterCache
@@ -36,6 +37,7 @@ def __getattr__(name: str) -> Any:
 
 
 API: dict[str, Any] = {
+    "python.pywrap_tensorflow.EventsWriter": EventsWriter,
     "summary.FileWriter": FileWriter,
     "summary.FileWriterCache": FileWriterCache,
     "train.SummaryWriter": FileWriter,
