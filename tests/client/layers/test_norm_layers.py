@@ -82,3 +82,30 @@ def test_adjustment_changes_normalised_values_in_training():
         want = ((data - data.mean(0)) / np.sqrt(data.var(0) + 1e-3) * 1.5 + 0.25) * 2
         np.testing.assert_allclose(session.run(y, {training: True}), want, atol=1e-5)
         np.testing.assert_allclose(session.run(y, {training: False}), data / np.sqrt(1.001) * 2, atol=1e-5)
+
+
+@pytest.mark.parametrize("training", [False, None])
+def test_moving_statistics_get_a_gradient_only_without_the_fused_kernel(training):
+    """As in TensorFlow 1.15: an optimizer of all variables leaves the statistics of images alone."""
+    x = tf.placeholder(tf.float32, [4, 3, 3, 2])
+    training = tf.placeholder(tf.bool, []) if training is None else training
+    layers, slim = tf.layers, tf.contrib.layers
+    made = {
+        "images": layers.batch_normalization(x, training=training),
+        "slowly": layers.batch_normalization(x, training=training, fused=False),
+        "vectors": layers.batch_normalization(tf.reshape(x, [12, 6]), training=training),
+        "vectors of contrib": slim.batch_norm(tf.reshape(x, [12, 6]), is_training=training),
+    }
+    variables = [v for v in tf.global_variables() if v.op.name.endswith(("moving_mean", "moving_variance"))]
+    found = {
+        name: [g is not None for g in tf.gradients(tf.reduce_sum(y * y), variables[2 * i : 2 * i + 2])]
+        for i, (name, y) in enumerate(made.items())
+    }
+    assert found == {
+        "images": [False, False],
+        "slowly": [True, True],
+        "vectors": [True, True],
+        "vectors of contrib": [False, False],
+    }
+    y, _, _ = tf.nn.fused_batch_norm(x, [1.0, 1.0], [0.0, 0.0], variables[0], variables[1], is_training=False)
+    assert tf.gradients(tf.reduce_sum(y * y), variables[:2]) == [None, None]

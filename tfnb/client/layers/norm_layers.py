@@ -196,7 +196,7 @@ class BatchNormalization(Layer):
             axes = [a + 1 for a in axes]
         gamma, beta = (None if p is None else self._broadcast(p, x.shape, axes) for p in (self.gamma, self.beta))
         if static_value(training) is False:
-            mean, variance = self.moving_mean.value(), self.moving_variance.value()
+            mean, variance = self._statistics(x, axes)
         else:
             mean, variance, gamma, beta = self._trained(x, inputs, axes, training, gamma, beta)
         mean, variance = self._broadcast(mean, x.shape, axes), self._broadcast(variance, x.shape, axes)
@@ -225,10 +225,7 @@ class BatchNormalization(Layer):
         mean, variance = smart_cond(
             training,
             lambda: (IDENTITY(batch_mean), IDENTITY(batch_variance)),
-            lambda: (
-                _like(self.moving_mean.value(), batch_mean),
-                _like(self.moving_variance.value(), batch_variance),
-            ),
+            lambda: tuple(_like(moving, batch_mean) for moving in self._statistics(x, axes)),
         )
         new_mean, new_variance = mean, self._unbiased(variance, x, axes)
         if self._renorm is not None:
@@ -240,14 +237,22 @@ class BatchNormalization(Layer):
         self._move(new_mean, new_variance, training, inputs)
         return mean, variance, gamma, beta
 
-    def _unbiased(self, variance: Tensor, x: Tensor, axes: Sequence[int]) -> Any:
-        """Multiplies the variance by n / (n - 1) for images, as TensorFlow's fused kernel does for the moving
-        variance; `tf.contrib.layers` uses that kernel for vectors too.
-        """
+    def _is_fused(self, x: Tensor, axes: Sequence[int]) -> bool:
+        """Says whether TensorFlow normalises with its fused kernel, as `tf.contrib.layers` does for vectors too."""
         rank = len(x.shape)
         plain = self._renorm is None and self.virtual_batch_size is None and self.adjustment is None
-        fused = self.fused is not False and plain and rank in self.fused_ranks
-        if not fused or not self._bessels_correction_test_only or list(axes) not in ([1], [rank - 1]):
+        return self.fused is not False and plain and rank in self.fused_ranks and list(axes) in ([1], [rank - 1])
+
+    def _statistics(self, x: Tensor, axes: Sequence[int]) -> tuple[Any, Any]:
+        """Returns the moving mean and variance, to which the fused kernel passes no gradient on."""
+        values = self.moving_mean.value(), self.moving_variance.value()
+        if self._is_fused(x, axes):
+            return STOP_GRADIENT(values[0]), STOP_GRADIENT(values[1])
+        return values
+
+    def _unbiased(self, variance: Tensor, x: Tensor, axes: Sequence[int]) -> Any:
+        """Multiplies the variance by n / (n - 1), as the fused kernel does for the moving variance."""
+        if not self._is_fused(x, axes) or not self._bessels_correction_test_only:
             return variance
         n = cast_to(size(x), self.moving_mean.dtype) / float(self.moving_mean.shape.known()[0])
         return variance * (n / MAXIMUM(n - 1.0, 1.0))

@@ -172,16 +172,15 @@ def _back(op: Operation, dy: Tensor) -> tuple[Any, ...]:
 def _grad(
     op: Operation, dy: Tensor, dshown: Tensor, dunbiased: Tensor, dmean: Tensor, dvariance: Tensor, *_: Tensor
 ) -> Any:
-    """The gradient through `y` by FusedBatchNormGrad, plus that through the moments, which depend on x in training."""
+    """The gradient through `y` by FusedBatchNormGrad, plus that through the moments, which depend on x in training.
+
+    Given moments get none, as in TensorFlow, so that an optimizer of all variables leaves the statistics alone.
+    """
     a = op.attrs
-    x, scale, _offset, _mean, given_variance = op.inputs
+    x, scale = op.inputs[:2]
     dx, dscale, doffset = (None, None, None) if dy is None else _back(op, dy)
     if not a.is_training:
-        if dy is not None:
-            inv = RSQRT(given_variance + a.epsilon)
-            dmean = _sum_of(dmean, -doffset * scale * inv)
-            dvariance = _sum_of(dvariance, dscale * scale * inv * inv * -0.5)
-        return dx, dscale, doffset, _sum_of(dshown, dmean), _sum_of(dunbiased, dvariance)
+        return dx, dscale, doffset, None, None
     factor = a.exponential_avg_factor
     old = (_scaled(1 - factor, dshown), _scaled(1 - factor, dunbiased)) if a.moving else (None, None)
     dmean = _sum_of(dmean, _scaled(factor, dshown))
