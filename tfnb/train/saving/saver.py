@@ -258,8 +258,8 @@ class Saver:
     ) -> str:
         prefix = os.fsdecode(save_path)
         base = os.path.basename(prefix)
-        if not base:
-            raise InvalidArgumentError(f"save_path must name a file, got {prefix!r}")
+        if not prefix:
+            raise InvalidArgumentError("save_path must name a file, and is empty")
         if base == (latest or "checkpoint") and global_step is None and not self._sharded:
             raise InvalidArgumentError(f"save_path {prefix!r} collides with the name of the pointer file")
         folder = os.path.dirname(prefix)
