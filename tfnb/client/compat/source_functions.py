@@ -203,7 +203,7 @@ def convert_n_to_tensor(
 
 
 def assert_like_rnncell(cell_name: str, cell: object) -> None:
-    """Raises `DTypeError` unless `cell` can be called and has the sizes of its state and output."""
+    """Raises `DTypeError`, which calls it `cell_name`, unless `cell` can be called and has its sizes."""
     if not like_cell(cell):
         raise DTypeError(f"The argument {cell_name!r} ({cell}) is not an RNNCell")
 
@@ -270,7 +270,7 @@ def rnn_step(
 
 
 def zero_state_tensors(state_size: Any, batch_size: TensorLike, dtype: DTypeLike) -> Any:
-    """Returns zeros [batch_size, size] for each size of a structure, in its form."""
+    """Returns zeros [batch_size, size] of a dtype for each size of the structure `state_size`, in its form."""
 
     def zeros_of(size: Any) -> Any:
         made = zeros(joined_sizes(batch_size, size), dtype)

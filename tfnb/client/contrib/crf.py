@@ -193,10 +193,11 @@ def crf_decode(potentials: TensorLike, transition_params: TensorLike, sequence_l
         return kept, reduce_max(last, 1)
 
 
-def viterbi_decode(score: np.ndarray, transition_params: np.ndarray) -> tuple[list[int], Any]:
+def viterbi_decode(score: np.ndarray, transition_params: np.ndarray) -> tuple[list[Any], Any]:
     """Returns (tags, score) of the sequence of the highest score, with NumPy and without a graph.
 
-    score: [steps, tags] array. transition_params: [tags, tags] array.
+    score: [steps, tags] array. transition_params: [tags, tags] array. The tags are NumPy's integers: int32, but for the
+    last one.
     """
     best = np.zeros_like(score)
     sources = np.zeros(score.shape, np.int32)
@@ -205,9 +206,9 @@ def viterbi_decode(score: np.ndarray, transition_params: np.ndarray) -> tuple[li
         ways = best[t - 1][:, None] + transition_params
         best[t] = score[t] + ways.max(0)
         sources[t] = ways.argmax(0)
-    tags = [int(best[-1].argmax())]
+    tags = [best[-1].argmax()]
     for source in sources[:0:-1]:
-        tags.append(int(source[tags[-1]]))
+        tags.append(source[tags[-1]])
     return tags[::-1], best[-1].max()
 
 
