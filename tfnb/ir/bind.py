@@ -17,7 +17,7 @@ import numpy as np
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.opdef import Arg, OpDef
 from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
-from tfnb.types import DType, as_dtype
+from tfnb.types import Dimension, DType, as_dtype
 
 __all__ = ["Bound", "bind", "flatten", "to_bytes", "to_numpy"]
 
@@ -108,6 +108,9 @@ def _objects(array: np.ndarray, dtype: DType | None) -> np.ndarray:
     """
     if _all_text(array):
         return to_bytes(array)
+    if any(isinstance(x, Dimension) for x in array.flat):  # as in tf.range(x.shape[0]), or among the paddings of tf.pad
+        numbers = [int(x) if isinstance(x, Dimension) else x for x in array.flat]
+        return to_numpy(np.asarray(numbers).reshape(array.shape).tolist(), dtype)
     if dtype is None or dtype.np.kind == "O" or not all(isinstance(x, (Number, np.bool_)) for x in array.flat):
         expected = f"Expected {dtype.name}: " if dtype else ""
         if any(isinstance(x, list | tuple | np.ndarray) for x in array.flat):

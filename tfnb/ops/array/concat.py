@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.dimension import Dimension, size_of
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.bind import flatten, to_numpy
@@ -346,12 +347,13 @@ def pack(values: TensorLike, axis: int = 0, name: str = "pack") -> Any:
     return stack(values, axis, name)
 
 
-def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Any]:
+def unstack(value: TensorLike, num: int | Dimension | None = None, axis: int = 0, name: str = "unstack") -> list[Any]:
     """Splits a tensor along an axis into a list of tensors whose rank is lower by one.
 
     num: the number of tensors; by default the static size along the axis. Errors: that size is unknown, or is not num.
     """
     x = graph_of((value,)).to_tensor(value)
+    num = size_of(num)
     if num is None:
         dims = x.shape.sizes
         if dims is not None and not -len(dims) <= axis < len(dims):
