@@ -86,6 +86,15 @@ with open(__file__, "rU") as file, open(__file__, mode="U") as other:
     assert run(tmp_path, text) == ["1 2 b'x'", "True [1, 2] [1]", "True {}"]
 
 
+def test_arrays_that_need_not_be_copied(tmp_path):
+    text = """
+import numpy as np
+x = np.arange(3)
+print(np.array(x, copy=False) is x, np.array([1, 2], copy=False), np.array(x, np.float32, copy=False).dtype)
+"""
+    assert run(tmp_path, text) == ["True [1 2] float32"]
+
+
 def test_lists_of_unequal_length(tmp_path):
     text = """
 import numpy as np

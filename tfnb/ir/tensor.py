@@ -65,6 +65,11 @@ class Tensor:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
+    def _op(self) -> Any:
+        """The operation, by the name in TensorFlow's source that some programs use."""
+        return self.op
+
+    @property
     def spec(self) -> TensorSpec:
         """The dtype, the static shape, and whether the tensor is a reference to a variable."""
         return self.op.specs[self.index]

@@ -94,7 +94,7 @@ def give_back_numpy() -> None:
         if _is_of_lib(value):
             add_missing(np.lib, name, value)
     for name in ("array", "asarray"):
-        setattr(np, name, _ragged(getattr(np, name)))
+        setattr(np, name, _of_the_time(getattr(np, name)))
     if "newshape" not in inspect.signature(np.reshape).parameters:  # NumPy 2.1 calls it `shape`
         np.reshape = _with_newshape(np.reshape)
     np.fromstring = _of_bytes(np.fromstring)
@@ -184,21 +184,25 @@ def _of_bytes(fromstring: Callable[..., Any]) -> Callable[..., Any]:
     return _wraps(fromstring, made)
 
 
-def _ragged(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """Returns `make`, which for a program's own calls makes an array of objects of lists of unequal length."""
+def _of_the_time(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """Returns `make`, with the meanings of the time in a program's own calls.
+
+    Of lists of unequal length it makes an array of objects, and with `copy=False` it copies where it must.
+    """
 
     def made(*args: Any, **kwargs: Any) -> np.ndarray:
         try:
             return make(*args, **kwargs)
         except ValueError as error:
             wanted = kwargs.get("dtype", args[1] if len(args) > 1 else None)
-            if (
-                wanted is not None
-                or "inhomogeneous" not in str(error)
-                or _of_a_library(sys._getframe(1).f_code.co_filename)
-            ):
+            changed: dict[str, Any] = {}
+            if wanted is None and "inhomogeneous" in str(error):
+                changed = {"dtype": object}
+            elif kwargs.get("copy", True) is False and "avoid copy" in str(error):
+                changed = {"copy": None}
+            if not changed or _of_a_library(sys._getframe(1).f_code.co_filename):
                 raise
-            return make(*args, **kwargs | {"dtype": object})
+        return made(*args, **kwargs | changed)
 
     return _wraps(make, made)
 
