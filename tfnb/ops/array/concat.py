@@ -28,7 +28,7 @@ from tfnb.ops.array.pack import PACK, UNPACK
 from tfnb.ops.array.parts_recipes import join_calls, split_calls
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, IDENTITY, SHAPE
 from tfnb.sizes import integer
-from tfnb.types import ALL, INDEX, Dimension, Shape, bracketed, int32, int64, unknown_shape
+from tfnb.types import ALL, INDEX, Shape, bracketed, int32, int64, unknown_shape
 
 __all__ = ["API", "CONCAT", "CONCAT_V2", "OPS", "SPLIT", "SPLIT_V", "concat", "stack"]
 
