@@ -288,6 +288,11 @@ class Shape:
         return None if self.sizes is None else [Dimension(d) for d in self.sizes]
 
     @property
+    def _dims(self) -> list[Dimension] | None:
+        """The same, by the name in TensorFlow's source that copies of Keras' backend use."""
+        return self.dims
+
+    @property
     def ndims(self) -> int | None:
         """The number of dimensions, or None if it is unknown."""
         return None if self.sizes is None else len(self.sizes)

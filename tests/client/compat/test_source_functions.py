@@ -22,6 +22,9 @@ def test_shapes():
         [3],
         [2, None],
     )
+    x = tf.placeholder(tf.float32, [2, None])
+    assert [d.value for d in x.get_shape()._dims] == [2, None] and shapes.unknown_shape()._dims is None
+    assert x._op is x.op
     assert shapes.as_shape([1, None]).as_list() == [1, None]
     assert shapes.as_dimension(4).value == 4 and shapes.as_dimension(None).value is None
     known = tf.python.framework.tensor_util.constant_value_as_shape

@@ -56,6 +56,10 @@ contrib.seq2seq : tfnb.client.seq2seq.attention : AttentionMechanism BahdanauAtt
 contrib.seq2seq : tfnb.client.seq2seq.attention : LuongAttention LuongMonotonicAttention hardmax monotonic_attention
 contrib.seq2seq : tfnb.client.seq2seq.attention : safe_cumprod
 contrib.seq2seq : tfnb.client.seq2seq.attention_wrapper : AttentionWrapper AttentionWrapperState
+contrib.seq2seq.python.ops.attention_wrapper : tfnb.client.seq2seq.attention_wrapper : _compute_attention=attend
+contrib.seq2seq.python.ops.attention_wrapper : tfnb.client.seq2seq.attention : _bahdanau_score=additive_score
+contrib.seq2seq.python.ops.attention_wrapper : tfnb.client.seq2seq.attention : _BaseAttentionMechanism
+contrib.seq2seq.python.ops.attention_wrapper : tfnb.client.seq2seq.attention : _luong_score=multiplicative_score
 contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoder BeamSearchDecoderOutput
 contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoderState FinalBeamSearchDecoderOutput tile_batch
 tf : tfnb.ir.messages : TensorInfo

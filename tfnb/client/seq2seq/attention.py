@@ -42,8 +42,10 @@ __all__ = [
     "BahdanauMonotonicAttention",
     "LuongAttention",
     "LuongMonotonicAttention",
+    "additive_score",
     "hardmax",
     "monotonic_attention",
+    "multiplicative_score",
     "safe_cumprod",
 ]
 
@@ -95,11 +97,18 @@ class AttentionMechanism:
     """
 
     scope_name = "attention"
+    # the names of these attributes in TensorFlow's source, which subclasses of programs use
+    _query_layer = property(lambda self: self.query_layer)
+    _memory_layer = property(lambda self: self.memory_layer)
+    _keys = property(lambda self: self.keys)
+    _values = property(lambda self: self.values)
+    _batch_size = property(lambda self: self.batch_size)
+    _alignments_size = property(lambda self: self.alignments_size)
 
     def __init__(
         self,
         query_layer: Dense | None,
-        memory_layer: Dense,
+        memory_layer: Callable[[Any], Any],
         memory: Any,
         lengths: TensorLike | None,
         probability_fn: Callable[[Any, Any], Any],
@@ -132,10 +141,14 @@ class AttentionMechanism:
         """Returns (alignments, next state) for a query [batch, n], both [batch, steps]."""
         with variable_scope(None, self.scope_name, [query]):
             score = self.score(query)
+        alignments = self._probability_fn(score, state)
+        return alignments, alignments
+
+    def _probability_fn(self, score: Any, previous: Any) -> Any:
+        """Returns the weights for a score, after the steps that are no part of the memory got the lowest one."""
         if self._mask is not None:
             score = where(self._mask, score, zeros_like(score) + self._lowest)
-        alignments = self._probability(score, state)
-        return alignments, alignments
+        return self._probability(score, previous)
 
     def initial_alignments(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
         """Returns the alignments before the first step: zeros, [batch, steps]."""
@@ -144,6 +157,36 @@ class AttentionMechanism:
     def initial_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
         """Returns the state before the first step for `batch_size` rows, which is the alignments."""
         return self.initial_alignments(batch_size, dtype)
+
+
+class _BaseAttentionMechanism(AttentionMechanism):
+    """The class inside TensorFlow of which programs derive attention of their own, with its order of arguments.
+
+    A subclass has `__call__(query, state)`. memory_layer: makes the keys of the memory, which are the memory itself
+    without it. probability_fn: from (score, previous state) to weights. Raises `ShapeError` when the memory has an
+    unknown inner dimension, unless `check_inner_dims_defined` is false.
+    """
+
+    def __init__(
+        self,
+        query_layer: Any,
+        memory: Any,
+        probability_fn: Callable[[Any, Any], Any],
+        memory_sequence_length: TensorLike | None = None,
+        memory_layer: Any = None,
+        check_inner_dims_defined: bool = True,
+        score_mask_value: float | None = None,
+        custom_key_value_fn: Callable[[Any, Any], Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._name = name
+        inner = convert_to_tensor(memory).shape[2:]
+        if check_inner_dims_defined and not inner.is_fully_defined():
+            raise ShapeError(f"Expected memory to have fully defined inner dims, but saw shape: {inner}")
+        layer = memory_layer or (lambda values: values)
+        super().__init__(
+            query_layer, layer, memory, memory_sequence_length, probability_fn, score_mask_value, custom_key_value_fn
+        )
 
 
 def _with_rank(mask: Tensor, rank: int) -> Any:
@@ -156,19 +199,28 @@ def _layer(units: int, name: str, dtype: DTypeLike | None) -> Dense:
     return Dense(units, use_bias=False, name=name, dtype=None if dtype is None else as_dtype(dtype))
 
 
-def _additive(query: Any, keys: Tensor, normalize: bool) -> Any:
-    """Returns Bahdanau's score: the sum of v * tanh(keys + query), where `normalize` scales v and adds a bias."""
+def additive_score(query: Any, keys: Tensor, normalize: Any, g: Any = None, b: Any = None) -> Any:
+    """Returns Bahdanau's score: the sum of v * tanh(keys + query), where `normalize` scales v and adds a bias.
+
+    As in 1.15, v may be given in the place of `normalize`, and g and b with it; the variables are made otherwise.
+    """
+    if not isinstance(normalize, bool):
+        return _weighted(keys + EXPAND_DIMS(query, 1), normalize, g, b)
     units: Any = keys.shape.as_list()[2]
-    moved = keys + EXPAND_DIMS(query, 1)
     v = get_variable("attention_v", [units], keys.dtype)
-    if not normalize:
+    if normalize:
+        g = get_variable("attention_g", [], keys.dtype, Constant(math.sqrt(1.0 / units)))
+        b = get_variable("attention_b", [units], keys.dtype, Zeros())
+    return _weighted(keys + EXPAND_DIMS(query, 1), v, g, b)
+
+
+def _weighted(moved: Any, v: Any, g: Any, b: Any) -> Any:
+    if g is None or b is None:
         return reduce_sum(v * TANH(moved), [2])
-    g = get_variable("attention_g", [], keys.dtype, Constant(math.sqrt(1.0 / units)))
-    b = get_variable("attention_b", [units], keys.dtype, Zeros())
     return reduce_sum(g * v * RSQRT(reduce_sum(SQUARE(v))) * TANH(moved + b), [2])
 
 
-def _multiplicative(query: Tensor, keys: Tensor, scale: bool) -> Any:
+def multiplicative_score(query: Tensor, keys: Tensor, scale: Any) -> Any:
     """Returns Luong's score: the products of keys and query, times a variable with `scale`."""
     if query.shape.as_list()[-1] != keys.shape.as_list()[-1]:
         raise ShapeError(
@@ -180,7 +232,7 @@ def _multiplicative(query: Tensor, keys: Tensor, scale: bool) -> Any:
     score.set_shape(keys.shape.sizes[:2] if keys.shape.sizes else None)
     if not scale:
         return score
-    return get_variable("attention_g", [], query.dtype, Constant(1.0)) * score
+    return (get_variable("attention_g", [], query.dtype, Constant(1.0)) if scale is True else scale) * score
 
 
 def _softmax_or(probability_fn: Callable[[Any], Any] | None) -> Callable[[Any, Any], Any]:
@@ -209,7 +261,7 @@ class BahdanauAttention(AttentionMechanism):
         name: str = "BahdanauAttention",
     ) -> None:
         layers = _layer(num_units, "query_layer", dtype), _layer(num_units, "memory_layer", dtype)
-        self._normalize, self._name = normalize, name
+        self._normalize, self._name, self._num_units = normalize, name, num_units
         super().__init__(
             *layers, memory, memory_sequence_length, _softmax_or(probability_fn), score_mask_value, custom_key_value_fn
         )
@@ -217,7 +269,7 @@ class BahdanauAttention(AttentionMechanism):
     def score(self, query: Tensor) -> Any:
         """Returns the additive score, [batch, steps]."""
         assert self.query_layer is not None
-        return _additive(self.query_layer(query), self.keys, self._normalize)
+        return additive_score(self.query_layer(query), self.keys, self._normalize)
 
 
 class LuongAttention(AttentionMechanism):
@@ -240,7 +292,7 @@ class LuongAttention(AttentionMechanism):
         custom_key_value_fn: Callable[[Any, Any], Any] | None = None,
         name: str = "LuongAttention",
     ) -> None:
-        self._scale, self._name = scale, name
+        self._scale, self._name, self._num_units = scale, name, num_units
         super().__init__(
             None,
             _layer(num_units, "memory_layer", dtype),
@@ -253,7 +305,7 @@ class LuongAttention(AttentionMechanism):
 
     def score(self, query: Tensor) -> Any:
         """Returns the multiplicative score, [batch, steps]."""
-        return _multiplicative(query, self.keys, self._scale)
+        return multiplicative_score(query, self.keys, self._scale)
 
 
 class _Monotonic(AttentionMechanism):
@@ -305,7 +357,7 @@ class BahdanauMonotonicAttention(_Monotonic):
     def score(self, query: Tensor) -> Any:
         """Returns the additive score and a bias, [batch, steps]."""
         assert self.query_layer is not None
-        score = _additive(self.query_layer(query), self.keys, self._normalize)
+        score = additive_score(self.query_layer(query), self.keys, self._normalize)
         return score + _bias(self._first_bias, score.dtype)
 
 
@@ -334,5 +386,5 @@ class LuongMonotonicAttention(_Monotonic):
 
     def score(self, query: Tensor) -> Any:
         """Returns the multiplicative score and a bias, [batch, steps]."""
-        score = _multiplicative(query, self.keys, self._scale)
+        score = multiplicative_score(query, self.keys, self._scale)
         return score + _bias(self._first_bias, score.dtype)

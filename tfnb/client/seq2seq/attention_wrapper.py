@@ -21,7 +21,7 @@ from tfnb.ops.array.shape_ops import EXPAND_DIMS, IDENTITY, SQUEEZE
 from tfnb.ops.linalg.matmul import matmul
 from tfnb.types import DTypeLike, Shape, int32
 
-__all__ = ["AttentionWrapper", "AttentionWrapperState"]
+__all__ = ["AttentionWrapper", "AttentionWrapperState", "attend"]
 
 
 class AttentionWrapperState(NamedTuple):
@@ -39,7 +39,7 @@ class AttentionWrapperState(NamedTuple):
         return self._replace(**kwargs)
 
 
-def _attend(mechanism: Any, output: Tensor, state: Any, layer: Any) -> tuple[Any, Any, Any]:
+def attend(mechanism: Any, output: Tensor, state: Any, layer: Any) -> tuple[Any, Any, Any]:
     """Returns (attention, alignments, next state of the mechanism) for the output of a cell."""
     alignments, next_state = mechanism(output, state)
     context = SQUEEZE(matmul(EXPAND_DIMS(alignments, 1), mechanism.values), squeeze_dims=[1])
@@ -85,7 +85,7 @@ class AttentionWrapper(RNNCell):
         self._attention_size = self._size_of_attention()
         self._cell, self._history, self._output_attention = cell, alignment_history, output_attention
         self._join = cell_input_fn or (lambda inputs, attention: concat([inputs, attention], -1))
-        self._attend = attention_fn or _attend
+        self._attend = attention_fn or attend
         self._initial_cell_state = initial_cell_state
         if initial_cell_state is not None:
             self._initial_cell_state = pack(initial_cell_state, [IDENTITY(t) for t in flatten(initial_cell_state)])
