@@ -26,6 +26,7 @@ from tfnb.passes.partial import fed_parts
 __all__ = ["Clustered", "Grouping", "cluster", "grouping", "root_variable"]
 
 _FREE = (Kind.CONST, Kind.PLACEHOLDER, Kind.VARIABLE)
+_MOST_DERIVED = 4096  # elements of a value that is computed when a cluster is specialised
 _MOST_ROUNDS = 4  # a bound for large graphs; what moves in one round can have other readers follow in the next
 
 
@@ -219,6 +220,8 @@ class _Levels:
             return True  # computed earlier, on the host
         if not foldable(op) or host_kernel(op) is None:
             return False
+        if any((n := s.shape.num_elements()) is not None and n > _MOST_DERIVED for s in node.specs):
+            return False  # data rather than sizes: a cluster for each of its values would be compiled
         return all(self.derivable(e.id) for e in node.inputs)
 
 

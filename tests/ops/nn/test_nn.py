@@ -182,3 +182,8 @@ def test_small_functions(session: Any) -> None:
     mean, variance = session.run(tf.nn.moments(LOGITS, [0], keep_dims=True))
     np.testing.assert_allclose(mean, LOGITS.mean(0, keepdims=True), rtol=1e-6)
     np.testing.assert_allclose(variance, LOGITS.var(0, keepdims=True), rtol=1e-5)
+
+
+def test_the_axis_of_a_norm_may_be_a_tensor(session):
+    x = tf.constant([[3.0, 4.0], [0.0, 2.0]])
+    np.testing.assert_allclose(session.run(tf.nn.l2_normalize(x, tf.range(1, 2))), [[0.6, 0.8], [0, 1]], rtol=1e-6)

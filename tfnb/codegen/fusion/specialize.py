@@ -278,7 +278,7 @@ def _evaluate(specialized: Specialized, node: Node, outputs: tuple[TensorInfo, .
         return False
     if node.id not in specialized.shaping and any(not plain(d) for o in outputs for d in o.shape):
         return False  # the number of elements is not known, so a kernel computes them
-    if any(o.size > _MAX_FOLD for o in outputs):
+    if node.id not in specialized.shaping and any(o.size > _MAX_FOLD for o in outputs):
         return False
     if all(o.size == 0 for o in outputs):
         arrays = [np.zeros(o.shape, o.dtype.np) for o in outputs]
@@ -317,7 +317,8 @@ def _host_values(specialized: Specialized, node: Node, outputs: tuple[TensorInfo
         arrays = [np.broadcast_to(np.zeros((), i.dtype.np), i.shape) for i in infos]
     else:
         arrays = [specialized.values[e] for e in node.inputs if e in specialized.values]
-        if len(arrays) < len(node.inputs) or any(v.size > _MAX_FOLD for v in arrays):
+        is_large = node.id not in specialized.shaping and any(v.size > _MAX_FOLD for v in arrays)
+        if len(arrays) < len(node.inputs) or is_large:
             return []
     if kernel is None:
         return []

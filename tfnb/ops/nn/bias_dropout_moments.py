@@ -29,7 +29,7 @@ from tfnb.ops.math.unary import FLOOR, RSQRT
 from tfnb.ops.nn.activations import RELU
 from tfnb.ops.nn.losses import scope
 from tfnb.ops.random.functions import random_uniform
-from tfnb.types import NUMBERS, Shape, float32
+from tfnb.types import NUMBERS, Shape, float32, int32
 
 __all__ = ["API", "BIAS_ADD", "BIAS_ADD_GRAD", "OPS", "dropout", "moments"]
 
@@ -322,7 +322,7 @@ def l2_normalize(
         raise InvalidArgumentError("l2_normalize needs an axis")
     with scope(name, "l2_normalize", x):
         value = graph_of((x,)).to_tensor(x)
-        squares = SUM(MUL(value, value), np.asarray(axes, np.int32), keep_dims=True)
+        squares = SUM(MUL(value, value), value.graph.to_tensor(axes, int32), keep_dims=True)
         return value * RSQRT(MAXIMUM(squares, epsilon))
 
 
