@@ -32,3 +32,11 @@ def test_an_unknown_dimension_is_none():
     x = tf.placeholder(tf.float32, [None, 3])
     with pytest.raises(ShapeError, match="an unknown Dimension has no value"):
         tf.range(x.shape[0])
+
+
+def test_a_mask_of_lengths_that_are_floats():
+    """The lengths become integers like the maximum, which may be a dimension."""
+    x = tf.placeholder(tf.float32, [2, 4])
+    mask = tf.sequence_mask(tf.constant([1.0, 2.5]), x.shape[1])
+    with tf.Session() as sess:
+        assert sess.run(mask).astype(int).tolist() == [[1, 0, 0, 0], [1, 1, 0, 0]]

@@ -329,6 +329,8 @@ def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = bo
     if not hasattr(maxlen, "dtype") and np.ndim(0 if maxlen is None else maxlen):
         raise ShapeError(f"maxlen must be scalar for sequence_mask, got {maxlen!r}")
     with t.graph.name_scope(name or "SequenceMask"):
+        if maxlen is not None and t.dtype.is_floating:  # as the maximum, which is an integer
+            t = cast_to(t, getattr(maxlen, "dtype", int32))
         zero, one = t.dtype.np.type(0), t.dtype.np.type(1)
         if maxlen is None:
             rank = t.shape.ndims

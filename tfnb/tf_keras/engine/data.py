@@ -63,7 +63,7 @@ def _fitting(value: Any, tensor: Any, name: str, what: str) -> Any:
     if tensor is None:
         return value
     if type(value).__module__.startswith("pandas"):
-        value = value.values
+        value = value.to_numpy()  # an extension array of pandas has no `values`
     if type(value).__module__.startswith("scipy.sparse"):
         value = value.toarray()
     array = np.asarray(value)
