@@ -156,3 +156,22 @@ def test_file_that_is_missing_or_of_another_kind_is_an_os_error(tmp_path):
         tf.train.import_meta_graph(path)
     with pytest.raises(OSError, match="does not exist"):
         tf.train.import_meta_graph(str(tmp_path / "none"))
+
+
+def test_members_of_a_collection_with_functions_of_its_own(graph):
+    """As libraries of modules keep what a module has made."""
+    register = tf.python.framework.ops.register_proto_function
+    name = "test_import_meta_graph_members"
+
+    def to_proto(member, export_scope=None):
+        return None if member < 0 else tf.train.Int64List(value=[member])
+
+    register(name, tf.train.Int64List, to_proto, lambda message, import_scope=None: -message.value[0])
+    with pytest.raises(KeyError, match="registered already"):
+        register(name)
+    for member in (3, -1, 4):
+        tf.add_to_collection(name, member)
+    message = tf.train.export_meta_graph()
+    with tf.Graph().as_default():
+        tf.train.import_meta_graph(message)
+        assert tf.get_collection(name) == [-3, -4]

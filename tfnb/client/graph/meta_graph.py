@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tfnb.client.control_flow.control_context import Context
 from tfnb.client.control_flow.imported_loops import restore_loops
@@ -19,7 +19,9 @@ from tfnb.client.graph.control_flow_def import context_messages, restored_loops
 from tfnb.client.graph.graph_def import VERSION, library, write_message
 from tfnb.client.variables.variable import Variable
 from tfnb.errors import (
+    AlreadyExistsError,
     DataLossError,
+    DTypeError,
     InvalidArgumentError,
     MissingFileError,
     OpError,
@@ -38,7 +40,7 @@ from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
 from tfnb.ops import CATALOG
 
-__all__ = ["API", "export_meta_graph", "import_scoped_meta_graph", "read_meta_graph"]
+__all__ = ["API", "export_meta_graph", "import_scoped_meta_graph", "read_meta_graph", "register_proto_function"]
 
 _VARIABLES = (
     GraphKeys.GLOBAL_VARIABLES,
@@ -143,6 +145,43 @@ def _below(graph_def: Any, scope: str) -> Any:
     return result
 
 
+class _Form(NamedTuple):
+    """How the members of a collection become messages and come back; a part that is None is left out."""
+
+    message: Any
+    to_proto: Callable[..., Any] | None
+    from_proto: Callable[..., Any] | None
+
+
+_registered: dict[str, _Form] = {}
+
+
+def register_proto_function(
+    collection_name: str,
+    proto_type: Any = None,
+    to_proto: Callable[..., Any] | None = None,
+    from_proto: Callable[..., Any] | None = None,
+) -> None:
+    """Says how the members of a collection are written to a MetaGraphDef and read from one.
+
+    proto_type: the class of the messages. to_proto(member, export_scope=...) returns a message, or None to leave the
+    member out; from_proto(message, import_scope=...) returns the member. Raises `AlreadyExistsError` for a collection
+    that has such functions, and `DTypeError` for what cannot be called.
+    """
+    for function in (to_proto, from_proto):
+        if function is not None and not callable(function):
+            raise DTypeError(f"to_proto and from_proto must be callable, got {function!r}")
+    if collection_name in _registered:
+        raise AlreadyExistsError(f"the functions of the collection {collection_name!r} are registered already")
+    _registered[collection_name] = _Form(proto_type, to_proto, from_proto)
+
+
+def _restored(form: _Form, content: bytes, scope: str) -> Any:
+    message = form.message()
+    message.ParseFromString(content)
+    return form.from_proto(message, import_scope=scope.rstrip("/") or None)  # type: ignore[misc]
+
+
 def _add_collection(into: Any, key: str, items: list[Any], scope: str) -> None:
     """Writes a collection in the one form that can hold all of its members; without such a form it is left out."""
     if not items:
@@ -155,6 +194,9 @@ def _add_collection(into: Any, key: str, items: list[Any], scope: str) -> None:
     if items and key in _VARIABLES and all(isinstance(x, Variable) for x in items):
         messages = [x.to_proto(scope.rstrip("/")) for x in items]
         collection.bytes_list.value.extend(m.SerializeToString() for m in messages)
+    elif key in _registered and (write := _registered[key].to_proto) is not None:
+        messages = [write(x, export_scope=scope.rstrip("/") or None) for x in items]
+        collection.bytes_list.value.extend(m.SerializeToString() for m in messages if m is not None)
     elif items and all(isinstance(x, Context) for x in items):
         collection.bytes_list.value.extend(m.SerializeToString() for m in context_messages(items, scope))
     elif names and len(names) == len(items):
@@ -259,6 +301,8 @@ def _collections(graph: GraphBuilder, message: Any, scope: str, makers: Mapping[
                 collections[key] = [_variable(content, scope, variables) for content in values]
             elif kind == "bytes_list" and key in makers:
                 collections[key] = [makers[key](content, scope.rstrip("/") or None) for content in values]
+            elif kind == "bytes_list" and key in _registered and _registered[key].from_proto is not None:
+                collections[key] = [_restored(_registered[key], content, scope) for content in values]
             elif kind == "bytes_list" and key in _CONTEXTS:
                 loops = restored_loops(graph, _CONTEXTS[key], values, scope)
                 collections.setdefault(GraphKeys.WHILE_CONTEXT, []).extend(loops)
@@ -281,5 +325,6 @@ def _variable(content: bytes, scope: str, known: dict[str, Variable]) -> Variabl
 
 API: dict[str, Any] = {
     "train.export_meta_graph": export_meta_graph,
+    "python.framework.ops.register_proto_function": register_proto_function,
     "contrib.util.stripped_op_list_for_graph": stripped_op_list_for_graph,
 }
