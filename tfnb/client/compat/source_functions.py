@@ -199,6 +199,13 @@ def convert_n_to_tensor(
     return [convert_to_tensor(v, dtype, n, preferred_dtype) for v, n in zip(values, names, strict=True)]
 
 
+def assert_float_dtype(dtype: DType) -> DType:
+    """Returns `dtype`. Raises `DTypeError` unless it is a type of floats."""
+    if not dtype.is_floating:
+        raise DTypeError(f"Expected floating point type, got {dtype}.")
+    return dtype
+
+
 # ---- recurrent networks -----------------------------------------------------------------------------
 
 
@@ -286,6 +293,7 @@ API: dict[str, Any] = {
     "python.framework.tensor_shape.as_shape": as_shape,
     "python.framework.tensor_util.constant_value_as_shape": constant_value_as_shape,
     **{f"{place}.nest.{f.__name__}": f for place in ("contrib.framework", "python.util") for f in _NEST},
+    "python.ops.init_ops._assert_float_dtype": assert_float_dtype,
     "python.framework.ops.name_from_scope_name": name_from_scope_name,
     "python.framework.ops.convert_n_to_tensor": convert_n_to_tensor,
     "python.framework.ops.convert_n_to_tensor_or_indexed_slices": convert_n_to_tensor,

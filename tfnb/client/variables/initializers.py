@@ -107,7 +107,7 @@ def _float(dtype: DTypeLike) -> DType:
     """Returns the dtype of normal random numbers. Raises `DTypeError` unless it is a float."""
     checked_dtype = as_dtype(dtype)
     if not checked_dtype.is_floating:
-        raise DTypeError(f"the initializer makes floats, not {checked_dtype.name}")
+        raise DTypeError(f"Expected floating point type for the initializer, got {checked_dtype.name}")
     return checked_dtype
 
 

@@ -190,7 +190,7 @@ def _shared_or_new(
         )
     store.variables[full] = variable
     penalty = regularizer if regularizer is not None else scope.regularizer
-    if penalty is not None:
+    if penalty:  # an empty dict of regularisers is none
         _add_penalty(graph, variable, full, penalty)
     return variable
 
