@@ -135,6 +135,18 @@ class ClusterKernel:
         self._n_again = 0  # loads for shapes that came again while there were as many programs as there may be
         self._lock = threading.Lock()
 
+    def stored(self, slot: int) -> np.ndarray | None:
+        """Returns the value of the variable that is the output `slot` of a cluster that does not run in this step.
+
+        None for other outputs, and for a variable without a value.
+        """
+        variable = self.cluster.outputs[slot].id
+        if variable not in self.cluster.variables:
+            return None
+        with self.device.lock:
+            tensor = self._cells[self.cluster.variables.index(variable)].tensor
+            return None if tensor is None else np.array(tensor.numpy())
+
     def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> Sequence[Value]:
         """Enqueues the cluster and returns its outputs in the order of `cluster.outputs`.
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, Protocol
 
 from tfnb.errors import InternalError, InvalidArgumentError
 from tfnb.runtime.cancel import Cancellation, raise_stopped
+from tfnb.runtime.cluster_kernel import ClusterKernel
 from tfnb.runtime.frames import DEAD, Ready, Token
 from tfnb.runtime.part import PlanPart
 from tfnb.runtime.plan import CONTROL, PlanKind
@@ -106,10 +107,18 @@ def make_picker(part: ProgramPart, step: Runner) -> Picker:
 
 
 def _live(part: PlanPart, results: Sequence[Value | Token]) -> list[Value]:
-    """The values of the part's fetches. Raises `InvalidArgumentError` if one is dead."""
+    """The values of the part's fetches. Raises `InvalidArgumentError` if one is dead.
+
+    A variable that is fetched is an output of the last cluster that uses it, but has its value without that cluster.
+    """
     values: list[Value] = []
     for (node, slot), value in zip(part.plan.fetches, results, strict=True):
         if isinstance(value, Token):
+            kernel = part.payloads[node]
+            kept = kernel.stored(slot) if isinstance(kernel, ClusterKernel) else None
+            if kept is not None:
+                values.append(kept)
+                continue
             raise InvalidArgumentError(
                 f"The tensor returned for {part.plan.name(node)}:{slot} was not valid (Retval[0] does not have value): "
                 f"output {slot} of '{part.plan.name(node)}' has no value: it is on a branch that was not taken",

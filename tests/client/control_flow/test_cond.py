@@ -236,3 +236,17 @@ def test_rows_looked_up_in_a_branch_in_a_loop(ids):
     with tf.Session() as session:
         slope = session.run(tf.convert_to_tensor(tf.gradients(y, table)[0]))
     np.testing.assert_array_equal(slope[:, 0], [0, 4, 4, 0, 0])
+
+
+def test_a_variable_that_a_branch_changes_is_fetched_beside_it():
+    """The value is that after the step, whether the branch is taken or not."""
+    taken, v, w = tf.placeholder(tf.bool, []), tf.Variable([1.0, 1.0]), tf.Variable(0.0)
+    changed = tf.cond(taken, lambda: v.assign_sub([0.5, 0.5]).op, lambda: tf.no_op())
+    counted = tf.cond(taken, lambda: w.assign_add(1.0), lambda: w.assign_sub(1.0))
+    with tf.control_dependencies([changed]):
+        result = tf.constant(2.0) * 2.0
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for value, expected, count in ((True, 0.5, 1), (False, 0.5, 0), (True, 0.0, 1), (False, 0.0, 0)):
+            found, now, number, last = sess.run([result, v, counted, w], {taken: value})
+            assert found == 4 and now.tolist() == [expected, expected] and number == last == count
