@@ -287,10 +287,7 @@ class Shape:
         """The dimensions, or None if the rank is unknown."""
         return None if self.sizes is None else [Dimension(d) for d in self.sizes]
 
-    @property
-    def _dims(self) -> list[Dimension] | None:
-        """The same, by the name in TensorFlow's source that copies of Keras' backend use."""
-        return self.dims
+    _dims = dims  # the name in TensorFlow's source, which copies of Keras' backend use
 
     @property
     def ndims(self) -> int | None:

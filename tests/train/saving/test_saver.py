@@ -273,20 +273,6 @@ def test_saver_def_and_deferred_building(sess, tmp_path):
     assert again.as_saver_def().max_to_keep == 3
 
 
-def test_a_prefix_that_is_a_folder(sess, tmp_path):
-    """As in `saver.save(sess, "model.weights/")`: the files have no name before their endings."""
-    v = tf.Variable([1.0, 2.0])
-    start(sess)
-    saver, prefix = tf.train.Saver(), f"{tmp_path}/weights/"
-    assert saver.save(sess, prefix) == prefix and saver.save(sess, prefix, 3) == f"{prefix}-3"
-    names = {p.name for p in (tmp_path / "weights").iterdir()}
-    assert {".index", "-3.index", ".meta", "checkpoint"} <= names
-    assert tf.train.latest_checkpoint(prefix) == f"{prefix}-3"
-    sess.run(v.assign([0.0, 0.0]))
-    saver.restore(sess, prefix)
-    assert sess.run(v).tolist() == [1.0, 2.0]
-
-
 def test_what_is_refused(sess, tmp_path):
     with pytest.raises(InvalidArgumentError, match="no variables"):
         tf.train.Saver()
