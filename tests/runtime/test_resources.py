@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from tfnb.devices.null import NullDevice
-from tfnb.runtime.resources import RandomStates, ResourceManager
+from tfnb.runtime.resources import RandomStates, ResourceManager, reset_shared
 
 
 def node(name, **attrs):
@@ -30,12 +30,16 @@ def test_reset_empties_the_containers_it_names():
     for cell in cells.values():
         cell.tensor = device.from_numpy(np.ones(2))
     queue, own = r.get("x", "queue", list), r.get("", "queue", list)
-    assert ResourceManager().get("x", "queue", list) is not queue
+    assert ResourceManager().get("x", "queue", list) is queue  # a named container is the process's
     assert ResourceManager().get("", "queue", list) is not own
     assert set(r.variables()) == {("", "v"), ("x", "v"), ("y", "v")}
     r.reset(["x"])
     assert set(r.variables()) == {("", "v"), ("y", "v")}
     assert r.cell("x", "v") is cells["x"]
+    assert r.get("x", "queue", list) is queue
+    reset_shared(["y"])
+    assert r.get("x", "queue", list) is queue
+    reset_shared(["x"])
     assert r.find("x", "queue") is None and r.find("", "queue") is own
     r.reset()
     assert r.variables() == {}

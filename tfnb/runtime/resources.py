@@ -1,8 +1,9 @@
 """State that outlives a step: variables and other resources in containers, random keys.
 
 White paper, sections 2, 4.2 and 4.7. A resource is looked up by container and name, so a graph that has grown uses the
-same state as before. All containers, also the named ones, belong to one session, or to the sessions of one task of a
-cluster. Invariant: a variable keeps its cell as long as the session lives; `reset` only empties the cell.
+same state as before. The queues, readers and similar resources of a *named* container are shared by all sessions of the
+process. The unnamed container and the memory of variables belong to one session. Invariant: a variable keeps its cell
+as long as the session lives; `reset` only empties the cell.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from tfnb.devices.interface import Device
 from tfnb.errors import FailedPreconditionError
 from tfnb.ir.step_graph.graph import Node
 
-__all__ = ["RandomStates", "ResourceManager"]
+__all__ = ["RandomStates", "ResourceManager", "reset_shared"]
 
 Key = tuple[str, str]
 _WORD = 0xFFFFFFFF
+_shared: dict[Key, Any] = {}  # the resources of named containers, which all sessions share
+_shared_lock = threading.RLock()
 
 
 class RandomStates:
@@ -112,10 +115,11 @@ class ResourceManager:
 
         `make` creates it if it is new.
         """
-        with self._lock:
-            resource = self._others.get((container, name))
+        table, lock = (_shared, _shared_lock) if container else (self._others, self._lock)
+        with lock:
+            resource = table.get((container, name))
             if resource is None:
-                resource = self._others[container, name] = make()
+                resource = table[container, name] = make()
             return resource
 
     def function(self, fetches: Sequence[Any], feeds: Sequence[Any]) -> Callable[..., list[Any]]:
@@ -127,10 +131,11 @@ class ResourceManager:
 
     def find(self, container: str, name: str) -> Any:
         """The resource of this container and name, or None if it does not exist. Variables are not searched."""
-        return self._others.get((container, name))
+        table = _shared if container else self._others
+        return table.get((container, name))
 
     def others(self) -> list[Any]:
-        """All resources, except variables."""
+        """All resources that belong to this session, except variables."""
         with self._lock:
             return list(self._others.values())
 
@@ -150,6 +155,15 @@ class ResourceManager:
             _empty(cell)
         remaining_ids = {id(r) for r in self.others()}
         _dispose(r for r in old_resources if id(r) not in remaining_ids)
+
+
+def reset_shared(containers: Iterable[str] | None = None) -> None:
+    """Drops the resources in these named containers (None: in all named ones) for all sessions of the process."""
+    selection = None if containers is None else frozenset(containers)
+    with _shared_lock:
+        keys = [k for k in _shared if selection is None or k[0] in selection]
+        resources = [_shared.pop(k) for k in keys]
+    _dispose(resources)
 
 
 def _dispose(resources: Iterable[Any]) -> None:

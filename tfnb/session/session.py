@@ -36,6 +36,7 @@ from tfnb.ir.tensor import Tensor
 from tfnb.passes.partial import Exchange, feeds_behind, in_parts
 from tfnb.passes.prune import Request
 from tfnb.runtime.deadline import Deadline, bounded, within
+from tfnb.runtime.resources import reset_shared
 from tfnb.session import dask, default
 from tfnb.session.compile import CompiledStep, Context, compile_step
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
@@ -269,11 +270,11 @@ class Session:
     def reset(
         target: str = "", containers: str | Sequence[str] | None = None, config: ConfigProto | None = None
     ) -> None:
-        """Closes the sessions of this process, whose state ends with them, whatever container it is in.
+        """Drops the state in the named `containers` (None: in all) of this process and closes its sessions.
 
-        With a `target`, drops the state in the named `containers` (None: in all) of all tasks of that cluster; a step
-        that a session ran there before ends with `AbortedError` when it is run again. What is in no named container is
-        in that of its task's job. Raises `DeadlineExceededError` after the `operation_timeout_in_ms` of `config`.
+        With a `target`, drops the state of all tasks of that cluster; a step that a session ran there before ends with
+        `AbortedError` when it is run again. What is in no named container is in that of its task's job. Raises
+        `DeadlineExceededError` after the `operation_timeout_in_ms` of `config`.
         """
         names = [containers] if isinstance(containers, str) else containers or None
         if target not in ("", "local"):
@@ -284,6 +285,7 @@ class Session:
             return
         for session in list(_open):
             session.close()
+        reset_shared(names)
 
     def list_devices(self) -> list[DeviceDescription]:
         """The descriptions of the session's devices."""

@@ -232,25 +232,26 @@ def test_what_was_fed_may_change_afterwards(sess):
 
 
 def test_shared_names_and_containers():
-    """Containers belong to a session: another one of the process, of this or of another graph, has its own."""
+    with tf.Graph().as_default(), tf.container("shared_here"):
+        a = tf.FIFOQueue(3, tf.int32, shared_name="same")
+        put = a.enqueue(4)
     with tf.Graph().as_default():
         with tf.container("shared_here"):
-            a = tf.FIFOQueue(3, tf.int32, shared_name="same")
             b = tf.FIFOQueue(3, tf.int32, shared_name="same")
             other = tf.FIFOQueue(4, tf.int32, shared_name="same")
             kind = tf.RandomShuffleQueue(3, 0, tf.int32, shared_name="same")
         mine = tf.FIFOQueue(3, tf.int32, shared_name="same")
-        put = a.enqueue(4)
-        with tf.Session() as one, tf.Session() as two:
+        two = tf.Session()
+        with tf.Session(graph=a.queue_ref.graph) as one, two:
             one.run(put)
-            assert one.run([mine.size(), b.size()]) == [0, 1] and two.run(b.size()) == 0
+            assert two.run(mine.size()) == 0
+            assert two.run(b.dequeue()) == 4
             with pytest.raises(InvalidArgumentError, match="capacity 3 but requested capacity was 4"):
-                one.run(other.size())
+                two.run(other.size())
             with pytest.raises(InvalidArgumentError, match="Expected RandomShuffleQueue, found FIFOQueue"):
-                one.run(kind.size())
-            tf.Session.reset("", ["shared_here"])
-            with pytest.raises(RuntimeError, match="closed"):
-                one.run(put)
+                two.run(kind.size())
+            one.run(put)
+        tf.Session.reset("", ["shared_here"])
         with tf.Session() as three:
             assert three.run(b.size()) == 0
 

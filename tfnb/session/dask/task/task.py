@@ -18,7 +18,7 @@ from tfnb.errors import CancelledError, OpError
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.runtime.executor import Executor, PlanPart
 from tfnb.runtime.host_threads import HostThreads
-from tfnb.runtime.resources import ResourceManager
+from tfnb.runtime.resources import ResourceManager, reset_shared
 from tfnb.runtime.stats import StepStats
 from tfnb.runtime.values import Value
 from tfnb.session.compile import Context
@@ -225,6 +225,7 @@ class Task:
             containers = [*containers, ""]
         self._registered.remove("")
         self.resources.reset(containers)
+        reset_shared(containers)
 
     def close(self) -> None:
         """Stops the running steps, then releases threads, sockets, state and memory. May be called twice."""
