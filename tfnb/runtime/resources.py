@@ -1,9 +1,9 @@
 """State that outlives a step: variables and other resources in containers, random keys.
 
 White paper, sections 2, 4.2 and 4.7. A resource is looked up by container and name, so a graph that has grown uses the
-same state as before. The queues, readers and similar resources of a *named* container are shared by all sessions of the
-process. The unnamed container and the memory of variables belong to one session. Invariant: a variable keeps its cell
-as long as the session lives; `reset` only empties the cell.
+same state as before. The queues, readers and similar resources of a *named* container are shared by all local sessions
+of the process. The unnamed container and the memory of variables belong to one session. A task of a cluster has all of
+these for itself. Invariant: a variable keeps its cell as long as the session lives; `reset` only empties the cell.
 """
 
 from __future__ import annotations
@@ -74,9 +74,13 @@ def _keys(node: Node) -> tuple[int, int]:
 
 
 class ResourceManager:
-    """The resources of a task. All methods may be called from any thread."""
+    """The resources of a session, or of a task of a cluster. All methods may be called from any thread.
 
-    def __init__(self) -> None:
+    `shares_containers`: named containers are those of the process.
+    """
+
+    def __init__(self, shares_containers: bool = True) -> None:
+        self._shares = shares_containers
         self.random = RandomStates()
         self._lock = threading.RLock()
         self._cells: dict[Key, Cell] = {}
@@ -115,7 +119,7 @@ class ResourceManager:
 
         `make` creates it if it is new.
         """
-        table, lock = (_shared, _shared_lock) if container else (self._others, self._lock)
+        table, lock = (_shared, _shared_lock) if container and self._shares else (self._others, self._lock)
         with lock:
             resource = table.get((container, name))
             if resource is None:
@@ -131,7 +135,7 @@ class ResourceManager:
 
     def find(self, container: str, name: str) -> Any:
         """The resource of this container and name, or None if it does not exist. Variables are not searched."""
-        table = _shared if container else self._others
+        table = _shared if container and self._shares else self._others
         return table.get((container, name))
 
     def others(self) -> list[Any]:

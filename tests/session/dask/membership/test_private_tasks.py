@@ -182,3 +182,23 @@ def test_the_message_of_a_configuration(servers):
     with tf.train.Server.create_local_server(config=config) as other:
         message = other.server_def.default_session_config
         assert message.isolate_session_state and message.cluster_def.job[0].name == "worker"
+
+
+def test_named_containers_of_private_tasks(servers):
+    """A session of its own shares no container, also in a process that hosts several tasks."""
+    (server,) = servers(1)
+    with tf.container("named"):
+        queue = tf.FIFOQueue(3, tf.int32, shared_name="queue")
+    put, size = queue.enqueue(1), queue.size()
+    with (
+        tf.Session(server.target) as shared,
+        tf.Session(server.target) as again,
+        tf.Session(server.target, config=tf.ConfigProto(isolate_session_state=True)) as isolated,
+    ):
+        shared.run(put)
+        assert [again.run(size), isolated.run(size)] == [1, 0]
+        tf.Session.reset(server.target, ["named"])
+        with pytest.raises(AbortedError):
+            again.run(size)
+    with tf.Session(server.target) as session:
+        assert session.run(size) == 0

@@ -18,7 +18,7 @@ from tfnb.errors import CancelledError, OpError
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.runtime.executor import Executor, PlanPart
 from tfnb.runtime.host_threads import HostThreads
-from tfnb.runtime.resources import ResourceManager, reset_shared
+from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.stats import StepStats
 from tfnb.runtime.values import Value
 from tfnb.session.compile import Context
@@ -76,7 +76,7 @@ class Task:
             visible_gpus=config.gpu_options.visible_gpus(),
         )
         self.devices: dict[str, Device] = {d.name: d for d in devices}
-        self.resources = ResourceManager()
+        self.resources = ResourceManager(shares_containers=False)
         self.threads = HostThreads()
         placing = Placing(dict.fromkeys(self.devices, 0))
         self.context = Context(self.devices, self.resources, self.settings, placing, self.settings.optimize)
@@ -225,7 +225,6 @@ class Task:
             containers = [*containers, ""]
         self._registered.remove("")
         self.resources.reset(containers)
-        reset_shared(containers)
 
     def close(self) -> None:
         """Stops the running steps, then releases threads, sockets, state and memory. May be called twice."""
