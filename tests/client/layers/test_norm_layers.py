@@ -109,3 +109,33 @@ def test_moving_statistics_get_a_gradient_only_without_the_fused_kernel(training
     }
     y, _, _ = tf.nn.fused_batch_norm(x, [1.0, 1.0], [0.0, 0.0], variables[0], variables[1], is_training=False)
     assert tf.gradients(tf.reduce_sum(y * y), variables[:2]) == [None, None]
+
+
+@pytest.mark.parametrize("layout", ["fused", "vectors"])
+def test_second_derivatives_of_the_fused_kernel_are_exact(layout, rng):
+    """What is added before the normalisation changes nothing, also for a loss after a step of gradient descent."""
+    rows = rng.standard_normal((6, 3, 3, 2) if layout == "fused" else (6, 2)).astype("f")
+    start, slope = rng.standard_normal((2, 2)).astype("f")
+    with tf.Session() as sess:
+        bias, scale, x = tf.Variable(start), tf.Variable(slope), tf.constant(rows)
+
+        def loss(bias, scale):
+            normed = tf.contrib.layers.batch_norm(tf.sin(x * scale) + bias, scope="norm", reuse=tf.AUTO_REUSE)
+            return tf.reduce_mean(tf.tanh(normed) ** 3)
+
+        steps = [
+            v - 0.5 * g for v, g in zip((bias, scale), tf.gradients(loss(bias, scale), [bias, scale]), strict=True)
+        ]
+        after = loss(*steps)
+        of_bias, of_scale = tf.gradients(after, [bias, scale])
+        sess.run(tf.global_variables_initializer())
+        np.testing.assert_allclose(sess.run(of_bias), 0, atol=2e-6)
+        shift, numeric = 1e-2, []
+        for i in range(2):
+            ends = []
+            for sign in (1, -1):
+                scale.load(slope + sign * shift * np.eye(2, dtype="f")[i], sess)
+                ends.append(sess.run(after))
+            numeric.append((ends[0] - ends[1]) / (2 * shift))
+        scale.load(slope, sess)
+        np.testing.assert_allclose(sess.run(of_scale), numeric, rtol=2e-2, atol=1e-4)

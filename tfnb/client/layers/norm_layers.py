@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tfnb.client.argument_types import Constraint, InitializerLike, Regularizer, ScalarLike
 from tfnb.client.control_flow.cond import smart_cond, static_value
+from tfnb.client.gradients.backprop import RegisterGradient
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.layers.base import Layer
 from tfnb.client.layers.input_spec import InputSpec
@@ -18,11 +21,13 @@ from tfnb.client.layers.renorm import Renorm
 from tfnb.client.variables.initializers import Ones, Zeros
 from tfnb.client.variables.scope import Reuse, VariableScope, get_variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
-from tfnb.ops.array.shape_ops import IDENTITY, RESHAPE, STOP_GRADIENT, shape_of, size
-from tfnb.ops.math.binary import MAXIMUM
+from tfnb.ops.array.shape_ops import IDENTITY, RESHAPE, STOP_GRADIENT, shape_of, size, squeeze
+from tfnb.ops.math.binary import MAXIMUM, SQUARED_DIFFERENCE
 from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.reduce import MEAN
 from tfnb.ops.math.reduce_functions import reduce_mean
 from tfnb.ops.nn.bias_dropout_moments import batch_normalization as normalized
 from tfnb.ops.nn.bias_dropout_moments import dropout as drop
@@ -30,6 +35,8 @@ from tfnb.ops.nn.bias_dropout_moments import moments
 from tfnb.types import DType, Shape, ShapeLike, as_shape, float32
 
 __all__ = ["API", "BatchNormalization", "Dropout", "batch_normalization", "dropout"]
+
+_FROM_THE_MEAN = "SquaredDifferenceFromTheMean"  # the name of a gradient
 
 
 class Dropout(Layer):
@@ -221,7 +228,8 @@ class BatchNormalization(Layer):
             )
         parts = self.virtual_batch_size is not None
         reduced = [i for i in range(len(x.shape)) if i not in axes and not (parts and i == 1)]
-        batch_mean, batch_variance = moments(x, reduced, keep_dims=parts or len(axes) > 1)
+        moments_of = _moments_of_all_orders if self._is_fused(x, axes) else moments
+        batch_mean, batch_variance = moments_of(x, reduced, keep_dims=parts or len(axes) > 1)
         mean, variance = smart_cond(
             training,
             lambda: (IDENTITY(batch_mean), IDENTITY(batch_variance)),
@@ -275,6 +283,28 @@ class BatchNormalization(Layer):
                 step = (moving.value() - value) * cast_to(graph.to_tensor(rate), moving.dtype)
                 update = moving.assign_sub(step)
             self.add_update(update, inputs)
+
+
+@RegisterGradient(_FROM_THE_MEAN)
+def _grad_from_the_mean(op: Operation, dy: Tensor) -> tuple[Any, None]:
+    """The gradient of (x - mean)^2, of which the mean over x needs none, since x - mean sums to zero."""
+    x, mean = op.inputs
+    return dy * (2.0 * (x - mean)), None
+
+
+def _moments_of_all_orders(x: Tensor, axes: Sequence[int], keep_dims: bool) -> tuple[Any, Any]:
+    """Returns the mean and variance of `x` along `axes`, with derivatives of every order, as the fused kernel has them.
+
+    `tf.nn.moments` holds the mean constant within the variance, here and in TensorFlow, which is right for the first
+    derivative only.
+    """
+    graph, indices = x.graph, np.asarray(axes, np.int32)
+    with graph.name_scope("moments"):
+        mean = MEAN(x, indices, keep_dims=True, name="mean")
+        with graph.gradient_override_map({"SquaredDifference": _FROM_THE_MEAN}):
+            squares = SQUARED_DIFFERENCE(x, mean)
+        variance = MEAN(squares, indices, keep_dims=True, name="variance")
+        return (mean, variance) if keep_dims else (squeeze(mean, list(axes)), squeeze(variance, list(axes)))
 
 
 def _composed(factor: Any, shift: Any, gamma: Any, beta: Any) -> tuple[Any, Any]:
