@@ -329,6 +329,12 @@ RULES: tuple[Rule, ...] = (
         "ranges of single slices (axis) came with TensorFlow 2",
         match="axis must be -1",
     ),
+    Rule(
+        "accepted",
+        "*",
+        "a reduction along an axis that is named twice reduces it once, as TensorFlow did until 1.15",
+        match="Axes contains duplicate dimension",
+    ),
     # ---- other values -------------------------------------------------------------------------
     Rule("value gradient", "TopK TopKV2", "where NaN stands in the order is not defined", when=_special),
     Rule("value gradient", "TopK TopKV2", "without `sorted` the order is free", when=_unsorted),
@@ -421,7 +427,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "value gradient accepted",
-        f"{SPARSE} SetSize SerializeManySparse",
+        f"{SPARSE} SetSize SerializeManySparse SparseAdd SparseReorder SparseSparseMaximum SparseSparseMinimum",
         "sparse indices that repeat or are out of order break what a sparse tensor is",
         when=_untidy,
     ),
