@@ -31,6 +31,7 @@ def config(folder, **more):
     )
 
 
+@pytest.mark.not_compared("an export has the time in its name")
 def test_a_model_gets_the_size_of_a_batch_of_each_mode(tmp_path):
     seen, each = [], []
 
