@@ -304,3 +304,22 @@ def test_name_of_an_average_that_does_not_exist_yet_has_the_scope():
             planned = averages.average_name(v)
             averages.apply([v])
         assert planned == "scope/v/mean" == averages.average(v).op.name
+
+
+def test_the_base_of_each_optimizer_is_optimizer():
+    names = [n for n in dir(tf.train) if n.endswith("Optimizer") and n != "Optimizer"]
+    assert {n: getattr(tf.train, n).__base__ for n in names} == dict.fromkeys(names, tf.train.Optimizer)
+    assert {getattr(tf.train, n) for n in names} <= set(tf.train.Optimizer.__subclasses__())
+
+
+def test_a_subclass_calls_the_rule_of_an_optimizer_with_slots():
+    class Doubled(tf.train.MomentumOptimizer):
+        def _apply_dense(self, grad, var):
+            return super()._apply_dense(2.0 * grad, var)
+
+    v = tf.Variable(1.0)
+    train = Doubled(0.5, 0.0).minimize(3.0 * v)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        assert session.run(v) == -2.0

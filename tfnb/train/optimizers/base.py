@@ -28,13 +28,83 @@ from tfnb.train.distribute.strategies import loss_divisor
 from tfnb.train.optimizers.slots import create_slot, create_zeros_slot
 from tfnb.train.optimizers.sparse_gradients import deduplicated
 
-__all__ = ["Hyper", "Optimizer"]
+__all__ = ["Hyper", "Optimizer", "UpdateRule"]
 
 # A hyper-parameter: a number, a tensor, or a function without arguments that returns one.
 Hyper: TypeAlias = TensorLike | Callable[[], TensorLike]
 
 
-class Optimizer:
+class UpdateRule:
+    """The slots and hyper-parameters of an optimizer, and what its kind defines, with what holds when it does not.
+
+    It is the base of `Optimizer`, so that classes of rules can stand after `Optimizer` among the bases of a class and
+    still come before these defaults.
+    """
+
+    def __init__(self, use_locking: bool, name: str) -> None:
+        if not name:
+            raise InvalidArgumentError("an optimizer needs a name")
+        self._use_locking = use_locking
+        self._name = name
+        self._slots: dict[str, dict[Any, Variable]] = {}
+        self._tensors: dict[str, Tensor] = {}
+
+    def get_slot(self, var: Variable, name: str) -> Variable | None:
+        """Returns the slot variable called `name` of the variable `var`, or None."""
+        return self._slots.get(name, {}).get(var)
+
+    def get_slot_names(self) -> list[str]:
+        """Returns the sorted names of the slots."""
+        return sorted(self._slots)
+
+    def variables(self) -> list[Variable]:
+        """Returns the slot variables of the default graph, sorted by name."""
+        graph = get_default_graph()
+        slots = (v for table in self._slots.values() for v in table.values())
+        return sorted((v for v in slots if v.graph is graph), key=lambda v: v.name)
+
+    def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
+        table = self._slots.setdefault(slot_name, {})
+        if var not in table:
+            table[var] = create_zeros_slot(var, op_name)
+        return table[var]
+
+    def _get_or_make_slot(
+        self, var: Variable, value: TensorLike | Callable[[], Tensor], slot_name: str, op_name: str
+    ) -> Variable:
+        table = self._slots.setdefault(slot_name, {})
+        if var not in table:
+            table[var] = create_slot(var, value, op_name, var.dtype)
+        return table[var]
+
+    def _hyper(self, name: str, value: Hyper) -> None:
+        """Stores a hyper-parameter (a number, tensor, variable or callable) as a tensor of the graph."""
+        value = value() if callable(value) else value
+        value = value.__tensor__() if hasattr(value, "__tensor__") else value
+        self._tensors[name] = value if isinstance(value, Tensor) else constant(value, name=name)
+
+    def _cast(self, name: str, var: Variable) -> Tensor:
+        """Returns a hyper-parameter as a tensor with the dtype of the variable."""
+        t = self._tensors[name]
+        return t if t.dtype is var.dtype else cast(t, var.dtype)
+
+    def _create_slots(self, var_list: Sequence[Any]) -> None:
+        """Creates the slots of the variables; by default there are none."""
+
+    def _prepare(self) -> None:
+        """Creates the tensors of the hyper-parameters."""
+
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
+        raise DTypeError(f"{type(self).__name__} does not take dense gradients")
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
+        raise DTypeError(f"{type(self).__name__} does not take sparse gradients")
+
+    def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
+        return group(*update_ops, name=name_scope)
+
+
+class Optimizer(UpdateRule):
     """The base class of optimizers.
 
     A subclass defines `_create_slots`, `_prepare`, `_apply_dense` and `_apply_sparse`; it may override `_finish`.
@@ -44,14 +114,6 @@ class Optimizer:
     GATE_NONE = 0
     GATE_OP = 1
     GATE_GRAPH = 2
-
-    def __init__(self, use_locking: bool, name: str) -> None:
-        if not name:
-            raise InvalidArgumentError("an optimizer needs a name")
-        self._use_locking = use_locking
-        self._name = name
-        self._slots: dict[str, dict[Any, Variable]] = {}
-        self._tensors: dict[str, Tensor] = {}
 
     def get_name(self) -> str:
         """Returns the name of the optimizer, which is the name scope of its operations."""
@@ -204,64 +266,6 @@ class Optimizer:
             return update
         with variable.graph.control_dependencies([update]):
             return variable.assign(variable.constraint(variable.read_value())).op
-
-    # slots
-
-    def get_slot(self, var: Variable, name: str) -> Variable | None:
-        """Returns the slot variable called `name` of the variable `var`, or None."""
-        return self._slots.get(name, {}).get(var)
-
-    def get_slot_names(self) -> list[str]:
-        """Returns the sorted names of the slots."""
-        return sorted(self._slots)
-
-    def variables(self) -> list[Variable]:
-        """Returns the slot variables of the default graph, sorted by name."""
-        graph = get_default_graph()
-        slots = (v for table in self._slots.values() for v in table.values())
-        return sorted((v for v in slots if v.graph is graph), key=lambda v: v.name)
-
-    def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
-        table = self._slots.setdefault(slot_name, {})
-        if var not in table:
-            table[var] = create_zeros_slot(var, op_name)
-        return table[var]
-
-    def _get_or_make_slot(
-        self, var: Variable, value: TensorLike | Callable[[], Tensor], slot_name: str, op_name: str
-    ) -> Variable:
-        table = self._slots.setdefault(slot_name, {})
-        if var not in table:
-            table[var] = create_slot(var, value, op_name, var.dtype)
-        return table[var]
-
-    def _hyper(self, name: str, value: Hyper) -> None:
-        """Stores a hyper-parameter (a number, tensor, variable or callable) as a tensor of the graph."""
-        value = value() if callable(value) else value
-        value = value.__tensor__() if hasattr(value, "__tensor__") else value
-        self._tensors[name] = value if isinstance(value, Tensor) else constant(value, name=name)
-
-    def _cast(self, name: str, var: Variable) -> Tensor:
-        """Returns a hyper-parameter as a tensor with the dtype of the variable."""
-        t = self._tensors[name]
-        return t if t.dtype is var.dtype else cast(t, var.dtype)
-
-    # methods of subclasses
-
-    def _create_slots(self, var_list: Sequence[Any]) -> None:
-        """Creates the slots of the variables; by default there are none."""
-
-    def _prepare(self) -> None:
-        """Creates the tensors of the hyper-parameters."""
-
-    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
-        raise DTypeError(f"{type(self).__name__} does not take dense gradients")
-
-    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
-        raise DTypeError(f"{type(self).__name__} does not take sparse gradients")
-
-    def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
-        return group(*update_ops, name=name_scope)
 
 
 def _ref(variable: Variable) -> Tensor:

@@ -20,7 +20,7 @@ from tfnb.ops.math.cast import cast
 from tfnb.ops.math.unary import SQRT, SQUARE
 from tfnb.ops.state.scatter import SCATTER_ADD, SCATTER_SUB
 from tfnb.ops.training.updates import APPLY_ADAM, APPLY_GRADIENT_DESCENT
-from tfnb.train.optimizers.base import Hyper, Optimizer
+from tfnb.train.optimizers.base import Hyper, Optimizer, UpdateRule
 from tfnb.types import int64
 
 __all__ = [
@@ -66,8 +66,8 @@ class GradientDescentOptimizer(Optimizer):
         return SCATTER_SUB(_ref(var), grad.indices, delta).op
 
 
-class _SlotOptimizer(Optimizer):
-    """An optimizer that is described by a table of slots, hyper-parameters and the names of its dense and sparse ops.
+class _SlotRule(UpdateRule):
+    """The rule of an optimizer that a table of slots, hyper-parameters and the names of its ops describes.
 
     slots: slot name -> initial value, or None for zeros; in the graph a slot has the name of the optimizer, or that in
     `_slot_names`. `order` has the hyper-parameters in the order of the inputs of the op; `extra` has its attributes.
@@ -78,19 +78,12 @@ class _SlotOptimizer(Optimizer):
     order: tuple[str, ...] = ()
     grad_after: int | None = None  # the position of the gradient among the hyper-parameters; None: last
 
-    def __init__(
-        self,
-        use_locking: bool,
-        name: str,
-        hyper: dict[str, Any],
-        slots: dict[str, Any],
-        extra: dict[str, Any] | None = None,
-    ) -> None:
-        super().__init__(use_locking, name)
+    def _describe(self, hyper: dict[str, Any], slots: dict[str, Any], extra: dict[str, Any] | None = None) -> None:
+        """Sets the hyper-parameters, the slots and the attributes of this optimizer."""
         self._values = hyper
         self._slot_table = slots
         self._slot_names: dict[str, str] = {}
-        self._extra = {"use_locking": use_locking, **(extra or {})}
+        self._extra = {"use_locking": self._use_locking, **(extra or {})}
 
     def _create_slots(self, var_list: Sequence[Any]) -> None:
         for v in var_list:
@@ -126,7 +119,7 @@ def _filled(var: Variable, value: float) -> Callable[[], Tensor]:
     return lambda: zeros(var.shape.known(), var.dtype) + constant(value, var.dtype)
 
 
-class MomentumOptimizer(_SlotOptimizer):
+class MomentumOptimizer(Optimizer, _SlotRule):
     """Momentum: accum = momentum * accum + grad; var -= learning_rate * accum.
 
     `use_nesterov` selects the accelerated form of Nesterov (Sutskever et al., 2013).
@@ -144,16 +137,11 @@ class MomentumOptimizer(_SlotOptimizer):
         use_nesterov: bool = False,
     ) -> None:
         hyper = {"learning_rate": learning_rate, "momentum": momentum}
-        super().__init__(
-            use_locking,
-            name,
-            hyper,
-            {"momentum": None},
-            {"use_nesterov": use_nesterov},
-        )
+        super().__init__(use_locking, name)
+        self._describe(hyper, {"momentum": None}, {"use_nesterov": use_nesterov})
 
 
-class AdagradOptimizer(_SlotOptimizer):
+class AdagradOptimizer(Optimizer, _SlotRule):
     """Adagrad (Duchi et al., 2011): accum += grad^2; var -= learning_rate * grad / sqrt(accum).
 
     Raises `InvalidArgumentError` unless `initial_accumulator_value` is positive.
@@ -172,10 +160,11 @@ class AdagradOptimizer(_SlotOptimizer):
         if initial_accumulator_value <= 0:
             raise InvalidArgumentError(f"initial_accumulator_value must be > 0, got {initial_accumulator_value}")
         slots = {"accumulator": initial_accumulator_value}
-        super().__init__(use_locking, name, {"learning_rate": learning_rate}, slots)
+        super().__init__(use_locking, name)
+        self._describe({"learning_rate": learning_rate}, slots)
 
 
-class ProximalGradientDescentOptimizer(_SlotOptimizer):
+class ProximalGradientDescentOptimizer(Optimizer, _SlotRule):
     """Gradient descent, followed by the proximal step of the l1 and l2 penalties."""
 
     dense_op, sparse_op = "ApplyProximalGradientDescent", "SparseApplyProximalGradientDescent"
@@ -194,10 +183,11 @@ class ProximalGradientDescentOptimizer(_SlotOptimizer):
             "l1": l1_regularization_strength,
             "l2": l2_regularization_strength,
         }
-        super().__init__(use_locking, name, hyper, {})
+        super().__init__(use_locking, name)
+        self._describe(hyper, {})
 
 
-class ProximalAdagradOptimizer(_SlotOptimizer):
+class ProximalAdagradOptimizer(Optimizer, _SlotRule):
     """Adagrad, followed by the proximal step of the l1 and l2 penalties."""
 
     dense_op, sparse_op = "ApplyProximalAdagrad", "SparseApplyProximalAdagrad"
@@ -217,15 +207,11 @@ class ProximalAdagradOptimizer(_SlotOptimizer):
             "l1": l1_regularization_strength,
             "l2": l2_regularization_strength,
         }
-        super().__init__(
-            use_locking,
-            name,
-            hyper,
-            {"accumulator": initial_accumulator_value},
-        )
+        super().__init__(use_locking, name)
+        self._describe(hyper, {"accumulator": initial_accumulator_value})
 
 
-class AdadeltaOptimizer(_SlotOptimizer):
+class AdadeltaOptimizer(Optimizer, _SlotRule):
     """Adadelta (Zeiler, 2012): steps are scaled by running averages of squared gradients and squared steps."""
 
     dense_op, sparse_op = "ApplyAdadelta", "SparseApplyAdadelta"
@@ -241,10 +227,11 @@ class AdadeltaOptimizer(_SlotOptimizer):
     ) -> None:
         hyper = {"learning_rate": learning_rate, "rho": rho, "epsilon": epsilon}
         slots = {"accum": None, "accum_update": None}
-        super().__init__(use_locking, name, hyper, slots)
+        super().__init__(use_locking, name)
+        self._describe(hyper, slots)
 
 
-class RMSPropOptimizer(_SlotOptimizer):
+class RMSPropOptimizer(Optimizer, _SlotRule):
     """RMSProp (Hinton, 2012): gradients are divided by the root of a running mean of their squares.
 
     decay: of the running mean. `centered` subtracts the square of the running mean of the gradients from that of
@@ -273,7 +260,8 @@ class RMSPropOptimizer(_SlotOptimizer):
         slots = {**means, "rms": 1.0, "momentum": None}
         self.dense_op = "ApplyCenteredRMSProp" if centered else "ApplyRMSProp"
         self.sparse_op = f"Sparse{self.dense_op}"
-        super().__init__(use_locking, name, hyper, slots)
+        super().__init__(use_locking, name)
+        self._describe(hyper, slots)
 
 
 class AdamOptimizer(Optimizer):
@@ -363,7 +351,7 @@ def _power(first: Variable, beta: Hyper, name: str) -> Any:
         return Variable(initial, trainable=False, name=name)
 
 
-class FtrlOptimizer(_SlotOptimizer):
+class FtrlOptimizer(Optimizer, _SlotRule):
     """Follow the regularized leader (McMahan et al., 2013), with l1 and l2 penalties.
 
     `accum_name` and `linear_name` name the slots. `l2_shrinkage_regularization_strength` penalises the weights of each
@@ -407,11 +395,12 @@ class FtrlOptimizer(_SlotOptimizer):
             self.dense_op, self.sparse_op = "ApplyFtrlV2", "SparseApplyFtrlV2"
             self.order = ("learning_rate", "l1", "l2", "l2_shrinkage", "learning_rate_power")
             hyper["l2_shrinkage"] = shrinkage
-        super().__init__(use_locking, name, hyper, {"accum": initial_accumulator_value, "linear": None})
+        super().__init__(use_locking, name)
+        self._describe(hyper, {"accum": initial_accumulator_value, "linear": None})
         self._slot_names = {"accum": accum_name or name, "linear": linear_name or name}
 
 
-class AdagradDAOptimizer(_SlotOptimizer):
+class AdagradDAOptimizer(Optimizer, _SlotRule):
     """Adagrad with dual averaging (Duchi et al., 2011): weights follow the sum of all gradients, so l1 makes them zero.
 
     global_step: the int64 or int32 variable that counts the steps. Raises `InvalidArgumentError` unless
@@ -440,7 +429,8 @@ class AdagradDAOptimizer(_SlotOptimizer):
             "l2": l2_regularization_strength,
         }
         slots = {"gradient_accumulator": None, "gradient_squared_accumulator": initial}
-        super().__init__(use_locking, name, hyper, slots)
+        super().__init__(use_locking, name)
+        self._describe(hyper, slots)
         self._global_step = global_step
 
     def _inputs(self, grad: Tensor, var: Variable, sparse: Tensor | None = None) -> list[Any]:
