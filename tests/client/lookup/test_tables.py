@@ -148,3 +148,20 @@ def test_a_filename_that_is_fed_is_no_asset(tmp_path):
     with tf.Session() as sess:
         sess.run(table.init, {filename: str(tmp_path / "words.txt")})
         assert sess.run(table.lookup(tf.constant(["b", "c"]))).tolist() == [1, -1]
+
+
+def test_tables_of_two_files_in_one_container(tmp_path):
+    """The name of a table of a file holds that of the file, as in TensorFlow 1.15.5; NMT's tests depend on it."""
+    found = []
+    for words in (WORDS, ["yes", "genesis"]):
+        path = tmp_path / f"{words[0]}.txt"
+        path.write_text("\n".join(words) + "\n")
+        with tf.Graph().as_default(), tf.container("two_vocabularies"), tf.Session() as sess:
+            table, back = lookup.index_table_from_file(str(path)), lookup.index_to_string_table_from_file(str(path))
+            assert table.resource_handle.op.get_attr("shared_name") == f"hash_table_{path}_-2_-1".encode()
+            sess.run(tf.tables_initializer())
+            found.append(
+                sess.run([table.lookup(tf.constant(["genesis", "lake"])), back.lookup(tf.constant(0, tf.int64))])
+            )
+    tf.Session.reset("", ["two_vocabularies"])
+    assert [(ids.tolist(), word) for ids, word in found] == [([-1, 1], b"emerson"), ([1, -1], b"yes")]

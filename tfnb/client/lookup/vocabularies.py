@@ -69,6 +69,12 @@ def _file_name(vocabulary_file: Any) -> Any:
     return vocabulary_file
 
 
+def _shared_name(file: Any, vocab_size: int | None, key_column: int, value_column: int) -> str:
+    """Returns the name of the table of these columns of a file, so that containers hold one table for each file."""
+    parts = (file, key_column, value_column) if not vocab_size else (file, vocab_size, key_column, value_column)
+    return "_".join(("hash_table", *map(str, parts)))
+
+
 def index_table_from_file(
     vocabulary_file: Any = None,
     num_oov_buckets: int = 0,
@@ -102,7 +108,8 @@ def index_table_from_file(
             delimiter,
             key_dtype=key,
         )
-        table = HashTable(init, default_value)
+        shared_name = _shared_name(file, vocab_size, key_column_index, value_column_index)
+        table = HashTable(init, default_value, shared_name)
         return _with_buckets(table, num_oov_buckets, hasher_spec, name or "string_to_index", dtype)
 
 
@@ -151,7 +158,7 @@ def index_to_string_table_from_file(
     _check_buckets(0, None, vocab_size)
     with name_scope(name or "index_to_string"):
         init = TextFileStringTableInitializer(file, key_column_index, value_column_index, vocab_size, delimiter)
-        return HashTable(init, default_value)
+        return HashTable(init, default_value, _shared_name(file, vocab_size, key_column_index, value_column_index))
 
 
 def index_to_string_table_from_tensor(
