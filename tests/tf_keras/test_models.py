@@ -181,3 +181,31 @@ def test_an_embedding_is_changed_by_rows(name):
     nodes = tf.get_default_graph().get_operations()
     dense = [op for op in nodes if op.type.startswith("Assign") and op.inputs[0].op.name == "embedding/embeddings"]
     assert [op.type for op in dense] == ["Assign"]  # its initial value
+
+
+class Blocks(tf.keras.layers.Layer):
+    """A layer that fills its lists after they became attributes, as DeepCTR's do."""
+
+    def build(self, input_shape):
+        self.blocks, self.scales = [], {}
+        self.last = tf.keras.layers.Dense(1)
+        for size in (3, 2):
+            self.blocks.append(tf.keras.layers.Dense(size, use_bias=False))
+        self.scales["out"] = tf.Variable(2.0, name="scale")
+        super().build(input_shape)
+
+    def call(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return self.scales["out"] * self.last(x)
+
+
+def test_layers_and_variables_that_a_list_gets_later():
+    x = tf.keras.layers.Input((4,))
+    model = tf.keras.Model(x, Blocks(name="b")(x))
+    shapes = [tuple(w.shape.as_list()) for w in model.weights]
+    assert sorted(shapes) == [(), (1,), (2, 1), (3, 2), (4, 3)]
+    assert shapes.index((4, 3)) < shapes.index((3, 2)) < shapes.index((2, 1))  # in the order of the attributes
+    model.set_weights(model.get_weights())
+    model.layers[-1].trainable = False
+    assert not model.trainable_weights and len(model.non_trainable_weights) == 5

@@ -46,17 +46,17 @@ class Sequential(Model):
         elif self._is_graph:
             self._extend(layer)
         else:
-            self._layers.append(layer)
+            self._tracked.append(layer)
         self._training = self._train_op = None
 
     def _add_first(self, layer: Any) -> None:
         if layer.is_input:
-            self._layers.append(layer)
+            self._tracked.append(layer)
             self._set_graph(layer.output, layer.output)
             return
         shape, dtype = _first_shape(layer)
         if shape is None:
-            self._layers.append(layer)
+            self._tracked.append(layer)
             return
         x = Input(batch_shape=shape, dtype=dtype, name=f"{layer.name}_input")
         self._set_graph(x, layer(x))
@@ -75,7 +75,8 @@ class Sequential(Model):
         """Removes the last layer. Raises `InvalidArgumentError` when there is none."""
         if not self.layers:
             raise InvalidArgumentError("There are no layers in the model.")
-        removed = self._layers.pop()
+        removed = self.layers[-1]
+        self._layers = [layer for layer in self._layers if layer is not removed]
         self._training = self._train_op = None
         if self._is_graph:
             node = removed._inbound_nodes.pop()

@@ -31,29 +31,37 @@ class WeightsOfLayer:
 
     def _start_weights(self) -> None:
         state = self.__dict__
-        state.update(_trainable_weights=[], _non_trainable_weights=[], _layers=[])
+        state.update(_trainable_weights=[], _non_trainable_weights=[], _tracked=[])
         state.update(_losses=[], _updates=[], _metrics=[], _regularizer_losses={})
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Sets an attribute; layers and variables in it, also in lists and dictionaries, are remembered."""
-        if "_layers" in self.__dict__ and not name.startswith("_"):
+        if "_tracked" in self.__dict__ and not name.startswith("_"):
             self._remember(value)
         object.__setattr__(self, name, value)
 
     def _remember(self, value: Any) -> None:
-        if isinstance(value, WeightsOfLayer):
-            if not any(value is layer for layer in self._layers):
-                self._layers.append(value)
-        elif isinstance(value, Variable):
+        if isinstance(value, (WeightsOfLayer, list, tuple, Mapping)) and not any(value is v for v in self._tracked):
+            self._tracked.append(value)
+        for variable in _parts(value, Variable):
             mine = (*self._trainable_weights, *self._non_trainable_weights)
-            if not any(value is weight for weight in mine):
-                (self._trainable_weights if value.trainable else self._non_trainable_weights).append(value)
-        elif isinstance(value, (list, tuple)):
-            for part in value:
-                self._remember(part)
-        elif isinstance(value, Mapping):
-            for part in value.values():
-                self._remember(part)
+            if not any(variable is weight for weight in mine):
+                (self._trainable_weights if variable.trainable else self._non_trainable_weights).append(variable)
+
+    def _remember_again(self) -> None:
+        """Remembers the variables that a list or a dictionary has got since it became an attribute."""
+        for value in self._tracked:
+            if not isinstance(value, WeightsOfLayer):
+                self._remember(value)
+
+    @property
+    def _layers(self) -> list[Any]:
+        """The layers inside this one. Those of a list or a dictionary are the ones that it holds now."""
+        return _once([layer for value in self._tracked for layer in _parts(value, WeightsOfLayer)])
+
+    @_layers.setter
+    def _layers(self, layers: list[Any]) -> None:
+        self._tracked = list(layers)
 
     def add_weight(
         self,
@@ -117,11 +125,13 @@ class WeightsOfLayer:
         """The weights that optimizers change."""
         if not self.trainable:
             return []
+        self._remember_again()
         return _once([*self._trainable_weights, *(w for layer in self._layers for w in layer.trainable_weights)])
 
     @property
     def non_trainable_weights(self) -> list[Any]:
         """The weights that optimizers do not change."""
+        self._remember_again()
         nested = [w for layer in self._layers for w in layer.non_trainable_weights]
         if self.trainable:
             return _once([*self._non_trainable_weights, *nested])
@@ -250,6 +260,14 @@ def _sizes(shape: Any) -> Sequence[Any]:
     if isinstance(shape, (int, np.integer)):
         return (int(shape),)
     return shape.as_list() if hasattr(shape, "as_list") else tuple(shape)
+
+
+def _parts(value: Any, kind: type) -> Iterable[Any]:
+    """Returns what of a kind a value is or holds, in lists and dictionaries of any depth."""
+    if isinstance(value, kind):
+        return (value,)
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    return (part for v in inner for part in _parts(v, kind))
 
 
 def _once(values: Iterable[Any]) -> list[Any]:
