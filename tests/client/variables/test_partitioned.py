@@ -184,3 +184,13 @@ def test_layers_and_cells_in_a_scope_with_a_partitioner():
         session.run(tf.global_variables_initializer())
         session.run(step)
         assert np.isfinite(session.run(out)).all()
+
+
+def test_the_slice_of_a_part_by_the_names_of_libraries():
+    whole = tf.get_variable("whole", [4])
+    first, second = tf.get_variable("w", [4, 2], partitioner=tf.fixed_size_partitioner(2))
+    assert whole._save_slice_info is None and whole._get_save_slice_info() is None
+    assert [v._save_slice_info.spec for v in (first, second)] == ["4 2 0,2:0,2", "4 2 2,2:0,2"]
+    assert first._get_save_slice_info().full_name == "w"
+    whole._set_save_slice_info(tf.Variable.SaveSliceInfo("v", [8], [4], [4]))
+    assert whole._save_slice_info.spec == "8 4,4" and whole.save_slice_info is whole._save_slice_info

@@ -145,3 +145,17 @@ def test_the_root_scope_keeps_its_name_scope_without_an_auxiliary_one():
         with tf.variable_scope("outer"), tf.variable_scope(root, auxiliary_name_scope=False) as inner:
             assert inner.original_name_scope == ""
             assert tf.get_variable("w", []).name == "w:0" and tf.constant(0, name="c").name == "outer/c:0"
+
+
+def test_a_pure_variable_scope_opens_no_name_scope():
+    """The names are TensorFlow 1.15.5's."""
+    _pure_variable_scope = tf.python.ops.variable_scope._pure_variable_scope
+    with tf.variable_scope("b") as outer, _pure_variable_scope("a") as scope:
+        assert (scope.name, scope.original_name_scope) == ("b/a", "a")
+        assert tf.zeros([]).name == "b/zeros:0"
+        v = tf.get_variable("v", [1])
+    with tf.name_scope("n"), _pure_variable_scope(outer, reuse=True) as scope:
+        assert (scope.name, scope.original_name_scope, scope.reuse) == ("b", "b/", True)
+        assert tf.get_variable("a/v", [1]) is v and tf.zeros([]).name == "n/zeros:0"
+    with _pure_variable_scope("d", dtype=tf.float64, old_name_scope="z/") as scope:
+        assert (scope.original_name_scope, scope.dtype) == ("z/", tf.float64)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tfnb.ir.protos import proto
 
-__all__ = ["SaveSliceInfo"]
+__all__ = ["SaveSliceInfo", "Sliced"]
 
 
 class SaveSliceInfo:
@@ -58,3 +58,22 @@ class SaveSliceInfo:
             var_offset=self.var_offset,
             var_shape=self.var_shape,
         )
+
+
+class Sliced:
+    """What may hold a slice of a larger tensor: `save_slice_info` tells which, and is None for a whole tensor.
+
+    Libraries of the time read and set it by the other names here.
+    """
+
+    save_slice_info: SaveSliceInfo | None = None
+
+    @property
+    def _save_slice_info(self) -> SaveSliceInfo | None:
+        return self.save_slice_info
+
+    def _get_save_slice_info(self) -> SaveSliceInfo | None:
+        return self.save_slice_info
+
+    def _set_save_slice_info(self, save_slice_info: SaveSliceInfo | None) -> None:
+        self.save_slice_info = save_slice_info

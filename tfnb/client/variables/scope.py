@@ -37,6 +37,7 @@ __all__ = [
     "VariableScope",
     "get_variable",
     "get_variable_scope",
+    "pure_variable_scope",
     "thread_scopes",
     "variable_scope",
 ]
@@ -295,6 +296,43 @@ def variable_scope(
             yield scope
 
 
+@contextmanager
+def pure_variable_scope(
+    name_or_scope: ScopeLike,
+    reuse: Reuse | None = None,
+    initializer: InitializerLike | None = None,
+    regularizer: Regularizer | None = None,
+    caching_device: DeviceLike | None = None,
+    partitioner: Partitioner | None = None,
+    custom_getter: Callable[..., Any] | None = None,
+    old_name_scope: str | None = None,
+    dtype: DTypeLike | None = None,
+    use_resource: bool | None = None,
+    constraint: Constraint | None = None,
+) -> Iterator[VariableScope]:
+    """Opens a variable scope whose `original_name_scope` is `old_name_scope`, and opens no name scope.
+
+    Where `old_name_scope` is None, the scope has that of the captured scope, or its name. The other arguments are those
+    of `variable_scope`.
+    """
+    name_scope = name_or_scope.original_name_scope if isinstance(name_or_scope, VariableScope) else name_or_scope
+    with variable_scope(
+        name_or_scope,
+        reuse=reuse,
+        initializer=initializer,
+        regularizer=regularizer,
+        caching_device=caching_device,
+        partitioner=partitioner,
+        custom_getter=custom_getter,
+        dtype=dtype,
+        use_resource=use_resource,
+        constraint=constraint,
+        auxiliary_name_scope=False,
+    ) as scope:
+        scope._d = replace(scope._d, original_name_scope=name_scope if old_name_scope is None else old_name_scope)
+        yield scope
+
+
 def _chosen_name(opened: _Open, name: object, default_name: str | None, reuse: Reuse | None) -> str:
     if name is not None and not isinstance(name, str):
         raise DTypeError(f"variable_scope: needed a name or a scope, got {type(name).__name__}")
@@ -386,4 +424,5 @@ API = {
     "get_variable": get_variable,
     "get_local_variable": get_local_variable,
     "get_variable_scope": get_variable_scope,
+    "python.ops.variable_scope._pure_variable_scope": pure_variable_scope,
 }

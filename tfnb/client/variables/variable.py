@@ -21,7 +21,7 @@ from tfnb.client.variables.creators import CreatedThroughScopes
 from tfnb.client.variables.initial_values import guarded
 from tfnb.client.variables.reads import implicit_read, read_here
 from tfnb.client.variables.replication import VariableAggregation, VariableSynchronization, is_trainable
-from tfnb.client.variables.save_slices import SaveSliceInfo
+from tfnb.client.variables.save_slices import SaveSliceInfo, Sliced
 from tfnb.client.variables.variable_reference import VariableReference
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder
@@ -48,7 +48,7 @@ from tfnb.types import DType, DTypeLike, ShapeLike, as_dtype, as_shape, unknown_
 __all__ = ["API", "Variable"]
 
 
-class Variable(VariableReference, metaclass=CreatedThroughScopes):
+class Variable(VariableReference, Sliced, metaclass=CreatedThroughScopes):
     """State that survives from step to step of a session.
 
     `initial_value` is a tensor, a Python or NumPy value, or a callable that returns one. `trainable` adds the variable
