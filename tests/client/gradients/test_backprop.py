@@ -68,10 +68,28 @@ def test_seeds_are_checked():
     x = tf.placeholder(tf.float32, [2])
     with pytest.raises(errors.InvalidArgumentError, match="1 grad_ys for 2 ys"):
         tf.gradients([x, x], x, grad_ys=[None])
-    with pytest.raises(errors.ShapeError, match=r"grad_ys of shape \(3,\) for a y of shape \(2,\)"):
+    with pytest.raises(errors.ShapeError, match=r"shape.* \(3,\)"):
         tf.gradients(x * 2, x, grad_ys=[tf.ones([3])])
+    with pytest.raises(errors.ShapeError, match=r"gradient of Identity has shape \(\), its input .* \(2,\)"):
+        tf.gradients(tf.identity(x), x, grad_ys=[1.0])
     with pytest.raises(errors.DTypeError, match="input y is float32"):
         tf.gradients(x * 2, x, grad_ys=[tf.ones([2], tf.float64)])
+
+
+def test_a_seed_has_the_shape_that_the_gradient_of_its_op_takes():
+    """As in TensorFlow 1.15.5, where baselines' ACER seeds a reshaped tensor in another shape."""
+    x = tf.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    seed = np.arange(6.0, dtype=np.float32)
+    grads = [
+        tf.gradients(tf.reshape(x, [3, 2]), x, seed.reshape(1, 6))[0],
+        tf.gradients(tf.reduce_sum(x), x, np.ones(1, np.float32))[0],
+        tf.gradients(tf.square(x), x, np.float32(0.5))[0],
+    ]
+    with tf.Session() as session:
+        reshaped, total, squared = session.run(grads)
+    np.testing.assert_array_equal(reshaped, seed.reshape(2, 3))
+    np.testing.assert_array_equal(total, np.ones((2, 3)))
+    np.testing.assert_array_equal(squared, [[1, 2, 3], [4, 5, 6]])
 
 
 def test_rows_that_were_gathered():

@@ -119,14 +119,13 @@ def gradients(
 ) -> list[Grad]:
     """Returns, for each x in `xs`, the sum over `ys` of dy/dx.
 
-    `grad_ys` are the initial gradients, of the shapes of `ys` (ones by default). No gradient passes through
-    `stop_gradients`. `gate_gradients` and `aggregation_method` have no effect. With `unconnected_gradients="zero"`
-    the result is zeros for an x that no y depends on, instead of None.
+    `grad_ys` are the initial gradients, ones by default, of the shapes of `ys` or others that the gradients of the ops
+    of `ys` take. No gradient passes through `stop_gradients`. `gate_gradients` and `aggregation_method` have no effect.
+    With `unconnected_gradients="zero"` the result is zeros for an x that no y depends on, instead of None.
 
     Each result is a Tensor of the shape of x, an `IndexedSlices` (for rows gathered from x), or None (no y depends on
-    x). Integer ys add nothing without
-    `grad_ys`. Raises `NotFoundError` for an op without a gradient, and `DTypeError` for complex ys
-    without `grad_ys`.
+    x). Integer ys add nothing without `grad_ys`. Raises `NotFoundError` for an op without a gradient, `DTypeError` for
+    complex ys without `grad_ys`, and `ShapeError` where the gradient of an op gets a seed of another shape.
     """
     graph = graph_of([*_listed(ys), *_listed(xs)])
     y_list = [graph.to_tensor(y) for y in _listed(ys)]
@@ -203,10 +202,7 @@ def _seed(y: Tensor, seed: TensorLike | None) -> Grad:
         )
     if seed is None:
         return ones_like(y)
-    seed = y.graph.to_tensor(seed, y.dtype) if not isinstance(seed, IndexedSlices) else seed
-    if not y.shape.is_compatible_with(seed.shape):
-        raise ShapeError(f"gradients: grad_ys of shape {seed.shape} for a y of shape {y.shape}", y.op)
-    return seed
+    return y.graph.to_tensor(seed, y.dtype) if not isinstance(seed, IndexedSlices) else seed
 
 
 def _through_iteration(graph: GraphBuilder, colocate: bool) -> Callable[..., list[Grad]]:
