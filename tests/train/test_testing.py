@@ -114,3 +114,14 @@ def test_the_gradient_of_an_empty_result_has_the_shape_of_the_input():
             y = tf.identity(x)
         with pytest.raises(ValueError, match=r"Empty gradient has wrong shape: expected \(0, 3\), got \(3, 0\)"):
             tf.test.compute_gradient_error(x, (0, 3), y, (0, 3))
+
+
+def test_an_exception_with_exactly_a_message():
+    case = tf.test.TestCase()
+    with case.assertRaisesWithLiteralMatch(ValueError, "(a.c)"):
+        raise ValueError("(a.c)")
+    case.assertRaisesWithLiteralMatch(KeyError, "'b'", {}.__getitem__, "b")
+    with pytest.raises(AssertionError), case.assertRaisesWithLiteralMatch(ValueError, "(a.c)"):
+        raise ValueError("(abc)")
+    with pytest.raises(AssertionError):
+        case.assertRaisesWithLiteralMatch(ValueError, "a", int, "1")

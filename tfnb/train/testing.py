@@ -266,6 +266,21 @@ class TestCase(unittest.TestCase):
         """Fails unless the string `actual` starts with `expected_start`."""
         self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r} does not begin with {expected_start!r}")
 
+    def assertRaisesWithLiteralMatch(
+        self,
+        expected_exception: type[BaseException],
+        expected_exception_message: str,
+        expected_callable: Callable[..., Any] | None = None,
+        *args: object,
+        **kwargs: object,
+    ) -> Any:
+        """Checks that the callable, or else the `with` block, raises the exception with exactly this message."""
+        raised = self.assertRaisesRegex(expected_exception, f"^{re.escape(expected_exception_message)}$")
+        if expected_callable is None:
+            return raised
+        with raised:
+            return expected_callable(*args, **kwargs)
+
     def assertRaisesOpError(
         self, expected_err_re_or_predicate: str | Callable[[Exception], bool]
     ) -> AbstractContextManager[Any]:
