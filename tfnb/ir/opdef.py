@@ -136,6 +136,8 @@ class Infer(Generic[A]):
 
     `shapes[i]` is the static shape of flat input i. `value(i)` returns the NumPy value of input i if it is known, else
     None. `as_shape(i)` returns the shape that input i, an integer vector, describes; its dimensions may be unknown.
+    `in_step` says that a step is about to run the node, with known shapes, and not that the graph is built: some
+    mistakes are TensorFlow's errors of a step only.
     """
 
     op_name: str
@@ -145,6 +147,7 @@ class Infer(Generic[A]):
     types: Mapping[str, Any]
     value: Callable[[int], Any]
     as_shape: Callable[[int], Shape]
+    in_step: bool = False
 
 
 @dataclass(frozen=True, slots=True)

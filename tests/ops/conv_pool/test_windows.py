@@ -44,11 +44,41 @@ def test_shapes_that_do_not_fit() -> None:
         volumes = tf.placeholder(tf.float32, [1, 4, 4, 4, 2])
         with pytest.raises(ShapeError, match="2 channels"):
             tf.nn.conv3d(volumes, np.zeros((2, 2, 2, 3, 1), np.float32), [1] * 5, "SAME")
-        with pytest.raises(ShapeError, match="out_backprop"):
-            taps = np.zeros((2, 2, 2, 5, 2), np.float32)
-            tf.nn.conv3d_transpose(volumes, taps, [1, 9, 9, 9, 5], [1, 2, 2, 2, 1])
         with pytest.raises(ShapeError, match="rank 5"):
             tf.nn.max_pool3d(X, 2, 2, "SAME")
+
+
+FIT = {"x": [1, 8, 8, 2], "w": [3, 3, 2, 3], "dy": [1, 4, 4, 3]}
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize(
+    "misfit", [{"x": [1, 10, 8, 2]}, {"x": [2, 8, 8, 2]}, {"dy": [1, 4, 4, 4]}, {"dy": [1, 5, 5, 3]}]
+)
+def test_gradients_of_other_shapes_are_errors_of_the_step(misfit: Any, is_known: bool) -> None:
+    """As in TensorFlow 1.15.5, which builds them."""
+    shapes = FIT | misfit
+    with tf.Graph().as_default(), tf.Session() as session:
+        tensors = {k: tf.zeros(s) if is_known else tf.placeholder(tf.float32) for k, s in shapes.items()}
+        x, w, dy = tensors.values()
+        transposed = tf.nn.conv2d_transpose(dy, w, shapes["x"], [1, 2, 2, 1])
+        filters = tf.nn.conv2d_backprop_filter(x, shapes["w"], dy, [1, 2, 2, 1], "SAME")
+        assert (transposed.shape, filters.shape) == (tf.TensorShape(shapes["x"]), tf.TensorShape(shapes["w"]))
+        feeds = {} if is_known else {tensors[k]: np.zeros(s) for k, s in shapes.items()}
+        for t in (transposed, filters):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="but out_backprop has shape"):
+                session.run(t, feeds)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_transposed_volumes_of_other_shapes_are_errors_of_the_step(is_known: bool) -> None:
+    volumes, taps = np.zeros((1, 4, 4, 4, 2), np.float32), np.zeros((2, 2, 2, 5, 2), np.float32)
+    with tf.Graph().as_default(), tf.Session() as session:
+        dy = tf.constant(volumes) if is_known else tf.placeholder(tf.float32, volumes.shape)
+        y = tf.nn.conv3d_transpose(dy, taps, [1, 9, 9, 9, 5], [1, 2, 2, 2, 1])
+        assert y.shape.as_list() == [1, 9, 9, 9, 5]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="but out_backprop has shape"):
+            session.run(y, {} if is_known else {dy: volumes})
 
 
 def test_channels_first_runs_and_differentiates() -> None:

@@ -231,6 +231,7 @@ def _context(specialized: Specialized, node: Node, specs: tuple[TensorSpec, ...]
         node.types,
         value,
         as_shape,
+        in_step=True,
     )
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "CONV2D_BACKPROP_INPUT",
     "OPS",
     "ConvAttrs",
+    "check_grad_shape",
     "infer_conv",
     "infer_filter_grad",
     "infer_input_grad",
@@ -89,14 +90,14 @@ def infer_conv(c: Infer) -> Shape:
     return _output_shape(c.attrs, x, w)
 
 
-def _check_grad(c: Infer, x: Shape, w: Shape, dy: Shape) -> None:
-    """Raises `ShapeError` unless an input `x` and a filter `w` give an output of shape `dy`."""
+def check_grad_shape(op: Any, name: str, attrs: Any, x: Shape, w: Shape, dy: Shape) -> None:
+    """Raises `ShapeError`, with the node `op`, unless an input `x` and a filter `w` give an output of shape `dy`."""
     channels, depth = x.as_list()[-1], w.as_list()[-2]
-    output = _output_shape(c.attrs, x, w)
+    output = _output_shape(attrs, x, w)
     bad_channels = channels is not None and depth is not None and channels != depth
     if bad_channels or not output.is_compatible_with(dy):
         raise ShapeError(
-            f"{c.op_name}: an input of shape {x} and a filter {w} make {output}, but out_backprop has shape {dy}"
+            f"{name}: an input of shape {x} and a filter {w} make {output}, but out_backprop has shape {dy}", op
         )
 
 
@@ -107,10 +108,11 @@ def infer_input_grad(c: Infer) -> Shape:
     """
     rank = len(c.attrs.strides)
     x, w, dy = sizes_in(c, 0, rank), with_rank(c, 1, rank), with_rank(c, 2, rank)
-    _check_grad(c, x, w, dy)
+    if c.in_step:
+        check_grad_shape(None, c.op_name, c.attrs, x, w, dy)
     dims = x.as_list()
     batch = dy.as_list()[0] if dims[0] is None else dims[0]
-    return Shape((batch, *dims[1:-1], w.as_list()[-2] or dims[-1]))
+    return Shape((batch, *dims[1:-1], w.as_list()[-2] if dims[-1] is None else dims[-1]))
 
 
 def infer_filter_grad(c: Infer) -> Shape:
@@ -120,7 +122,8 @@ def infer_filter_grad(c: Infer) -> Shape:
     """
     rank = len(c.attrs.strides)
     x, w, dy = with_rank(c, 0, rank), sizes_in(c, 1, rank), with_rank(c, 2, rank)
-    _check_grad(c, x, w, dy)
+    if c.in_step:
+        check_grad_shape(None, c.op_name, c.attrs, x, w, dy)
     return w
 
 
@@ -135,11 +138,13 @@ def _host_conv(call: HostCall, x: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 @INPUT_GRAD.host
 def _host_input_grad(call: HostCall, sizes: np.ndarray, w: np.ndarray, dy: np.ndarray) -> np.ndarray:
+    check_grad_shape(call.op, call.op.type, call.attrs, Shape(sizes.tolist()), Shape(w.shape), Shape(dy.shape))
     return conv2d_backprop_input_host(sizes.tolist(), w, dy, *_how(call.attrs))
 
 
 @FILTER_GRAD.host
 def _host_filter_grad(call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.ndarray) -> np.ndarray:
+    check_grad_shape(call.op, call.op.type, call.attrs, Shape(x.shape), Shape(sizes.tolist()), Shape(dy.shape))
     return conv2d_backprop_filter_host(x, sizes.tolist(), dy, *_how(call.attrs))
 
 
@@ -194,7 +199,8 @@ CONV2D_BACKPROP_INPUT = OpDef(
     """The gradient of Conv2D with respect to its input, also known as transposed convolution.
 
     input_sizes: the 4 dimensions of the input. filter: (fh, fw, in, out). out_backprop: the gradient of Conv2D's
-    output. output: shape input_sizes. Errors: an input of these sizes would not give out_backprop's shape.""",
+    output. output: shape input_sizes. Errors of the step: an input of these sizes would not give
+    out_backprop's shape.""",
     types={"T": FLOATS},
     attrs=ConvAttrs,
     infer=INPUT_GRAD.infer(infer_input_grad),
@@ -213,8 +219,8 @@ CONV2D_BACKPROP_FILTER = OpDef(
     """The gradient of Conv2D with respect to its filter.
 
     input: (batch, height, width, in). filter_sizes: the 4 dimensions of the filter. out_backprop: the gradient of
-    Conv2D's output. output: shape filter_sizes. Errors: a filter of these sizes would not give out_backprop's
-    shape.""",
+    Conv2D's output. output: shape filter_sizes. Errors of the step: a filter of these sizes would not give
+    out_backprop's shape.""",
     types={"T": FLOATS},
     attrs=ConvAttrs,
     infer=FILTER_GRAD.infer(infer_filter_grad),

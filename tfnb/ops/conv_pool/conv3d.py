@@ -15,7 +15,7 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.shape_ops import shape_of
-from tfnb.ops.conv_pool.conv import infer_conv, infer_filter_grad, infer_input_grad
+from tfnb.ops.conv_pool.conv import check_grad_shape, infer_conv, infer_filter_grad, infer_input_grad
 from tfnb.ops.conv_pool.conv3d_recipes import (
     conv3d_backprop_filter_calls,
     conv3d_backprop_input_calls,
@@ -28,7 +28,7 @@ from tfnb.ops.conv_pool.conv_reference import (
     conv2d_host,
 )
 from tfnb.ops.conv_pool.windows import ImageArgs, attrs_of, pads, settle
-from tfnb.types import FLOATS, INDEX, int32
+from tfnb.types import FLOATS, INDEX, Shape, int32
 
 __all__ = ["CONV3D", "CONV3D_BACKPROP_FILTER_V2", "CONV3D_BACKPROP_INPUT_V2", "OPS", "Conv3DAttrs"]
 
@@ -103,6 +103,7 @@ def _output_shape(x: np.ndarray, w: np.ndarray, a: Conv3DAttrs, az: Axis) -> tup
 
 @INPUT_GRAD.host
 def _host_input_grad(call: HostCall, sizes: np.ndarray, w: np.ndarray, dy: np.ndarray) -> np.ndarray:
+    check_grad_shape(call.op, call.op.type, call.attrs, Shape(sizes.tolist()), Shape(w.shape), Shape(dy.shape))
     dx = np.zeros(tuple(int(d) for d in sizes), dy.dtype)
     if not dy.size or not dx.size:
         return dx
@@ -117,6 +118,7 @@ def _host_input_grad(call: HostCall, sizes: np.ndarray, w: np.ndarray, dy: np.nd
 
 @FILTER_GRAD.host
 def _host_filter_grad(call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.ndarray) -> np.ndarray:
+    check_grad_shape(call.op, call.op.type, call.attrs, Shape(x.shape), Shape(sizes.tolist()), Shape(dy.shape))
     dw = np.zeros(tuple(int(d) for d in sizes), x.dtype)
     if not dy.size or not x.size:
         return dw
