@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import unittest
 from pathlib import Path
 
@@ -125,3 +126,31 @@ def test_an_exception_with_exactly_a_message():
         raise ValueError("(abc)")
     with pytest.raises(AssertionError):
         case.assertRaisesWithLiteralMatch(ValueError, "a", int, "1")
+
+
+def test_a_test_case_may_reset_the_graph_and_leave_out_set_up():
+    class Resets(tf.test.TestCase):
+        def test_it(self):
+            x = tf.zeros([])
+            tf.reset_default_graph()
+            assert tf.get_default_graph() is not x.graph
+
+    class NoSetUp(tf.test.TestCase):
+        def setUp(self):
+            self.value = 2.0
+
+        def test_it(self):
+            with self.test_session() as session:
+                self.assertEqual(session.run(tf.constant(self.value)), 2.0)
+
+    def run():
+        result = unittest.TestResult()
+        for kind in (Resets, NoSetUp):
+            kind("test_it").run(result)
+        found.append(result)
+
+    found = []
+    thread = threading.Thread(target=run)  # without the graph that surrounds this test
+    thread.start()
+    thread.join()
+    assert found[0].wasSuccessful(), found[0].errors

@@ -13,7 +13,7 @@ from typing import Any
 
 from tfnb.errors import GraphError
 
-__all__ = ["get_default_graph", "graph_of", "pushed", "reset_default_graph", "set_factory"]
+__all__ = ["NestedGraphError", "get_default_graph", "graph_of", "pushed", "reset_default_graph", "set_factory"]
 
 
 class NestedGraphError(GraphError, AssertionError):
@@ -52,7 +52,10 @@ def reset_default_graph() -> None:
     Raises `NestedGraphError` inside a `with graph.as_default()` block, where it would have no effect.
     """
     if _stack.graphs:
-        raise NestedGraphError("reset_default_graph() inside a `with graph.as_default()` block would have no effect")
+        raise NestedGraphError(
+            "reset_default_graph() inside a `with graph.as_default()` block would have no effect: do not use it to "
+            "clear nested graphs, but leave the block and make a new graph"
+        )
     with _lock:
         _bottom[:] = [_factory[0]()]
 

@@ -85,7 +85,7 @@ class _Planner:
                 f"cannot fetch {str(fetch)[:120]!r} of type {type(fetch).__name__}: {e.message}", _op_of(fetch)
             ) from None
         if not self.graph.is_fetchable(element):
-            raise InvalidFetchError(f"{element.name} has been marked as not fetchable", _op_of(element))
+            raise InvalidFetchError(f"Operation {element.name!r} has been marked as not fetchable", _op_of(element))
         if isinstance(element, Operation):
             self.operations[element] = None
             return lambda _: None

@@ -6,6 +6,7 @@ Invariant: every test of a `TestCase` starts with an empty default graph and the
 from __future__ import annotations
 
 import math
+import random
 import re
 import sys
 import tempfile
@@ -23,6 +24,7 @@ from tfnb.client.gradients.backprop import gradients
 from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.default import NestedGraphError, get_default_graph, reset_default_graph
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ones_like
 from tfnb.session.api import ConfigProto, Session, list_devices
@@ -117,20 +119,29 @@ class TestCase(unittest.TestCase):
     """A `unittest.TestCase` with `test_session()` and assertions on arrays."""
 
     __test__ = True
+    _cached: Session | None = None
 
     def setUp(self) -> None:
-        """Makes an empty graph the default graph, and sets its seed and that of NumPy."""
+        """Makes an empty graph the default graph, and sets its seed and those of Python and NumPy.
+
+        As in TensorFlow the graph is the process's, so that a test may reset it; inside a block of another graph it is
+        the default of the test only.
+        """
         super().setUp()
-        scope = GraphBuilder().as_default()
-        scope.__enter__().seed = _SEED
-        self.addCleanup(scope.__exit__, None, None, None)
+        try:
+            reset_default_graph()
+        except NestedGraphError:
+            scope = GraphBuilder().as_default()
+            scope.__enter__()
+            self.addCleanup(scope.__exit__, None, None, None)
+        get_default_graph().seed = _SEED
+        random.seed(_SEED)
         np.random.seed(_SEED)
-        self._cached: Session | None = None
 
     def tearDown(self) -> None:
         """Closes the session that the test shared."""
-        if getattr(self, "_cached", None) is not None:
-            self._cached.close()  # type: ignore[union-attr]
+        if self._cached is not None:
+            self._cached.close()
             self._cached = None
         super().tearDown()
 

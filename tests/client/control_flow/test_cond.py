@@ -88,7 +88,7 @@ def test_branches_cannot_be_fetched():
     tf.cond(p, branch, lambda: 0.0)
     with (
         tf.Session() as session,
-        pytest.raises(errors.InvalidFetchError, match="cond/add:0 has been marked as not fetchable"),
+        pytest.raises(errors.InvalidFetchError, match="Operation 'cond/add:0' has been marked as not fetchable"),
     ):
         session.run(inner[0], {p: True})
 

@@ -104,6 +104,17 @@ def test_checks(session: Any, check: Any, good: list[float], bad: list[float]) -
     session.run(check(tf.constant(good, tf.float32)))
 
 
+def test_what_takes_a_computation_fails_in_the_step(session: Any) -> None:
+    """As in TensorFlow 1.15.5; Sonnet's test of attention counts memory slots."""
+    count = tf.reduce_sum(tf.constant([[1.0, 1.0], [0.0, 0.0]]), axis=1)
+    check = tf.assert_positive(count)
+    with pytest.raises(InvalidArgumentError, match="Condition x > 0 did not hold"):
+        session.run(check)
+    with pytest.raises(InvalidArgumentError, match="did not hold"):
+        tf.assert_less(tf.cast(tf.stack([1, 3]), tf.float32), 2.0)
+    session.run(tf.assert_positive(count + 1.0))
+
+
 def test_checks_of_rank_and_type(session: Any) -> None:
     x = tf.placeholder(tf.float32, [None, 3])
     session.run([tf.assert_rank(x, 2), tf.assert_rank_at_least(x, 1), tf.assert_type(x, tf.float32)])

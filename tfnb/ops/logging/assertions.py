@@ -28,19 +28,30 @@ from tfnb.types import DTypeLike, as_dtype, int32
 
 __all__ = ["API", "OPS", "assert_less", "assert_non_negative"]
 
+_KNOWN = frozenset({"Const", "Rank", "Shape", "Size"})
+_JOINING = frozenset({"Cast", "Concat", "ConcatV2", "Equal", "Fill", "NotEqual", "Pack", "Range"})
+
 
 def _require(
     condition: Tensor, texts: Sequence[Any], data: Sequence[Any] | None, summarize: int | None, graph: Any
 ) -> Any:
-    """An Assert that all elements of a bool tensor are true; raises at once if constants show that one is not."""
+    """An Assert that all elements of a bool tensor are true; raises at once if constants show that one is not.
+
+    What takes a computation to know is an error of the step, as in TensorFlow.
+    """
     static = constant_value(condition)
     holds = None if static is None else bool(np.all(static))
-    if holds is False:
+    if holds is False and all(_is_plain(t) for t in texts if isinstance(t, Tensor)):
         shown = [constant_value(t) if hasattr(t, "op") else t for t in texts]
         raise InvalidArgumentError(" ".join(str(t) for t in shown if t is not None))
     if holds:
         return NO_OP(graph=graph)
     return assert_that(ALL_OF(condition, all_axes(condition)), list(texts) if data is None else data, summarize)
+
+
+def _is_plain(t: Tensor) -> bool:
+    """Says whether the value of `t` is a constant, the size of something, or made of such by joining and casting."""
+    return t.op.type in _KNOWN or (t.op.type in _JOINING and all(_is_plain(x) for x in t.op.inputs))
 
 
 def _relation(op: OpDef, function: str, sign: str) -> Callable[..., Any]:
