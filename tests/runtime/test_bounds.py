@@ -108,3 +108,15 @@ def test_numbers_that_a_device_made_reach_no_other_row():
         np.testing.assert_array_equal(kept, X)
         loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=made[0], logits=X[:2])
         assert np.isnan(s.run(loss, {i: [[0, 4]]})).tolist() == [False, True]
+
+
+def test_rows_by_the_value_of_a_variable():
+    """Glow shuffles channels so."""
+    x = tf.placeholder(tf.float32, [None, 3])
+    order = tf.Variable([2, 0, 1], trainable=False)
+    shuffled = [tf.gather(tf.transpose(x * 2.0), i) + 1.0 for i in (order, tf.identity(order))]
+    shuffled.append(tf.transpose(tf.gather(x * 2.0, order, axis=1)) + 1.0)
+    with tf.Session() as session:
+        session.run(order.initializer)
+        for y in session.run(shuffled, {x: [[1, 2, 3], [4, 5, 6]]}):
+            assert y.tolist() == [[7, 13], [3, 9], [5, 11]]

@@ -65,6 +65,8 @@ class _Search:
             node = self.nodes.get(edge.id)
             if node is None or edge in self.places or edge in self.specialized.values:
                 break
+            if edge in self.specialized.variable_of:  # the numbers are state, as numbers that a kernel computes
+                break
             if node.opdef.alias is not None:
                 edge = node.inputs[node.opdef.alias]
                 continue
