@@ -95,6 +95,16 @@ print(np.array(x, copy=False) is x, np.array([1, 2], copy=False), np.array(x, np
     assert run(tmp_path, text) == ["True [1 2] float32"]
 
 
+def test_a_grid_is_a_list(tmp_path):
+    text = """
+import numpy as np
+grid = np.meshgrid([1, 2], [3], indexing="ij")
+grid.append(np.ones_like(grid[0]))
+print([g.tolist() for g in grid])
+"""
+    assert run(tmp_path, text) == ["[[[1], [2]], [[3], [3]], [[1], [1]]]"]
+
+
 def test_lists_of_unequal_length(tmp_path):
     text = """
 import numpy as np
@@ -110,7 +120,7 @@ for arguments in ({"dtype": np.float32}, {}):
 
 
 def test_twice_is_as_once(monkeypatch):
-    for name in ("array", "asarray", "reshape", "fromstring"):
+    for name in ("array", "asarray", "reshape", "fromstring", "meshgrid"):
         monkeypatch.setattr(np, name, getattr(np, name))
     for place, name in ((builtins, "open"), (json, "load"), (json, "loads"), (random, "sample")):
         monkeypatch.setattr(place, name, getattr(place, name))
@@ -118,5 +128,6 @@ def test_twice_is_as_once(monkeypatch):
     once = np.array, random.sample
     give_back()
     assert (np.array, random.sample) == once
+    assert type(np.meshgrid([1], [2])) is list
     with pytest.raises(ValueError, match="inhomogeneous"):
         np.array([[1, 2], [3]], np.int32)

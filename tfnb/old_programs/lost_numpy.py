@@ -98,6 +98,7 @@ def give_back_numpy() -> None:
     if "newshape" not in inspect.signature(np.reshape).parameters:  # NumPy 2.1 calls it `shape`
         np.reshape = _with_newshape(np.reshape)
     np.fromstring = _of_bytes(np.fromstring)
+    np.meshgrid = _with_a_list(np.meshgrid)
     kinds: tuple[Any, ...] = (np.ndarray, np.generic)
     for kind in kinds:
         for name, method in {"tostring": kind.tobytes, "ptp": _peak_to_peak, "newbyteorder": _other_bytes}.items():
@@ -171,6 +172,11 @@ def _with_newshape(reshape: Callable[..., Any]) -> Callable[..., Any]:
         return reshape(*args, **kwargs)
 
     return _wraps(reshape, reshaped)
+
+
+def _with_a_list(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns `function` with a list instead of the tuple that it returns from NumPy 2 on."""
+    return _wraps(function, lambda *args, **kwargs: list(function(*args, **kwargs)))
 
 
 def _of_bytes(fromstring: Callable[..., Any]) -> Callable[..., Any]:
