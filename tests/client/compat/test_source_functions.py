@@ -114,6 +114,7 @@ def test_names_that_stand_elsewhere_too():
     assert tf.python.keras.utils.conv_utils.normalize_tuple(2, 2, "strides") == (2, 2)
     assert tf.python.framework.ops.name_from_scope_name("a/b/") == "a/b"
     assert len(tf.python.framework.ops.convert_n_to_tensor([1, 2.0])) == 2
+    assert tf.python.ops.control_flow_util.GetContainingXLAContext(None) is None
 
 
 def test_an_empty_dict_of_regularisers_is_none():

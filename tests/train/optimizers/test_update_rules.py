@@ -240,6 +240,12 @@ def test_optimize_loss(optimizer):
         assert session.run([step, moved]) == [2, 2.0]
 
 
+def test_optimizers_by_name():
+    classes = tf.contrib.layers.OPTIMIZER_CLS_NAMES
+    assert sorted(classes) == ["Adagrad", "Adam", "Ftrl", "Momentum", "RMSProp", "SGD"]
+    assert all(isinstance(make(0.1), tf.train.Optimizer) for make in classes.values())
+
+
 def test_optimize_loss_errors():
     loss = _loss()
     with pytest.raises(errors.InvalidArgumentError):

@@ -288,7 +288,14 @@ def zero_state_tensors(state_size: Any, batch_size: TensorLike, dtype: DTypeLike
 
 
 _NEST = (assert_shallow_structure, yield_flattened_up_to, flatten_up_to, map_structure_up_to, flatten_dict_items)
+
+
+def containing_xla_context(ctxt: object) -> None:
+    """Returns the context of a computation by XLA around the control-flow context `ctxt`: there is none in tfnb."""
+
+
 API: dict[str, Any] = {
+    "python.ops.control_flow_util.GetContainingXLAContext": containing_xla_context,
     **{f"python.framework.tensor_shape.{f.__name__}": f for f in (unknown_shape, scalar, vector, matrix, as_dimension)},
     "python.framework.tensor_shape.as_shape": as_shape,
     "python.framework.tensor_util.constant_value_as_shape": constant_value_as_shape,

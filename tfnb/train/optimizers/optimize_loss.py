@@ -171,5 +171,6 @@ def _times(grad: Tensor, factor: Any) -> Any:
 
 API: dict[str, Any] = {
     "contrib.layers.optimize_loss": optimize_loss,
+    "contrib.layers.OPTIMIZER_CLS_NAMES": OPTIMIZERS,
     "contrib.layers.OPTIMIZER_SUMMARIES": OPTIMIZER_SUMMARIES,
 }
