@@ -167,3 +167,32 @@ def test_a_transpose_of_conjugates():
     with tf.Graph().as_default(), tf.Session() as s:
         found = s.run(tf.matrix_transpose(tf.constant([[1 + 1j, 2]]), conjugate=True))
     assert found.tolist() == [[1 - 1j], [2]]
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("...kd,...qd->...qk", [(2, 3, 4, 5), (2, 3, 6, 5)]),
+        ("...a,...b", [(2, 3), (2, 4)]),
+        ("...a,ab->...b", [(2, 6, 3), (3, 4)]),
+        ("...a,...b->...ab", [(4, 3), (2, 4, 5)]),
+        ("b...,a->...ba", [(2, 3), (4,)]),
+        ("...,...", [(2,), (2,)]),
+    ],
+)
+def test_einsum_with_axes_that_have_no_letters(equation, shapes, rng):
+    inputs = [rng.random(s) for s in shapes]
+    expected = np.einsum(equation, *inputs)
+    with tf.Graph().as_default(), tf.Session() as session:
+        y = tf.einsum(equation, *inputs)
+        assert y.shape.as_list() == list(expected.shape)
+        np.testing.assert_allclose(session.run(y), expected)
+
+
+def test_einsum_with_too_few_axes():
+    with tf.Graph().as_default():
+        for equation in ("...abc,a->a", "...a...,a->a"):
+            with pytest.raises(ValueError, match="more letters than its input has axes"):
+                tf.einsum(equation, np.ones((2, 3)), np.ones(3))
+        with pytest.raises(ValueError, match="has sizes 2 and 1"):
+            tf.einsum("...a,...b->...ab", np.ones((2, 3)), np.ones((1, 5)))

@@ -7,6 +7,7 @@ Invariant: each pair costs one (batched) matrix product and at most three transp
 from __future__ import annotations
 
 import re
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,9 @@ def einsum(equation: str, *inputs: TensorLike, name: str | None = None, **others
     """Returns the sum of products that `equation` describes, such as "ij,jk->ik".
 
     inputs: tensors of the same dtype and of known rank, one per term; each letter denotes an axis, and has the same
-    size wherever it occurs. Without "->" the result has the letters that occur once, in alphabetical order. Errors: the
-    equation is malformed, repeats a letter in a term, or does not match the ranks or sizes of the inputs.
+    size wherever it occurs; "..." stands for the other axes of a term. Without "->" the result has those of "...", then
+    the letters that occur once, in alphabetical order. Errors: the equation is malformed, repeats a letter in a term,
+    or does not match the ranks or sizes of the inputs, which are not broadcast.
     """
     if others:
         raise DTypeError(f"einsum: invalid keyword arguments for this function: {', '.join(sorted(others))}")
@@ -38,7 +40,7 @@ def einsum(equation: str, *inputs: TensorLike, name: str | None = None, **others
     tensors: list[Any] = []
     for x in inputs:
         tensors.append(graph.to_tensor(x, tensors[0].dtype if tensors else None))
-    terms, out = _parsed(equation, tensors)
+    terms, out = _parsed(_with_letters(equation.replace(" ", ""), tensors), tensors)
     with graph.name_scope(name or "einsum"):
         left, labels = _without(tensors[0], terms[0], out + "".join(terms[1:]))
         for k in range(1, len(tensors)):
@@ -46,6 +48,31 @@ def einsum(equation: str, *inputs: TensorLike, name: str | None = None, **others
             right, other = _without(tensors[k], terms[k], remaining + labels)
             left, labels = _pair(left, labels, right, other, remaining)
         return _permuted(left, labels, out)
+
+
+def _with_letters(equation: str, tensors: list[Any]) -> str:
+    """Returns the equation with a letter for each axis that "..." stands for, by the ranks of the inputs.
+
+    The axes of several "..." correspond from the last one on; the result has those of the longest.
+    """
+    if "..." not in equation:
+        return equation
+    given, arrow, out = equation.partition("->")
+    terms = given.split(",")
+    counts = []
+    for term, t in zip(terms, tensors, strict=False):
+        letters = term.replace("...", "", 1)
+        counts.append(0 if letters == term or t.shape.ndims is None else t.shape.ndims - len(letters))
+    if min(counts) < 0:
+        raise ShapeError(f"einsum: a term of {equation!r} has more letters than its input has axes")
+    free = "".join(c for c in ascii_letters if c not in equation)[: max(counts)]
+    if len(free) < max(counts):
+        raise InvalidArgumentError(f"einsum: {equation!r} needs more letters than there are")
+    terms = [term.replace("...", free[len(free) - n :], 1) for term, n in zip(terms, counts, strict=False)]
+    everything = given.replace("...", "")
+    if not arrow:
+        out = "..." + "".join(sorted(c for c in set(everything) - {","} if everything.count(c) == 1))
+    return ",".join(terms) + "->" + out.replace("...", free, 1)
 
 
 def _parsed(equation: str, tensors: list[Any]) -> tuple[list[str], str]:
