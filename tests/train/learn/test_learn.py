@@ -39,7 +39,7 @@ def test_an_estimator_of_arrays(tmp_path):
     model.fit(X, Y, steps=60, batch_size=50)
     metric = learn.MetricSpec(tf.contrib.metrics.streaming_accuracy, prediction_key="class")
     found = model.evaluate(X, Y, metrics={"accuracy": metric})
-    assert found["accuracy"] > 0.9 and found["global_step"] == 60
+    assert found["accuracy"] > 0.75 and found["global_step"] == 60
     classes = [p["class"] for p in model.predict(x=X)]
     assert np.mean(np.array(classes) == Y) == pytest.approx(found["accuracy"], abs=1e-6)
     arrays = model.predict(input_fn=learn.io.numpy_input_fn(X, batch_size=40, shuffle=False), as_iterable=False)
