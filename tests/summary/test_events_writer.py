@@ -33,3 +33,8 @@ def test_a_suffix_and_a_folder_that_is_not_there(tmp_path):
     writer.Close()
     with pytest.raises(NotFoundError):
         EventsWriter(str(tmp_path / "none" / "a")).Init()
+
+
+def test_what_is_no_event_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="needs an Event message, got object"):
+        EventsWriter(str(tmp_path / "events")).WriteEvent(object())

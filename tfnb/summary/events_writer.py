@@ -10,6 +10,7 @@ import socket
 import time
 from typing import Any
 
+from tfnb.errors import DTypeError
 from tfnb.ir.protos import proto
 from tfnb.summary.records import frame
 from tfnb.summary.writer import Message
@@ -57,7 +58,9 @@ class EventsWriter:
         return os.fsencode(self._path)
 
     def WriteEvent(self, event: Message) -> None:
-        """Adds an event."""
+        """Adds an event. Raises `DTypeError` for what is no message."""
+        if not hasattr(event, "SerializeToString"):
+            raise DTypeError(f"EventsWriter.WriteEvent needs an Event message, got {type(event).__name__}")
         self._opened().write(frame(event.SerializeToString()))
 
     def Flush(self) -> bool:

@@ -126,6 +126,7 @@ def raw_op(module: str, name: str) -> Callable[..., Any] | None:
         given = dict(zip(places, args, strict=False)) | kwargs
         values = [given.pop(place) for place in inputs]
         attrs = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+        attrs |= {key: tfnb.TensorShape(attrs[key]) for key in ("shape",) if isinstance(attrs.get(key), tuple)}
         outputs = opdef(*values, name=name, **{**opdef.defaults, **attrs})
         if not isinstance(outputs, list) or len(opdef.output_args) < 2:
             return outputs

@@ -181,3 +181,15 @@ def test_what_is_refused():
         ds.Independent(ds.Normal(A, B), 2)
     with pytest.raises(errors.InvalidArgumentError, match="classes"):
         ds.Mixture(ds.Categorical(probs=[0.5, 0.5]), [ds.Normal(0.0, 1.0)])
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("shape", [[None], [2, None], None])
+def test_triangles_of_vectors_of_unknown_length(shape, upper):
+    vectors = np.arange(12.0).reshape(2, 6) if shape is None or len(shape) == 2 else np.arange(6.0)
+    x = tf.placeholder(tf.float64, shape)
+    with tf.Session() as sess:
+        found = sess.run(ds.fill_triangular(x, upper), {x: vectors})
+        np.testing.assert_array_equal(found, sess.run(ds.fill_triangular(vectors, upper)))
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            sess.run(ds.fill_triangular(x, upper), {x: vectors[..., :5]})

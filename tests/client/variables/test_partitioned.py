@@ -154,7 +154,7 @@ def test_what_is_no_partitioned_variable():
         tf.PartitionedVariable("x", [4], tf.float32, v[0], [2])
     with pytest.raises(errors.InvalidArgumentError):
         tf.PartitionedVariable("x", [4], tf.float32, [], [2])
-    with pytest.raises(errors.InvalidArgumentError, match="slice of shape"):
+    with pytest.raises(errors.InvalidArgumentError, match="full shapes must match"):
         tf.PartitionedVariable("x", [5], tf.float32, v, [2])
     with pytest.raises(errors.InvalidArgumentError, match="slice of shape"):
         tf.PartitionedVariable("x", [1], tf.float32, [tf.Variable([1.0])], [1])
@@ -194,3 +194,25 @@ def test_the_slice_of_a_part_by_the_names_of_libraries():
     assert first._get_save_slice_info().full_name == "w"
     whole._set_save_slice_info(tf.Variable.SaveSliceInfo("v", [8], [4], [4]))
     assert whole._save_slice_info.spec == "8 4,4" and whole.save_slice_info is whole._save_slice_info
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"variable_list": [], "partitions": []}, "may not be empty"),
+        ({"slice_info": None}, "must have a save_slice_info"),
+        ({"shape": [3]}, "full shapes must match"),
+        ({"partitions": [0]}, "must be positive"),
+    ],
+)
+def test_parts_that_do_not_belong_together(change, words):
+    part = tf.Variable([0])
+    part.save_slice_info = change.get("slice_info", tf.Variable.SaveSliceInfo("whole", [2], [0], [1]))
+    with pytest.raises(errors.InvalidArgumentError, match=words):
+        tf.PartitionedVariable(
+            "whole",
+            change.get("shape", [2]),
+            tf.int32,
+            change.get("variable_list", [part]),
+            change.get("partitions", [2]),
+        )

@@ -509,3 +509,10 @@ def test_a_meta_graph_lists_the_definitions_of_its_ops():
     assign = listed[names.index("AssignSub")]
     assert [(a.name, a.is_ref) for a in assign.input_arg] == [("ref", True), ("value", False)]
     assert tf.contrib.util.stripped_op_list_for_graph(meta_graph.graph_def) == meta_graph.meta_info_def.stripped_op_list
+
+
+def test_a_whole_variable_and_a_slice_of_its_name():
+    whole, part = tf.Variable([1.0], name="v"), tf.Variable([2.0], name="w")
+    part.save_slice_info = tf.Variable.SaveSliceInfo("v", [1], [0], [1])
+    with pytest.raises(InvalidArgumentError, match="same name: v"):
+        tf.train.Saver([whole, part])

@@ -14,7 +14,7 @@ from tfnb.client.control_flow.tensor_array import TensorArray
 from tfnb.client.rnn.cells import like_cell
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
-from tfnb.ir.const import constant_value
+from tfnb.ir.const import constant_shape
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
@@ -59,11 +59,7 @@ def as_dimension(value: Any) -> Any:
 
 def constant_value_as_shape(tensor: Tensor) -> Shape:
     """Returns the shape that a tensor of sizes gives, as far as it is known when the graph is built."""
-    known = constant_value(tensor)
-    if known is not None:
-        return Shape([None if int(d) == -1 else int(d) for d in known.reshape(-1)])
-    sizes = tensor.shape.sizes
-    return unknown_shape(sizes[0] if sizes else None)
+    return constant_shape(tensor)
 
 
 def reduced_length(graph: GraphBuilder, part: Any) -> tuple[Any, Shape]:

@@ -25,7 +25,9 @@ from tfnb.ops.linalg.band_part import MATRIX_BAND_PART
 from tfnb.ops.linalg.decompositions import matrix_triangular_solve
 from tfnb.ops.linalg.diag import MATRIX_DIAG, MATRIX_DIAG_PART
 from tfnb.ops.linalg.later_linalg import matrix_set_diag
-from tfnb.ops.math.unary import EXPM1, LOG
+from tfnb.ops.math.cast import cast
+from tfnb.ops.math.unary import EXPM1, LOG, SQRT
+from tfnb.types import float64, int32
 
 __all__ = [
     "fill_triangular",
@@ -48,9 +50,7 @@ def softplus_inverse(x: TensorLike, name: str | None = None) -> Any:
         return where(too_small, LOG(value), where(too_large, value, middle))
 
 
-def _side(length: int | None) -> int:
-    if length is None:
-        raise ShapeError("fill_triangular: the length of the vector must be known")
+def _side(length: int) -> int:
     n = math.isqrt(2 * length)
     if n * (n + 1) // 2 != length:
         raise InvalidArgumentError(f"Input right-most shape ({length}) does not correspond to a triangular matrix.")
@@ -60,13 +60,13 @@ def _side(length: int | None) -> int:
 def fill_triangular(x: TensorLike, upper: bool = False, name: str | None = None) -> Any:
     """Returns lower (or `upper`) triangular matrices of vectors: [..., n (n + 1) / 2] to [..., n, n].
 
-    The elements go clockwise around the matrix, as in TensorFlow. Raises `InvalidArgumentError` for another length,
-    `ShapeError` for an unknown one.
+    The elements go clockwise around the matrix, as in TensorFlow. Another length is an `InvalidArgumentError`, in the
+    step if it is unknown before.
     """
     with name_scope(name or "fill_triangular"):
         vector = convert_to_tensor(x)
         m = vector.shape.sizes[-1] if vector.shape.sizes else None
-        n = _side(m)
+        n: Any = _side_in_step(shape_op(vector)[-1]) if m is None else _side(m)
         parts = [vector, reverse(vector[..., n:], [-1])] if upper else [vector[..., n:], reverse(vector, [-1])]
         square = RESHAPE(concat(parts, -1), concat([shape_op(vector)[:-1], [n, n]], 0))
         result = (
@@ -74,8 +74,14 @@ def fill_triangular(x: TensorLike, upper: bool = False, name: str | None = None)
             if upper
             else MATRIX_BAND_PART(square, np.int64(-1), np.int64(0))
         )
-        result.set_shape([*vector.shape.as_list()[:-1], n, n])
+        sides = [n, n] if m is not None else [None, None]
+        result.set_shape(None if vector.shape.sizes is None else [*vector.shape.as_list()[:-1], *sides])
         return result
+
+
+def _side_in_step(m: Tensor) -> Any:
+    """Returns the side of a triangle of m elements. Another m makes matrices of another size, which is an error."""
+    return cast(SQRT(0.25 + 2.0 * cast(m, float64)) - 0.5, int32)
 
 
 def fill_triangular_inverse(x: TensorLike, upper: bool = False, name: str | None = None) -> Any:

@@ -124,15 +124,19 @@ class PartitionedVariable:
             if not isinstance(value, (list, tuple)):
                 raise DTypeError(f"PartitionedVariable: {argument} must be a list, got {value!r}")
         self._shape = as_shape(shape)
-        if not variable_list or any(p < 1 for p in partitions) or len(partitions) != self._shape.ndims:
-            raise InvalidArgumentError(
-                f"PartitionedVariable {name!r} of shape {self._shape}: needed variables and a positive number of parts "
-                f"for each dimension, got {len(variable_list)} variables and {list(partitions)}"
-            )
+        subject = f"PartitionedVariable {name!r} of shape {self._shape}"
+        if not variable_list:
+            raise InvalidArgumentError(f"{subject}: variable_list may not be empty")
         for v in variable_list:
             info = getattr(v, "save_slice_info", None)
-            if info is None or tuple(info.full_shape) != tuple(self._shape.known()):
-                raise InvalidArgumentError(f"{v!r} does not say that it is a slice of shape {self._shape}")
+            if info is None:
+                raise InvalidArgumentError(f"{subject}: each variable must have a save_slice_info, not so {v!r}")
+            if tuple(info.full_shape) != tuple(self._shape.known()):
+                raise InvalidArgumentError(f"{subject}: all full shapes must match, {v!r} is of {info.full_shape}")
+        if any(p < 1 for p in partitions) or len(partitions) != self._shape.ndims:
+            raise InvalidArgumentError(
+                f"{subject}: partition values must be positive, one for each dimension, got {list(partitions)}"
+            )
         self._parts: list[Any] = sorted(variable_list, key=lambda v: v.save_slice_info.var_offset)
         self._name, self._dtype, self._partitions = name, as_dtype(dtype), list(partitions)
 

@@ -73,8 +73,12 @@ def saveables(var_list: Mapping[str, Any] | Sequence[Any] | None) -> list[Saveab
     else:
         for value in var_list:
             result += [_saveable(v, None, True) for v in _parts(value)]
-    keys = [(s.name, s.slice_spec) for s in result]
-    duplicates = sorted({n for n, s in keys if keys.count((n, s)) > 1}) if len(set(keys)) < len(keys) else []
+    specs: dict[str, list[str]] = {}
+    for s in result:
+        specs.setdefault(s.name, []).append(s.slice_spec)
+    # Slices of one tensor have its name; the spec of a whole one is empty.
+    shared = {name: found for name, found in specs.items() if len(found) > 1}
+    duplicates = sorted(name for name, found in shared.items() if "" in found or len(set(found)) < len(found))
     if duplicates:
         raise InvalidArgumentError(f"at least two variables have the same name: {', '.join(duplicates)}")
     return sorted(result, key=lambda s: (s.name, s.ref.name))  # parts in TensorFlow's order
