@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.errors import InvalidArgumentError, UnimplementedError
+from tfnb.errors import InvalidArgumentError
 
 pytestmark = pytest.mark.opencl
 X = np.float32([[1, 2], [3, 4]])
@@ -56,8 +56,10 @@ def test_python_functions(sess):
 def test_static_values_and_dimensions(sess):
     assert tf.get_static_value(tf.constant(X) * 2).tolist() == (X * 2).tolist()
     assert tf.get_static_value(tf.placeholder(tf.float32)) is None
-    with pytest.raises(UnimplementedError, match="partial=False"):
-        tf.get_static_value(tf.constant(1), partial=True)
+    parts = tf.stack([tf.constant(X), tf.placeholder(tf.float32, X.shape)])
+    assert tf.get_static_value(parts) is None
+    first, second = tf.get_static_value(parts, partial=True)
+    assert first.tolist() == X.tolist() and second is None
     shape = tf.TensorShape([2, None])
     assert [tf.dimension_value(d) for d in shape] == [2, None]
     assert tf.compat.dimension_at_index(shape, 0).value == 2

@@ -38,11 +38,18 @@ __all__ = ["API"]
 def get_static_value(tensor: TensorLike, partial: bool = False) -> np.ndarray | None:
     """Returns the value of a tensor that constants alone determine, as an array; None for any other.
 
-    Raises `UnimplementedError` for `partial`, values of which some elements are known.
+    With `partial`, the value of tensors that are packed along their first axis is an array of objects: their values,
+    and None for those that are not known.
     """
-    if partial:
-        raise UnimplementedError("get_static_value: partly known values; needed partial=False")
-    return constant_value(tensor) if isinstance(tensor, Tensor) else np.asarray(tensor)
+    if not isinstance(tensor, Tensor):
+        return np.asarray(tensor)
+    value = constant_value(tensor)
+    if value is not None or not partial or tensor.op.type != "Pack" or tensor.op.attrs.axis != 0:
+        return value
+    parts = np.empty(len(tensor.op.inputs), object)
+    for i, part in enumerate(tensor.op.inputs):
+        parts[i] = get_static_value(part, partial=True)
+    return parts
 
 
 def dimension_value(dimension: Dimension | int | None) -> int | None:
