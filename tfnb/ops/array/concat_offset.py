@@ -28,13 +28,18 @@ def _shapes(c: Infer) -> tuple[Shape, ...]:
 def _host(call: HostCall, concat_dim: np.ndarray, *shapes: np.ndarray) -> tuple[np.ndarray, ...]:
     parts = shapes[0] if len(shapes) == 1 and isinstance(shapes[0], (list, tuple)) else shapes
     rank = len(parts[0])
+    if not -rank <= int(concat_dim) < rank:
+        raise InvalidArgumentError(f"ConcatOffset: Concat dim is out of range: {int(concat_dim)} vs. {rank}", call.op)
     axis = normalize_axis(int(concat_dim), rank)
     others = np.arange(rank) != axis
     offsets, start = [], 0
-    for part in parts:
+    for i, part in enumerate(parts):
         if len(part) != rank or np.any(part[others] != parts[0][others]):
+            shape, first = (" ".join(map(str, p.tolist())) for p in (part, parts[0]))
             raise InvalidArgumentError(
-                f"ConcatOffset: shapes {[p.tolist() for p in parts]} differ in more than axis {axis}"
+                f"ConcatOffset: All dimensions except {axis} must match. Input {i} has shape [{shape}] and doesn't "
+                f"match input 0 with shape [{first}].",
+                call.op,
             )
         offset = np.zeros(rank, part.dtype)
         offset[axis] = start
