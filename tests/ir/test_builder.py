@@ -208,3 +208,11 @@ def test_a_reset_inside_another_graph_is_refused(graph):
 def test_the_scope_of_the_root(graph):
     with tf.name_scope("a"), tf.name_scope("/") as root:
         assert root == "/" and tf.constant(1.0, name="c").op.name == "c"
+
+
+def test_the_names_of_collections(graph):
+    assert graph.collections == []
+    graph.add_to_collection("key", 12)
+    graph.add_to_collection("key", 15)
+    graph.add_to_collection("other", "text")
+    assert graph.collections == graph.get_all_collection_keys() == ["key", "other"]

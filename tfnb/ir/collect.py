@@ -19,13 +19,18 @@ class Collections:
     """The part of a graph that holds objects in named lists."""
 
     def __init__(self) -> None:
-        self.collections: dict[str, list[Any]] = {}
+        self.collection_members: dict[str, list[Any]] = {}
         self._unfeedable: set[Any] = set()
         self._unfetchable: set[Any] = set()
 
+    @property
+    def collections(self) -> list[str]:
+        """The names of all collections."""
+        return self.get_all_collection_keys()
+
     def add_to_collection(self, name: str, value: object) -> None:
         """Appends `value` to the collection `name`."""
-        self.collections.setdefault(name, []).append(value)
+        self.collection_members.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Sequence[str] | str, value: object) -> None:
         """Appends `value` once to each of the collections `names`; a single name may be given as a text."""
@@ -34,14 +39,14 @@ class Collections:
 
     def get_collection_ref(self, name: str) -> list[Any]:
         """Returns the list of a collection itself, so that changes of the list stay; a missing one is created empty."""
-        return self.collections.setdefault(name, [])
+        return self.collection_members.setdefault(name, [])
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
         """Returns a copy of a collection; it is empty if there is no such collection.
 
         With `scope`, a regular expression, it has only the members whose names match the expression at their start.
         """
-        items = self.collections.get(name, [])
+        items = self.collection_members.get(name, [])
         if not scope:
             return list(items)
         pattern = re.compile(scope)
@@ -49,11 +54,11 @@ class Collections:
 
     def get_all_collection_keys(self) -> list[str]:
         """Returns the names of all collections."""
-        return [k for k in self.collections if isinstance(k, str)]
+        return [k for k in self.collection_members if isinstance(k, str)]
 
     def clear_collection(self, name: str) -> None:
         """Removes a collection, if there is one of this name."""
-        self.collections.pop(name, None)
+        self.collection_members.pop(name, None)
 
     def prevent_feeding(self, tensor: Tensor) -> None:
         """Makes every `feed_dict` with this tensor an error."""

@@ -143,7 +143,7 @@ class Builder:
         if before is not None:
             graph, names = before.graph, dict(before.names)
             shorten(graph, before.version, before.used.copy())
-            graph.collections.clear()
+            graph.collection_members.clear()
             graph.client_state.clear()
             graph.seed = None
         run = _Run(self, program, graph, names, codes)
@@ -222,7 +222,7 @@ class _Run:
     def _remember(self, outcomes: list[Outcome]) -> None:
         """Notes the graph for the next build, if it has nothing but operations."""
         graph, count = self.graph, len(outcomes)
-        state = (*graph.collections.values(), *graph.client_state.values(), *self.blocks)
+        state = (*graph.collection_members.values(), *graph.client_state.values(), *self.blocks)
         if any(state) or graph.version != sum(len(o.operations) for o in outcomes):
             return
         given = {n: v for n, v in self.names.items() if hasattr(v, "node") and (self.builder.known or {}).get(n) is v}
@@ -411,7 +411,7 @@ class _Run:
         graph = get_default_graph()
         self.graphs.setdefault(id(graph), graph)
         start = graph.version
-        sizes = {name: len(values) for name, values in graph.collections.items()}
+        sizes = {name: len(values) for name, values in graph.collection_members.items()}
         value, result = statement.value, None
         try:
             with all_or_nothing(graph):
@@ -420,14 +420,14 @@ class _Run:
                 else:
                     exec(self._code(statement.tree, statement.text, statement.line), self.names)
         except (Exception, RecursionError) as e:
-            for name, values in graph.collections.items():
+            for name, values in graph.collection_members.items():
                 del values[sizes.get(name, 0) :]
             self._bind(statement.names)
             return Outcome("failed", form, error=e)
         self.unknown.difference_update(statement.names)
         values = {n: self.names[n] for n in statement.names if n in self.names}
         made = tuple(graph._operations[start:])
-        count = _parameters(graph.collections.get("trainable_variables", [])[sizes.get("trainable_variables", 0) :])
+        count = _parameters(graph.collection_members.get("trainable_variables", [])[sizes.get("trainable_variables", 0) :])
         return Outcome("built", form, made, values, result, parameter_count=count)
 
 
