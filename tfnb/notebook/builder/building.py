@@ -427,7 +427,8 @@ class _Run:
         self.unknown.difference_update(statement.names)
         values = {n: self.names[n] for n in statement.names if n in self.names}
         made = tuple(graph._operations[start:])
-        count = _parameters(graph.collection_members.get("trainable_variables", [])[sizes.get("trainable_variables", 0) :])
+        trainable = graph.collection_members.get("trainable_variables", [])
+        count = _parameters(trainable[sizes.get("trainable_variables", 0) :])
         return Outcome("built", form, made, values, result, parameter_count=count)
 
 

@@ -63,8 +63,8 @@ def program_of(graph: GraphDef) -> str:
 
     A variable that is read, and that only an optimizer changes, becomes trainable: a GraphDef does not say which are.
     Raises `UnimplementedError`, which names the node, for what statements cannot say: loops, functions of the graph's
-    library, Python functions, overridden gradients, and constants of more than 1,000 elements; and the errors of
-    `tf.import_graph_def` for a GraphDef that is damaged.
+    library, Python functions, and constants of more than 1,000 elements; and the errors of `tf.import_graph_def` for a
+    GraphDef that is damaged.
     """
     if graph.library.function:
         name = graph.library.function[0].signature.name
@@ -130,8 +130,11 @@ class _Program:
         return True
 
     def _within(self, op: Operation, statement: str) -> list[str]:
-        """Returns the lines of a statement under the device, the colocation and the control inputs of its node."""
+        """Returns the lines of a statement under what stands around its node: device, colocation, control inputs, and
+        the name of another gradient."""
         contexts = []
+        if op.gradient_type is not None:
+            contexts.append(f"tf.get_default_graph().gradient_override_map({ {op.type: op.gradient_type} })")
         if op.device:
             contexts.append(f"tf.device({op.device!r})")
         partners = [name.removeprefix("loc:@") for name in op.colocation]
@@ -219,8 +222,6 @@ def _refuse(op: Operation) -> None:
     why = ""
     if op.opdef.kind in _LOOPS:
         why = "a loop; write tf.while_loop yourself"
-    elif op.gradient_type is not None:
-        why = "an overridden gradient"
     elif op.type in _PYTHON_CALLS:
         why = "a call of a Python function, which a graph does not contain"
     elif op.opdef.kind is Kind.CONST and op.attrs.value.size > MOST_ELEMENTS:
