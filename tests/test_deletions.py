@@ -117,6 +117,7 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
         "os.open, shutil.rmtree",
         "in the kernel cache, a folder in the exact form of a process's, with a lock file that nobody holds locked",
     ),
+    ("summary/events_writer.py", "EventsWriter._opened"): ("open", "appends to the file of its prefix and second"),
     ("summary/event_file.py", "EventFile._open"): ("open", "a new event file; one of that name is an error"),
     ("summary/event_file.py", "EventFile.leave_to_parent"): ("os.open", "the null device"),
     ("train/saving/best_checkpoints.py", "_write"): ("write_text", "a new file in a scratch folder"),

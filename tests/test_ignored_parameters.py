@@ -31,6 +31,8 @@ PACKAGES = ("client", "train", "session", "summary", "datasets", "ir")
 PARTS = {"Transformations": "Dataset"}
 # function -> why it does not read a parameter
 INTERNAL = {
+    "rnn_step(min_sequence_length, max_sequence_length, skip_conditionals)": "how TensorFlow saves work; no result differs",
+    "containing_xla_context(ctxt)": "there is no context of XLA, whatever is asked",
     "IndexedSlices.__tensor__(as_ref)": "the protocol of what becomes a tensor; there is no reference",
     "DenseShape.__tensor__(dtype, as_ref)": "the protocol of what becomes a tensor; the caller checks the dtype",
     "_WithWeights.__call__(scope)": "the interface of cells; the variables are those of the layer",
@@ -73,7 +75,6 @@ FIELDS = {
             "BasicDecoderOutput",
             "GANModel",
             "FinalBeamSearchDecoderOutput.beam_search_decoder_output",
-            "AttentionMechanism.memory_layer",
             "ValidationMonitor.best_metrics",
             "DirectoryIterator.filenames",
             "InputContext",
@@ -95,6 +96,17 @@ FIELDS = {
         "refused there by refuse_given, which reads them by name",
     ),
     "RunConfig.session_creation_timeout_secs": "see docs/hints.md",
+    **dict.fromkeys(
+        (
+            "_TPUFields.num_cores_per_replica",
+            "_TPUFields.tpu_job_name",
+            "_TPUFields.initial_infeed_sleep_secs",
+            "_TPUFields.input_partition_dims",
+            "_TPUFields.eval_training_input_configuration",
+            "_TPUFields.experimental_host_call_every_n_steps",
+        ),
+        "a description of TPUs, which the program reads",
+    ),
     "WarmStartSettings": "warm_start gets its fields as arguments",
     "CrossAttrs.internal_type": "values are mixed by their own dtypes",
     "TakeAttrs.wait_for_incomplete": "TensorFlow's kernel does not read it either",

@@ -13,7 +13,6 @@ from tfnb.client.compat import (
     contrib_seq2seq,
     contrib_stacks,
     conversions,
-    data_nest,
     generated_modules,
     internal_modules,
     late_names,
@@ -32,7 +31,7 @@ from tfnb.client.compat import (
 from tfnb.client.contrib import names as contrib_names
 from tfnb.client.control_flow import cond, map_fold_scan, primitives, tensor_array, while_loop
 from tfnb.client.dataset import api as dataset_api
-from tfnb.client.dataset import csv_datasets
+from tfnb.client.dataset import csv_datasets, data_nest
 from tfnb.client.gradients import backprop, recompute
 from tfnb.client.graph import (
     default_graph,

@@ -47,7 +47,7 @@ class EventsWriter:
             now = time.time()
             path = f"{self._prefix}.out.tfevents.{int(now):010d}.{socket.gethostname()}{self._suffix}"
             with os_errors(path):
-                self._file = open(path, "wb")  # noqa: SIM115  # `Close` closes it
+                self._file = open(path, "ab")  # noqa: SIM115  # `Close` closes it
             self._path = path
             self._file.write(frame(proto("event").Event(wall_time=now, file_version=_VERSION).SerializeToString()))
         return self._file

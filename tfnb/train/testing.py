@@ -285,7 +285,9 @@ class TestCase(unittest.TestCase):
         *args: object,
         **kwargs: object,
     ) -> Any:
-        """Checks that the callable, or else the `with` block, raises the exception with exactly this message."""
+        """Checks that the callable `expected_callable`, or else the `with` block, raises an exception of the class
+        `expected_exception` whose text is exactly `expected_exception_message`.
+        """
         raised = self.assertRaisesRegex(expected_exception, f"^{re.escape(expected_exception_message)}$")
         if expected_callable is None:
             return raised
