@@ -34,6 +34,7 @@ from tfnb.types import (
     DTypeLike,
     Shape,
     as_dtype,
+    bracketed,
     int32,
     unknown_shape,
 )
@@ -151,7 +152,9 @@ def _reshaped(c: Infer) -> Shape:
     if not free:
         if n is not None and n != rest:
             raise ShapeError(
-                f"Reshape: Cannot reshape a tensor with {n} elements of shape {x} to {target} ({rest} elements)"
+                f"Reshape: Cannot reshape a tensor with {n} elements to shape {bracketed(target.sizes)} ({rest} "
+                f"elements): its shape is {x}. Input to reshape is a tensor with {n} values, but the requested shape "
+                f"has {rest}"
             )
         return target
     if n is None or len(free) > 1:

@@ -88,9 +88,10 @@ def _of_dtype(call: HostCall, handle: np.ndarray) -> TensorArrayState:
     state = _state(handle)
     dtype = call.types.get("dtype", call.types.get("T"))
     if state.dtype is not dtype:
+        wish = "requested" if "dtype" in call.types else "is trying to write"
         raise DTypeError(
-            f"TensorArray dtype is {OLD_NAMES.get(state.dtype, state.dtype.name)} but op has dtype "
-            f"{OLD_NAMES.get(dtype, dtype.name)}: TensorArray {state.name}"
+            f"TensorArray dtype is {OLD_NAMES.get(state.dtype, state.dtype.name)} but Op {wish} dtype "
+            f"{OLD_NAMES.get(dtype, dtype.name)}. TensorArray {state.name}"
         )
     return state
 
