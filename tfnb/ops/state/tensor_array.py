@@ -89,10 +89,8 @@ def _of_dtype(call: HostCall, handle: np.ndarray) -> TensorArrayState:
     dtype = call.types.get("dtype", call.types.get("T"))
     if state.dtype is not dtype:
         wish = "requested" if "dtype" in call.types else "is trying to write"
-        raise DTypeError(
-            f"TensorArray dtype is {OLD_NAMES.get(state.dtype, state.dtype.name)} but Op {wish} dtype "
-            f"{OLD_NAMES.get(dtype, dtype.name)}. TensorArray {state.name}"
-        )
+        own, other = (OLD_NAMES.get(d, d.name) for d in (state.dtype, dtype))
+        raise DTypeError(f"TensorArray dtype is {own} but Op {wish} dtype {other}. TensorArray {state.name}")
     return state
 
 
