@@ -7,12 +7,18 @@ import pytest
 
 import tfnb as tf
 from tfnb.errors import OpError
+from tfnb.ops.nn.softmax import SOFTMAX_CROSS_ENTROPY
+from tfnb.ops.state.tensor_array import TENSOR_ARRAY_READ
 
 pytestmark = pytest.mark.opencl
 
 
 def parsed(feature):
     return tf.parse_example([b""], {"a": feature})["a"]
+
+
+def unknown(shape):
+    return tf.placeholder_with_default(np.ones(shape, np.float32), None)
 
 
 SAID = {
@@ -53,6 +59,30 @@ SAID = {
     "one axis": (lambda: tf.reverse_sequence(tf.ones([2, 3]), [1, 1], 0), "batch_dim == seq_dim"),
     "axes": (lambda: tf.reduce_sum(tf.placeholder(tf.float32), [[1], [2]]), "must be at most rank 1"),
     "no attribute": (lambda: tf.constant(1).op.get_attr("nothing"), "No attr named 'nothing'"),
+    "incompatible": (lambda: unknown([2]) + unknown([3]), r"Incompatible shapes: \[2\] vs. \[3\]"),
+    "concatenated": (lambda: tf.concat([unknown([3, 1]), unknown([2, 1])], 1), "Dimensions of inputs should match"),
+    "sum": (lambda: tf.add_n([unknown([3]), unknown([2])]), "must have the same size and shape"),
+    "sum that NumPy would broadcast": (lambda: tf.add_n([unknown([3]), unknown([1])]), "must have the same size and"),
+    "concatenated text": (
+        lambda: tf.concat([tf.placeholder_with_default([["a"], ["b"]], None), [["a", "b"]]], 0),
+        "Dimensions of inputs should match",
+    ),
+    "sum of known shapes": (lambda: tf.add_n([tf.ones([3]), tf.ones([2])]), "must be equal, but are 3 and 2"),
+    "requested shape": (
+        lambda: tf.reshape(unknown([2]), [2, 2]),
+        "tensor with 2 values, but the requested shape has 4",
+    ),
+    "shape in brackets": (lambda: tf.reshape(tf.ones([2]), [2, 2]), r"with 2 elements to shape \[2,2\] \(4 elements\)"),
+    "rank of logits": (
+        lambda: SOFTMAX_CROSS_ENTROPY(tf.ones([1, 2, 3]), tf.ones([1, 2, 3])).loss,
+        "must be rank 2 but is rank 3",
+    ),
+    "type of an array's element": (
+        lambda: TENSOR_ARRAY_READ(
+            tf.TensorArray(tf.float32, 1).write(0, 1.0).handle, 0, tf.constant(0.0), dtype=tf.float64
+        ),
+        "TensorArray dtype is float but Op requested dtype double.",
+    ),
 }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import Infer
-from tfnb.types import Shape, scalar, unknown_shape
+from tfnb.types import Shape, bracketed, scalar, unknown_shape
 
 __all__ = [
     "broadcast",
@@ -74,8 +74,8 @@ def broadcast_shapes(a: Shape, b: Shape) -> Shape:
             out.append(x if y is None else y)
         else:
             raise ShapeError(
-                f"Dimensions must be equal, but are {x} and {y}: shapes {a} and {b} cannot be broadcast "
-                f"together{_broadcast_mend(a, b)}"
+                f"Dimensions must be equal, but are {x} and {y}. Incompatible shapes: {bracketed(a.sizes)} vs. "
+                f"{bracketed(b.sizes)} cannot be broadcast together{_broadcast_mend(a, b)}"
             )
     return Shape(tuple(out))
 

@@ -121,7 +121,8 @@ def test_a_vocabulary_in_a_file_and_specs(tmp_path):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: fc.input_layer(features(), [ids("i")]), "dense column"),
+        (lambda: fc.input_layer(features(), [ids("i")]), "must be a _DenseColumn"),
+        (lambda: fc.input_layer(features(), "a"), r"must be a _FeatureColumn.*\(type <class 'str'>\): a"),
         (lambda: fc.input_layer(features(), []), "must not be empty"),
         (
             lambda: fc.crossed_column([fc.categorical_column_with_hash_bucket("h", 3), "a"], 3),
@@ -130,12 +131,65 @@ def test_a_vocabulary_in_a_file_and_specs(tmp_path):
         (lambda: fc.categorical_column_with_vocabulary_list("w", ["a", "a"]), "Duplicate"),
         (lambda: fc.categorical_column_with_vocabulary_list("w", ["a"], default_value=0, num_oov_buckets=1), "both"),
         (lambda: fc.embedding_column(ids("i"), 0), "dimension"),
-        (lambda: fc.bucketized_column(fc.numeric_column("a"), [2.0, 1.0]), "sorted"),
+        (lambda: fc.bucketized_column(fc.numeric_column("a"), [2.0, 1.0]), "boundaries must be a sorted list"),
+        (lambda: fc.bucketized_column(fc.numeric_column("a"), None), "boundaries must be a sorted list"),
+        (lambda: fc.bucketized_column(fc.numeric_column("a"), 1.0), "boundaries must be a sorted list"),
+        (lambda: fc.bucketized_column(fc.numeric_column("a"), ["x"]), "boundaries must be a sorted list"),
+        (lambda: fc.categorical_column_with_hash_bucket("h", None), "hash_bucket_size must be set."),
+        (
+            lambda: fc.categorical_column_with_vocabulary_list("w", [1.0, 2.0], tf.string),
+            "vocabulary dtype must be string or integer",
+        ),
+        (lambda: fc.weighted_categorical_column(ids("i"), "w", None), "None is not convertible to float"),
+        (
+            lambda: fc.make_parse_example_spec([fc.weighted_categorical_column(ids("i"), "i")]),
+            "Parse config VarLenFeature.* already exists for i",
+        ),
     ],
 )
 def test_what_is_refused(make, message):
     with pytest.raises(errors.InvalidArgumentError, match=message):
         make()
+
+
+LAYERS = {"dense": (fc.input_layer, "Dimensions of inputs should match"), "linear": (fc.linear_model, "same size and")}
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_features_have_one_batch_size(layer):
+    make, words = LAYERS[layer]
+    columns = [fc.numeric_column(key) for key in "abc"]
+    three, two, fed = tf.ones([3, 1]), tf.ones([2, 1]), tf.placeholder(tf.float32, [None, 1])
+    with pytest.raises(
+        errors.ShapeError, match=r"Batch size \(first dimension\) of each feature must be same.*a: 3, c: 2"
+    ):
+        make({"a": three, "b": fed, "c": two}, columns)
+    result = make({"a": two, "b": fed, "c": two}, columns)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        with pytest.raises(errors.InvalidArgumentError, match=words):
+            sess.run(result, {fed: [[1], [5], [7]]})
+        assert sess.run(result, {fed: [[1], [5]]}).shape == result.shape
+
+
+def test_ids_have_as_many_weights():
+    column = fc.weighted_categorical_column(ids("i"), "w")
+    given = tf.SparseTensor([[0, 0], [1, 0], [1, 1]], np.int64([0, 2, 1]), [2, 2])
+    four = tf.SparseTensor([[0, 0], [0, 1], [1, 0], [1, 1]], [0.5, 11.0, 1.0, 0.1], [2, 2])
+    with pytest.raises(errors.ShapeError, match="Dimensions 3 and 4 are not compatible"):
+        fc.linear_model({"i": given, "w": four}, [column])
+    result = fc.linear_model({"i": given, "w": [[0.5], [1.0]]}, [column])
+    with pytest.raises(errors.InvalidArgumentError, match=r"Incompatible shapes: \[3\] vs. \[2\]"):
+        run(result)
+
+
+def test_an_embedding_has_the_arguments_that_it_was_given():
+    column = fc.embedding_column(ids("i"), 2, "sum", counting, "folder/model", "table", 3.0, False)
+    assert column.initializer is counting and column.max_norm == 3 and not column.trainable
+    assert (column.ckpt_to_load_from, column.tensor_name_in_ckpt) == ("folder/model", "table")
+    assert fc.embedding_column(ids("i"), 2).ckpt_to_load_from is None
+    with pytest.raises(errors.InvalidArgumentError, match="both"):
+        fc.embedding_column(ids("i"), 2, ckpt_to_load_from="folder/model")
 
 
 def test_an_id_out_of_range_fails_the_step():

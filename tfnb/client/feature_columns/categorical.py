@@ -216,7 +216,10 @@ class WeightedColumn(CategoricalColumn):
         """The features of the categories and the weights."""
         spec = dict(self.categorical_column.parse_example_spec)
         if self.weight_feature_key in spec:
-            raise InvalidArgumentError(f"the feature {self.weight_feature_key!r} gives categories and weights")
+            raise InvalidArgumentError(
+                f"Parse config {spec[self.weight_feature_key]} already exists for {self.weight_feature_key}: the "
+                "feature gives categories and weights"
+            )
         return {**spec, self.weight_feature_key: VarLenFeature(self.dtype)}
 
     @property
@@ -302,10 +305,10 @@ class CrossedColumn(CategoricalColumn):
         return SparseTensor(at, crossed, shape)
 
 
-def _checked_dtype(dtype: DTypeLike, key: str) -> DType:
+def _checked_dtype(dtype: DTypeLike, key: str, what: str = "dtype") -> DType:
     given = as_dtype(dtype)
     if given is not string and not given.is_integer:
-        raise InvalidArgumentError(f"dtype must be string or integer. dtype: {given.name}, column_name: {key}")
+        raise InvalidArgumentError(f"{what} must be string or integer. dtype: {given.name}, column_name: {key}")
     return given
 
 
@@ -314,7 +317,9 @@ def categorical_column_with_hash_bucket(key: str, hash_bucket_size: int, dtype: 
 
     Raises `InvalidArgumentError` for another dtype, or fewer than one bucket.
     """
-    if hash_bucket_size is None or hash_bucket_size < 1:
+    if hash_bucket_size is None:
+        raise InvalidArgumentError(f"hash_bucket_size must be set. key: {key}")
+    if hash_bucket_size < 1:
         raise InvalidArgumentError(
             f"hash_bucket_size must be at least 1. hash_bucket_size: {hash_bucket_size}, key: {key}"
         )
@@ -353,6 +358,7 @@ def categorical_column_with_vocabulary_list(
         raise InvalidArgumentError(f"Duplicate keys in vocabulary_list {vocabulary_list}, column_name: {key}")
     own = string if isinstance(words[0], (str, bytes)) else as_dtype(np.asarray(vocabulary_list).dtype)
     _check_buckets(key, num_oov_buckets, default_value)
+    _checked_dtype(own, key, "vocabulary dtype")
     given = _checked_dtype(own if dtype is None else dtype, key)
     if given.is_integer != own.is_integer:
         raise InvalidArgumentError(
@@ -403,9 +409,9 @@ def weighted_categorical_column(
 
     dtype: of the weights in tf.Examples. Raises `InvalidArgumentError` for a dtype that is no number.
     """
-    given = as_dtype(dtype)
-    if not (given.is_integer or given.is_floating):
-        raise InvalidArgumentError(f"dtype {given.name} is not convertible to float.")
+    given = None if dtype is None else as_dtype(dtype)
+    if given is None or not (given.is_integer or given.is_floating):
+        raise InvalidArgumentError(f"dtype {given and given.name} is not convertible to float.")
     return WeightedColumn(categorical_column, checked_key(weight_feature_key), given)
 
 

@@ -331,7 +331,8 @@ def numeric_column(
 def bucketized_column(source_column: NumericColumn, boundaries: Sequence[float]) -> BucketizedColumn:
     """Returns the column of the interval in which a number of `source_column` lies.
 
-    Raises `InvalidArgumentError` unless the column is numeric, of one dimension, and `boundaries` rise.
+    Raises `InvalidArgumentError` unless the column is numeric, of one dimension, and `boundaries` are numbers that
+    rise.
     """
     if not isinstance(source_column, NumericColumn):
         raise InvalidArgumentError(
@@ -339,7 +340,10 @@ def bucketized_column(source_column: NumericColumn, boundaries: Sequence[float])
         )
     if len(source_column.shape) > 1:
         raise InvalidArgumentError(f"source_column must be one-dimensional column. Given: {source_column}")
-    limits = tuple(float(b) for b in boundaries)
+    try:
+        limits = tuple(float(b) for b in boundaries)
+    except (TypeError, ValueError):
+        limits = ()
     if not limits or any(a >= b for a, b in zip(limits, limits[1:], strict=False)):
-        raise InvalidArgumentError(f"boundaries must be a sorted list. Got {list(boundaries)}")
+        raise InvalidArgumentError(f"boundaries must be a sorted list. Got {limits or boundaries!r}")
     return BucketizedColumn(source_column, limits)

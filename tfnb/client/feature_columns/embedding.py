@@ -89,6 +89,8 @@ class EmbeddingColumn(DenseColumn):
     dimension: int
     combiner: str
     initializer: Callable[..., Any]
+    ckpt_to_load_from: str | None
+    tensor_name_in_ckpt: str | None
     max_norm: float | None
     trainable: bool
     shared_name: str | None = None
@@ -113,6 +115,13 @@ class EmbeddingColumn(DenseColumn):
         """The length of a row."""
         return Shape((self.dimension,))
 
+    @property
+    def table_initializer(self) -> Callable[..., Any]:
+        """The given initializer, or one that reads the tensor of the checkpoint."""
+        if self.ckpt_to_load_from is None:
+            return self.initializer
+        return _restoring(self.ckpt_to_load_from, self.tensor_name_in_ckpt)
+
     def transform(self, features: Features) -> Any:
         """Returns the ids and weights of the categories."""
         return self.categorical_column.sparse(features)
@@ -132,7 +141,7 @@ class EmbeddingColumn(DenseColumn):
             "embedding_weights",
             shape,
             float32,
-            self.initializer,
+            self.table_initializer,
             trainable=self.trainable and variables.trainable,
             collections=list(variables.collections),
         )
@@ -165,12 +174,8 @@ def indicator_column(categorical_column: CategoricalColumn) -> IndicatorColumn:
     return IndicatorColumn(categorical_column)
 
 
-def _restoring(initializer: Callable[..., Any], checkpoint: str | None, name: str | None) -> Callable[..., Any]:
-    """Returns `initializer`, or one that reads the tensor `name` of a checkpoint."""
-    if (checkpoint is None) != (name is None):
-        raise InvalidArgumentError("Must specify both `ckpt_to_load_from` and `tensor_name_in_ckpt` or none of them.")
-    if checkpoint is None:
-        return initializer
+def _restoring(checkpoint: str, name: str | None) -> Callable[..., Any]:
+    """Returns an initializer that reads the tensor `name` of a checkpoint."""
 
     def restored(shape: Any, dtype: DTypeLike = float32, partition_info: Any = None) -> Any:
         if partition_info is not None:
@@ -229,12 +234,15 @@ def _embedding(
         raise InvalidArgumentError(
             f"initializer must be callable if specified. Embedding of column_name: {column.name}"
         )
-    made = initializer or TruncatedNormal(0.0, 1 / math.sqrt(dimension))
+    if (checkpoint is None) != (name is None):
+        raise InvalidArgumentError("Must specify both `ckpt_to_load_from` and `tensor_name_in_ckpt` or none of them.")
     return EmbeddingColumn(
         column,
         int(dimension),
         combiner,
-        _restoring(made, checkpoint, name),
+        initializer or TruncatedNormal(0.0, 1 / math.sqrt(dimension)),
+        checkpoint,
+        name,
         max_norm,
         trainable,
         shared,

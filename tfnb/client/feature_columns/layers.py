@@ -24,7 +24,7 @@ from tfnb.client.graph.default_graph import get_collection
 from tfnb.client.variables.initializers import Zeros
 from tfnb.client.variables.partitioned import PartitionedVariable
 from tfnb.client.variables.scope import get_variable, get_variable_scope, variable_scope
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import convert_to_tensor
@@ -35,6 +35,7 @@ from tfnb.ops.nn.bias_dropout_moments import bias_add
 from tfnb.types import DTypeLike, as_dtype, float32, int64
 
 __all__ = [
+    "NEEDS_DENSE",
     "classifier_parse_example_spec",
     "input_layer",
     "linear_model",
@@ -42,6 +43,11 @@ __all__ = [
     "regressor_parse_example_spec",
     "sorted_columns",
 ]
+
+NEEDS_DENSE = (
+    "Items of feature_columns must be a _DenseColumn, a dense column; you can wrap a categorical column with an "
+    "embedding_column or indicator_column."
+)
 
 
 def sorted_columns(feature_columns: Any, kind: type | tuple[type, ...], needed: str) -> list[Any]:
@@ -52,6 +58,11 @@ def sorted_columns(feature_columns: Any, kind: type | tuple[type, ...], needed: 
     if not columns:
         raise InvalidArgumentError("feature_columns must not be empty.")
     for column in columns:
+        if not isinstance(column, Column):
+            raise InvalidArgumentError(
+                f"Items of feature_columns must be a _FeatureColumn, that is, made by a function of tf.feature_column. "
+                f"Given (type {type(column)}): {column}"
+            )
         if not isinstance(column, kind):
             raise InvalidArgumentError(f"{needed} Given: {column}")
     names = [c.name for c in columns]
@@ -59,6 +70,17 @@ def sorted_columns(feature_columns: Any, kind: type | tuple[type, ...], needed: 
         if names.count(name) > 1:
             raise InvalidArgumentError(f"Duplicate feature column name found for columns: {name}")
     return sorted(columns, key=lambda c: c.name)
+
+
+def _check_batches(columns: list[Any], parts: list[Any]) -> None:
+    """Raises `ShapeError` when the known numbers of rows of the columns' parts differ."""
+    rows = {c.name: p.shape.sizes[0] for c, p in zip(columns, parts, strict=True) if p.shape.sizes}
+    known = {name: n for name, n in rows.items() if n is not None}
+    if len(set(known.values())) > 1:
+        raise ShapeError(
+            "Batch size (first dimension) of each feature must be same. Batch size of columns: "
+            + ", ".join(f"{name}: {n}" for name, n in known.items())
+        )
 
 
 def input_layer(
@@ -74,14 +96,9 @@ def input_layer(
     features: tensors or SparseTensors by key. weight_collections: further collections of the tables' variables.
     trainable: whether these are trained. cols_to_vars: a dict to which the variables of each column are added,
     cols_to_output_tensors: one to which its matrix is. Raises `InvalidArgumentError` without columns, or for a
-    categorical column, which needs an embedding or an indicator around it.
+    categorical column, which needs an embedding or an indicator around it, `ShapeError` for different batch sizes.
     """
-    columns = sorted_columns(
-        feature_columns,
-        DenseColumn,
-        "Items of feature_columns must be a dense column; wrap a categorical column with an embedding_column "
-        "or indicator_column.",
-    )
+    columns = sorted_columns(feature_columns, DenseColumn, NEEDS_DENSE)
     made, variables = Features(features), Variables.of(weight_collections, trainable)
     matrices = []
     with variable_scope(None, default_name="input_layer", values=list(features.values())):
@@ -95,6 +112,7 @@ def input_layer(
                     cols_to_vars[column] = present
                 if cols_to_output_tensors is not None:
                     cols_to_output_tensors[column] = matrix
+        _check_batches(columns, matrices)
         result: Tensor = concat(matrices, 1)
     return result
 
@@ -132,10 +150,12 @@ def linear_model(
     features: tensors or SparseTensors by key. sparse_combiner: how the weights of several categories of an example are
     combined, "sum", "mean" or "sqrtn". weight_collections: further collections of the variables. trainable: whether
     they are trained. cols_to_vars: a dict to which the variables of each column, and of "bias", are added. Raises
-    `InvalidArgumentError` without columns.
+    `InvalidArgumentError` without columns, `ShapeError` for different batch sizes.
     """
     columns = sorted_columns(
-        feature_columns, (DenseColumn, CategoricalColumn), "Items of feature_columns must be feature columns."
+        feature_columns,
+        (DenseColumn, CategoricalColumn),
+        "Items of feature_columns must be either a _DenseColumn or _CategoricalColumn.",
     )
     made, variables = Features(features), Variables.of(weight_collections, trainable)
     parts = []
@@ -146,6 +166,7 @@ def linear_model(
             parts.append(part)
             if cols_to_vars is not None:
                 cols_to_vars[column] = _listed(weights)
+        _check_batches(columns, parts)
         bias = get_variable(
             "bias_weights",
             [units],

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfnb.client.variables.partitioned import PartitionedVariable
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
 from tfnb.ir.sparse import SparseTensor
@@ -163,6 +163,13 @@ def _weighted(rows: Tensor, weights: Tensor, examples: Tensor, kind: str) -> Any
     return total / SQRT(SEGMENT_SUM(weights * weights, examples))
 
 
+def _check_lengths(ids: SparseTensor, weights: SparseTensor) -> None:
+    """Raises `ShapeError` when the known numbers of ids and of weights differ."""
+    if not ids.values.shape.is_compatible_with(weights.values.shape):
+        n, m = ids.values.shape.num_elements(), weights.values.shape.num_elements()
+        raise ShapeError(f"Dimensions {n} and {m} are not compatible: there are {n} ids, but {m} weights")
+
+
 def safe_embedding_lookup_sparse(
     embedding_weights: TensorLike,
     sparse_ids: SparseTensor,
@@ -183,6 +190,7 @@ def safe_embedding_lookup_sparse(
         is_valid = GREATER_EQUAL(ids.values, 0)
         weights = None if sparse_weights is None else SparseTensor.from_value(sparse_weights)
         if weights is not None:
+            _check_lengths(ids, weights)
             is_valid = LOGICAL_AND(is_valid, GREATER(weights.values, 0))
             weights = sparse_fill_empty_rows(sparse_retain(weights, is_valid), 1.0)[0]
         ids, is_empty = sparse_fill_empty_rows(sparse_retain(ids, is_valid), default_id or 0)

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from tfnb.caches import remembered
-from tfnb.ir.opdef import HostCall, OpDef
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.scalar.expression import PRIMITIVES, Expr, arg, walk
 from tfnb.ir.scalar.host_philox import philox_4x32
-from tfnb.types import DType, as_dtype, float32
+from tfnb.ir.shapes import broadcast
+from tfnb.types import DType, Shape, as_dtype, bracketed, float32
 
 __all__ = ["evaluate", "host_kernel", "scalar_exprs"]
 
@@ -67,10 +69,35 @@ def scalar_exprs(opdef: OpDef, attrs: object, dtypes: tuple[DType, ...]) -> tupl
     return _cached_exprs(opdef, attrs, compute_dtypes)
 
 
+def _check_shapes(opdef: OpDef, call: HostCall, arrays: tuple[np.ndarray, ...]) -> None:
+    """Raises `ShapeError` for shapes that NumPy would broadcast, but the op refuses."""
+    if opdef.infer is None or opdef.infer is broadcast or len({a.shape for a in arrays}) < 2:
+        return
+    dtypes, shapes = tuple(as_dtype(a.dtype) for a in arrays), tuple(Shape(a.shape) for a in arrays)
+    opdef.infer(
+        Infer(
+            opdef.name,
+            shapes,
+            dtypes,
+            call.attrs,
+            call.types,
+            lambda i: arrays[i],
+            lambda i: Shape(tuple(arrays[i].tolist())),
+        )
+    )
+
+
 def _run_scalar(opdef: OpDef, call: HostCall, arrays: tuple[np.ndarray, ...]) -> Any:
+    _check_shapes(opdef, call, arrays)
     dtypes = tuple(as_dtype(a.dtype) for a in arrays)
     exprs = scalar_exprs(opdef, call.attrs, dtypes)
-    outs = tuple(evaluate(e, lambda leaf: arrays[leaf.value].astype(leaf.dtype.np, copy=False)) for e in exprs)
+    try:
+        outs = tuple(evaluate(e, lambda leaf: arrays[leaf.value].astype(leaf.dtype.np, copy=False)) for e in exprs)
+    except ValueError as e:
+        if "broadcast" not in str(e):
+            raise
+        shapes = " vs. ".join(bracketed(a.shape) for a in arrays)
+        raise InvalidArgumentError(f"Incompatible shapes: {shapes}: {e}", call.op) from None
     if not opdef.writes:  # back to the storage type
         outs = tuple(
             o if o.dtype == s.dtype.np else o.astype(s.dtype.np) for o, s in zip(outs, call.outputs, strict=True)

@@ -80,7 +80,10 @@ def _joined(c: Infer, parts: Sequence[Shape], axis: Any) -> Shape:
         try:
             rest = rest.merge_with(Shape((*dims[:a], None, *dims[a + 1 :])))
         except ShapeError:
-            raise ShapeError(f"{c.op_name}: shapes {', '.join(map(str, parts))} differ in more than axis {a}") from None
+            raise ShapeError(
+                f"{c.op_name}: Dimensions of inputs should match: shapes {', '.join(map(str, parts))} differ in more "
+                f"than axis {a}"
+            ) from None
     others = rest.as_list()
     return Shape((*others[:a], total, *others[a + 1 :]))
 
@@ -102,7 +105,8 @@ def _host_join(call: HostCall, axis: np.ndarray, parts: Sequence[np.ndarray]) ->
     try:
         return np.concatenate(parts, normalize_axis(int(axis.reshape(())), parts[0].ndim))
     except ValueError as e:
-        raise InvalidArgumentError(f"Concat: {e}", call.op) from None
+        what = "Dimensions of inputs" if len({p.ndim for p in parts}) == 1 else "Ranks of all input tensors"
+        raise InvalidArgumentError(f"Concat: {what} should match: {e}", call.op) from None
 
 
 def _axis_of(site: KernelSite, i: int) -> int:

@@ -25,18 +25,7 @@ from tfnb.ir.sparse import SparseTensor, SparseTensorValue
 from tfnb.ir.tensor import Tensor, TensorLike, call_operator
 from tfnb.ops.math.cast import cast
 from tfnb.sizes import integer
-from tfnb.types import (
-    ALL,
-    ANY,
-    INDEX,
-    QUANTIZED,
-    DType,
-    DTypeLike,
-    Shape,
-    as_dtype,
-    int32,
-    unknown_shape,
-)
+from tfnb.types import ALL, ANY, INDEX, QUANTIZED, DType, DTypeLike, Shape, as_dtype, bracketed, int32, unknown_shape
 
 __all__ = [
     "API",
@@ -151,7 +140,9 @@ def _reshaped(c: Infer) -> Shape:
     if not free:
         if n is not None and n != rest:
             raise ShapeError(
-                f"Reshape: Cannot reshape a tensor with {n} elements of shape {x} to {target} ({rest} elements)"
+                f"Reshape: Cannot reshape a tensor with {n} elements to shape {bracketed(target.sizes)} ({rest} "
+                f"elements): Input to reshape is a tensor with {n} values, but the requested shape has {rest}. Its "
+                f"shape is {x}"
             )
         return target
     if n is None or len(free) > 1:

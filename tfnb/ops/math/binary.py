@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import (
@@ -24,7 +24,7 @@ from tfnb.ir.opdef import (
 )
 from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
-from tfnb.ir.shapes import broadcast
+from tfnb.ir.shapes import broadcast, unlike
 from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.array.identity import ShapeAttrs
@@ -43,6 +43,7 @@ from tfnb.types import (
     DTypeLike,
     Shape,
     as_dtype,
+    bracketed,
     float32,
     float64,
     string,
@@ -230,7 +231,12 @@ ATAN2 = _binary(
 
 def _merged(c: Infer) -> Shape:
     out = unknown_shape
-    for shape in c.shapes:
+    for i, shape in enumerate(c.shapes):
+        if not out.is_compatible_with(shape):
+            raise ShapeError(
+                f"{c.op_name}: {unlike(out, shape)}. Inputs must have the same size and shape: input {i} has "
+                f"{bracketed(shape.sizes)}, those before it {bracketed(out.sizes)}"
+            )
         out = out.merge_with(shape)
     return out
 

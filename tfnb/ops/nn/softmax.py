@@ -106,7 +106,9 @@ LOG_SOFTMAX = OpDef(
 def _infer_dense(c: Infer) -> tuple[Shape, Shape]:
     rows = merged(c, 0, 1)
     if rows.ndims not in (None, 2):
-        raise ShapeError(f"{c.op_name}: features and labels must have rank 2, got shape {rows}")
+        raise ShapeError(
+            f"{c.op_name}: Shape must be rank 2 but is rank {rows.ndims}: features and labels have shape {rows}"
+        )
     rows = rows.merge_with(Shape((None, None)))
     return Shape(tuple(rows.as_list()[:1])), rows
 

@@ -88,10 +88,9 @@ def _of_dtype(call: HostCall, handle: np.ndarray) -> TensorArrayState:
     state = _state(handle)
     dtype = call.types.get("dtype", call.types.get("T"))
     if state.dtype is not dtype:
-        raise DTypeError(
-            f"TensorArray dtype is {OLD_NAMES.get(state.dtype, state.dtype.name)} but op has dtype "
-            f"{OLD_NAMES.get(dtype, dtype.name)}: TensorArray {state.name}"
-        )
+        wish = "requested" if "dtype" in call.types else "is trying to write"
+        own, other = (OLD_NAMES.get(d, d.name) for d in (state.dtype, dtype))
+        raise DTypeError(f"TensorArray dtype is {own} but Op {wish} dtype {other}. TensorArray {state.name}")
     return state
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tfnb.client.feature_columns.columns import DenseColumn, Features, Variables
-from tfnb.client.feature_columns.layers import sorted_columns
+from tfnb.client.feature_columns.layers import NEEDS_DENSE, sorted_columns
 from tfnb.client.feature_columns.sequence import sequence_input_layer
 from tfnb.errors import InvalidArgumentError
 from tfnb.tf_keras.engine.base_layer import Layer
@@ -22,8 +22,7 @@ class _OfColumns(Layer):
 
     def __init__(self, feature_columns: Any, trainable: bool = True, name: str | None = None, **kwargs: Any) -> None:
         super().__init__(trainable=trainable, name=name, **kwargs)
-        needed = "Items of feature_columns must be a dense column; wrap a categorical column with an embedding_column."
-        self._columns = sorted_columns(feature_columns, DenseColumn, needed)
+        self._columns = sorted_columns(feature_columns, DenseColumn, NEEDS_DENSE)
 
     def _name_scope(self) -> str:
         return f"{self.name}/"  # the scope of variables opens the layer's scope by itself

@@ -371,7 +371,7 @@ def _dense(column: Any, features: Features, variables: Variables) -> Any:
             "weights",
             [column.categorical_column.num_buckets, column.dimension],
             float32,
-            column.initializer,
+            column.table_initializer,
             trainable=column.trainable and variables.trainable,
             collections=list(variables.collections),
         )
