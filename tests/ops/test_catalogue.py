@@ -105,6 +105,11 @@ def _weights(values):
     return [rng.uniform(0.5, 1.5, np.shape(v)) if np.asarray(v).dtype == np.float64 else None for v in values]
 
 
+def _is_given_moment(case, i):
+    """Is input i a mean or variance that is given? As in TensorFlow it gets no gradient, although the result needs it."""
+    return case.op.startswith("FusedBatchNorm") and i in (3, 4) and not case.attrs.get("is_training", True)
+
+
 @pytest.mark.parametrize("knowledge", KNOWLEDGE)
 @pytest.mark.parametrize("case", GRADIENT_CASES, ids=lambda c: c.id)
 def test_gradient(case, knowledge):
@@ -123,7 +128,7 @@ def test_gradient(case, knowledge):
             raise
         pytest.skip("this gradient needs known shapes")
     for i, (x, g) in enumerate(zip(built.arrays, evaluate(grads, built.feeds()), strict=True)):
-        if x.dtype != np.float64:
+        if x.dtype != np.float64 or (g is None and _is_given_moment(case, i)):
             continue
         picked, expected = _slopes(f, built.arrays, i)
         g = np.zeros_like(x) if g is None else g

@@ -24,7 +24,7 @@ from tfnb.ops.array.shape_ops import RESHAPE, SIZE
 from tfnb.ops.linalg.diag import ONE_HOT
 from tfnb.ops.math.binary import FLOOR_MOD, MINIMUM
 from tfnb.ops.math.cast import cast_to
-from tfnb.ops.math.compare import EQUAL, GREATER, SELECT
+from tfnb.ops.math.compare import GREATER, SELECT
 from tfnb.ops.math.reduce import PROD
 from tfnb.ops.math.reduce_sum import SUM
 from tfnb.ops.math.scan import CUMPROD
@@ -38,7 +38,6 @@ from tfnb.types import (
     float32,
     float64,
     int32,
-    int64,
     unknown_shape,
 )
 
@@ -75,10 +74,9 @@ def _rank(shape: Any) -> Any:
 
 
 def _reduced_mask(shape: Any, axes: Any) -> Any:
-    """Returns 1 for each axis in `axes` and 0 for the others; no axes mean all of them."""
+    """Returns 1 for each axis in `axes` and 0 for the others."""
     rank = _rank(shape)
-    named = ONE_HOT(FLOOR_MOD(RESHAPE(axes, _LAST), rank), rank, _ONE, _ZERO)
-    return MINIMUM(SUM(named, _FIRST) + cast_to(EQUAL(SIZE(axes, out_type=int32), 0), int64), 1)
+    return MINIMUM(SUM(ONE_HOT(FLOOR_MOD(RESHAPE(axes, _LAST), rank), rank, _ONE, _ZERO), _FIRST), 1)
 
 
 def _host_softmax(call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> np.ndarray:
