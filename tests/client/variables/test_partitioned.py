@@ -156,7 +156,7 @@ def test_what_is_no_partitioned_variable():
         tf.PartitionedVariable("x", [4], tf.float32, [], [2])
     with pytest.raises(errors.InvalidArgumentError, match="full shapes must match"):
         tf.PartitionedVariable("x", [5], tf.float32, v, [2])
-    with pytest.raises(errors.InvalidArgumentError, match="slice of shape"):
+    with pytest.raises(errors.InvalidArgumentError, match="must have a save_slice_info"):
         tf.PartitionedVariable("x", [1], tf.float32, [tf.Variable([1.0])], [1])
 
 

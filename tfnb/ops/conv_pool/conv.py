@@ -91,7 +91,12 @@ def infer_conv(c: Infer) -> Shape:
 
 
 def check_grad_shape(op: Any, name: str, attrs: Any, x: Shape, w: Shape, dy: Shape) -> None:
-    """Raises `ShapeError`, with the node `op`, unless an input `x` and a filter `w` give an output of shape `dy`."""
+    """Raises `ShapeError`, with the node `op`, unless an input `x` and a filter `w` give an output of shape `dy`.
+
+    An output without elements fits every input, since it adds nothing to its gradient.
+    """
+    if dy.num_elements() == 0:
+        return
     channels, depth = x.as_list()[-1], w.as_list()[-2]
     output = _output_shape(attrs, x, w)
     bad_channels = channels is not None and depth is not None and channels != depth
@@ -138,13 +143,16 @@ def _host_conv(call: HostCall, x: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 @INPUT_GRAD.host
 def _host_input_grad(call: HostCall, sizes: np.ndarray, w: np.ndarray, dy: np.ndarray) -> np.ndarray:
-    check_grad_shape(call.op, call.op.type, call.attrs, Shape(sizes.tolist()), Shape(w.shape), Shape(dy.shape))
+    x_shape, w_shape = Shape(sizes.tolist()), Shape(w.shape)
+    check_grad_shape(call.op, "Conv2DBackpropInput", call.attrs, x_shape, w_shape, Shape(dy.shape))
     return conv2d_backprop_input_host(sizes.tolist(), w, dy, *_how(call.attrs))
 
 
 @FILTER_GRAD.host
 def _host_filter_grad(call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.ndarray) -> np.ndarray:
-    check_grad_shape(call.op, call.op.type, call.attrs, Shape(x.shape), Shape(sizes.tolist()), Shape(dy.shape))
+    check_grad_shape(
+        call.op, "Conv2DBackpropFilter", call.attrs, Shape(x.shape), Shape(sizes.tolist()), Shape(dy.shape)
+    )
     return conv2d_backprop_filter_host(x, sizes.tolist(), dy, *_how(call.attrs))
 
 

@@ -103,7 +103,8 @@ def _output_shape(x: np.ndarray, w: np.ndarray, a: Conv3DAttrs, az: Axis) -> tup
 
 @INPUT_GRAD.host
 def _host_input_grad(call: HostCall, sizes: np.ndarray, w: np.ndarray, dy: np.ndarray) -> np.ndarray:
-    check_grad_shape(call.op, call.op.type, call.attrs, Shape(sizes.tolist()), Shape(w.shape), Shape(dy.shape))
+    x_shape, w_shape = Shape(sizes.tolist()), Shape(w.shape)
+    check_grad_shape(call.op, "Conv3DBackpropInput", call.attrs, x_shape, w_shape, Shape(dy.shape))
     dx = np.zeros(tuple(int(d) for d in sizes), dy.dtype)
     if not dy.size or not dx.size:
         return dx
@@ -118,7 +119,9 @@ def _host_input_grad(call: HostCall, sizes: np.ndarray, w: np.ndarray, dy: np.nd
 
 @FILTER_GRAD.host
 def _host_filter_grad(call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.ndarray) -> np.ndarray:
-    check_grad_shape(call.op, call.op.type, call.attrs, Shape(x.shape), Shape(sizes.tolist()), Shape(dy.shape))
+    check_grad_shape(
+        call.op, "Conv3DBackpropFilter", call.attrs, Shape(x.shape), Shape(sizes.tolist()), Shape(dy.shape)
+    )
     dw = np.zeros(tuple(int(d) for d in sizes), x.dtype)
     if not dy.size or not x.size:
         return dw
