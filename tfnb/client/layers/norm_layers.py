@@ -285,11 +285,13 @@ class BatchNormalization(Layer):
             self.add_update(update, inputs)
 
 
-@RegisterGradient(_FROM_THE_MEAN)
 def _grad_from_the_mean(op: Operation, dy: Tensor) -> tuple[Any, None]:
     """The gradient of (x - mean)^2, of which the mean over x needs none, since x - mean sums to zero."""
     x, mean = op.inputs
     return dy * (2.0 * (x - mean)), None
+
+
+RegisterGradient(_FROM_THE_MEAN)(_grad_from_the_mean)
 
 
 def _moments_of_all_orders(x: Tensor, axes: Sequence[int], keep_dims: bool) -> tuple[Any, Any]:
