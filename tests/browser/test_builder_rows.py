@@ -157,6 +157,25 @@ def test_a_key_that_follows_at_once_goes_on_from_the_view_that_the_one_before_as
         assert hands.node("x").is_visible(), key
 
 
+def test_an_open_list_of_nodes_follows_the_drawing(notebook):
+    hands = built(notebook, "list-follows.ipynb", "import tfnb as tf\n\nx = tf.placeholder(tf.float32, [None, 3])\n")
+    view, page = hands.view, hands.page
+    view.locator(".stage").first.focus()
+    hands.press("Control+f")
+    hands.word("layer")
+    view.locator(".choices", has_text="no node matches").wait_for()
+    # Code of the cell is drawn while the list is open, as the first drawing is for somebody who is quick.
+    source = "jupyterapp.shell.currentWidget.content.model.cells.get(1).sharedModel"
+    page.evaluate(f"{source}.setSource({source}.getSource() + 'layer_1 = tf.abs(x)\\nlayer_2 = tf.sin(x)\\n')")
+    view.locator(".choices .choice[aria-selected=true] b:text-is('layer_1')").wait_for(timeout=20_000)
+    page.keyboard.press("ArrowDown")
+    page.evaluate(f"{source}.setSource({source}.getSource() + 'layer_3 = tf.cos(x)\\n')")
+    view.locator(".choices b:text-is('layer_3')").wait_for(timeout=20_000)
+    hands.take("layer_2")  # the row that was chosen is still the one that Enter takes
+    hands.settle()
+    assert view.locator(".node.selected").get_attribute("data-node") == "layer_2"
+
+
 def test_row_24_a_move_changes_one_line_of_the_file_and_nbconvert_shows_picture_and_code(notebook):
     hands = built(notebook, "row24.ipynb", "import tfnb as tf\nx = tf.ones([2])\ny = tf.tanh(x)\n")
     hands.view.locator(".stage").focus()

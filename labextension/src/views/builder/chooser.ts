@@ -36,6 +36,8 @@ export class Chooser {
   private question: Question | null = null;
   private shown: readonly Choice[] = [];
   private active = 0;
+  /** The label of the row that the person has gone to; null while it is the first. */
+  private chosen: string | null = null;
   private asked = 0;
   /** Whether the list is that of the text in the field, and whether Enter was pressed before it was. */
   private isCurrent = false;
@@ -100,22 +102,29 @@ export class Chooser {
     if (returns) this.leave();
   }
 
-  private async ask(): Promise<void> {
+  private ask(): Promise<void> {
+    this.isEntered = false;
+    this.chosen = null;
+    return this.renew();
+  }
+
+  /** Lists what answers the text in the field, also after the drawing has changed; the chosen row stays chosen. */
+  async renew(): Promise<void> {
     this.asked += 1;
     this.isCurrent = false;
-    this.isEntered = false;
     const { asked, question } = this;
     if (!question) return;
     const choices = await question.choices(this.input.value);
     if (asked !== this.asked || this.question !== question) return;
     this.show(choices);
     this.isCurrent = true;
-    if (this.isEntered) this.take(0);
+    if (this.isEntered) this.take(this.active);
   }
 
   private show(choices: readonly Choice[]): void {
     this.shown = choices;
-    this.active = 0;
+    const chosen = choices.findIndex(({ label }) => label === this.chosen);
+    this.active = Math.max(0, chosen);
     this.list.replaceChildren(
       ...choices.map((choice, k) => this.row(choice, k)),
       ...(choices.length || !this.question
@@ -166,6 +175,7 @@ export class Chooser {
       const next = this.active + by;
       const wraps = Math.abs(by) === 1 && (next < 0 || next > last);
       this.active = wraps ? (next < 0 ? last : 0) : Math.max(0, Math.min(last, next));
+      this.chosen = this.shown[this.active]?.label ?? null;
       this.mark();
     } else if (event.key === "Enter") this.enter();
     else if (event.key === "Escape" || event.key === "Tab") this.close();

@@ -310,6 +310,7 @@ export class BuilderView {
     if (isFirst) this.isFirst = false;
     await this.place(isFirst);
     workspace.forgetBoxes();
+    if (this.chooser.isOpen) void this.chooser.renew();
     if (isFirst) workspace.fit(undefined, READABLE, true);
     const kept = [...workspace.selected].filter((id) => model.nodes.has(id));
     const wire = drawing.selected.length ? null : workspace.selectedWire;
