@@ -454,6 +454,30 @@ def test_a_stranger_without_keys_leaves_no_open_socket(tls):
     assert not [str(w.message) for w in found if w.category is ResourceWarning]
 
 
+def test_a_stranger_who_resets_just_before_the_handshake_leaves_no_open_socket(tls):
+    channel = Channel("0.0.0.0", lambda *_: None, lambda e: None, tls())
+    gc.collect()
+    with socket.create_server(("127.0.0.1", 0)) as listener, warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        stranger = socket.create_connection(listener.getsockname())
+        accepted, _ = listener.accept()
+
+        class Accepted(socket.socket):
+            """Its peer resets while the channel sets its options."""
+
+            def setsockopt(self, *args):
+                super().setsockopt(*args)
+                stranger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                stranger.close()
+                time.sleep(0.05)
+
+        with pytest.raises(OSError):
+            channel._authenticate(Accepted(fileno=accepted.detach()))
+        channel.close()
+        gc.collect()
+    assert not [str(w.message) for w in found if w.category is ResourceWarning]
+
+
 def test_a_poller_may_be_closed_while_others_wake_it():
     pollers, ended, errors = [Poller(lambda *a: None, lambda *a: None)], threading.Event(), []
 

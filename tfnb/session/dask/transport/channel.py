@@ -252,6 +252,7 @@ class Channel:
                 sock.settimeout(_GREETING)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 if self.peer.sealed and self._tls is not None:
+                    sock.getpeername()  # raises if the peer has gone: wrap_socket would leave its socket open then
                     sock = self._tls.listening.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
             with self._as_unauthenticated(sock):
                 if isinstance(sock, ssl.SSLSocket):
