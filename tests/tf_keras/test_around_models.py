@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -195,7 +195,8 @@ def test_a_server_gets_the_values_of_each_epoch():
         def log_message(self, *args):
             """Prints nothing."""
 
-    server = HTTPServer(("127.0.0.1", 0), Handler)
+    # One thread for each connection: whoever still looks for a server that had this port before does not block it.
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
