@@ -117,3 +117,56 @@ def test_a_batch_normalisation_and_an_absolute_value():
     np.testing.assert_allclose(log_det, -2 * np.log(3), rtol=0.2)
     with pytest.raises(errors.InvalidArgumentError, match="event_ndims"):
         bj.Ordered().forward_log_det_jacobian(tf.zeros([3]), 0)
+
+
+class _LeakyReLU(bj.Bijector):
+    """A bijector as programs for TensorFlow up to 1.5 write them: its log Jacobian is summed over `event_ndims`."""
+
+    def __init__(self, alpha, event_ndims):
+        super().__init__(event_ndims=event_ndims, validate_args=False, name="leaky_relu")
+        self.alpha = alpha
+
+    def _forward(self, x):
+        return tf.where(tf.greater_equal(x, 0), x, self.alpha * x)
+
+    def _inverse(self, y):
+        return tf.where(tf.greater_equal(y, 0), y, y / self.alpha)
+
+    def _inverse_log_det_jacobian(self, y):
+        slope = tf.where(tf.greater_equal(y, 0), tf.ones_like(y), tf.ones_like(y) / self.alpha)
+        return tf.reduce_sum(tf.log(tf.abs(slope)), axis=self._event_dims_tensor(y))
+
+
+def test_a_flow_of_the_time_of_event_ndims():
+    y = np.float32([[0.5, -1.0], [-0.2, -0.4], [1.0, 2.0]])
+    tril = np.float32([[1.5, 0.0], [0.3, 0.5]])
+    flow = bj.Chain([bj.Affine(scale_tril=tril, event_ndims=1), _LeakyReLU(0.5, 1), bj.Exp(event_ndims=1)])
+    inner = _LeakyReLU(0.5, 1)
+    normal = tf.contrib.distributions.MultivariateNormalDiag(tf.zeros([2]))
+    made = tf.contrib.distributions.TransformedDistribution(normal, bj.Chain([bj.Affine(scale_tril=tril), inner]))
+    x = np.float32([[0.5, 1.0], [0.2, 0.4], [1.0, 2.0]])
+    with tf.Session() as session:
+        ildj, fldj, exp, mixed, log_prob = session.run(
+            [
+                inner.inverse_log_det_jacobian(y),
+                inner.forward_log_det_jacobian(y),
+                bj.Exp(event_ndims=1).inverse_log_det_jacobian(x),
+                flow.forward_log_det_jacobian(x),
+                made.log_prob(y),
+            ]
+        )
+    np.testing.assert_allclose(ildj, np.log(2) * (y < 0).sum(1), rtol=1e-6)
+    np.testing.assert_allclose(fldj, -np.log(2) * (y < 0).sum(1), rtol=1e-6)
+    np.testing.assert_allclose(exp, -np.log(x).sum(1), rtol=1e-6)
+    np.testing.assert_allclose(mixed, x.sum(1) + np.log(0.75), rtol=1e-5)
+    before = np.linalg.solve(tril, y.T).T
+    z = np.where(before < 0, 2 * before, before)
+    expected = -0.5 * (z**2).sum(1) - np.log(2 * np.pi) + np.log(2) * (before < 0).sum(1) - np.log(0.75)
+    np.testing.assert_allclose(log_prob, expected, rtol=1e-5)
+
+
+def test_event_ndims_is_one_of_two_names():
+    with pytest.raises(errors.InvalidArgumentError, match="older name of forward_min_event_ndims=1"):
+        bj.Bijector(event_ndims=1, forward_min_event_ndims=1)
+    with pytest.raises(errors.UnimplementedError, match="AffineScalar"):
+        bj.Affine(event_ndims=0)

@@ -13,7 +13,8 @@ from tfnb.client.graph.default_graph import name_scope
 from tfnb.errors import InvalidArgumentError, UnimplementedError
 from tfnb.ir.const import constant_value
 from tfnb.ir.tensor import Tensor, TensorLike
-from tfnb.ops.array.constants import constant, convert_to_tensor, ones_like, zeros_like
+from tfnb.ops.array.constants import constant, convert_to_tensor, ones_like, range_, zeros_like
+from tfnb.ops.array.shape_ops import rank
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.reduce_functions import reduce_sum
 from tfnb.types import DTypeLike, Shape, as_shape, float32, int32
@@ -26,7 +27,9 @@ class Bijector:
 
     graph_parents: tensors that it depends on. is_constant_jacobian: whether the Jacobian does not depend on the
     argument. validate_args: whether steps fail for arguments outside of the domain. forward_min_event_ndims,
-    inverse_min_event_ndims: the rank of the smallest argument and value, by default 0 and the same.
+    inverse_min_event_ndims: the rank of the smallest argument and value, by default 0 and the same. event_ndims: both
+    of them, by the name that TensorFlow had for them until 1.5; the functions of the log of the Jacobian take it where
+    a call does not say how many dimensions are one event. Raises `InvalidArgumentError` for both names at once.
     """
 
     def __init__(
@@ -38,13 +41,22 @@ class Bijector:
         forward_min_event_ndims: int = 0,
         inverse_min_event_ndims: int | None = None,
         name: str | None = None,
+        event_ndims: int | None = None,
     ) -> None:
+        if event_ndims is not None:
+            if forward_min_event_ndims or inverse_min_event_ndims is not None:
+                raise InvalidArgumentError(
+                    f"Bijector: event_ndims={event_ndims} is the older name of forward_min_event_ndims="
+                    f"{forward_min_event_ndims} and inverse_min_event_ndims={inverse_min_event_ndims}: give one name"
+                )
+            forward_min_event_ndims = event_ndims
         self.graph_parents = list(graph_parents or ())
         self.is_constant_jacobian, self.validate_args, self.dtype = is_constant_jacobian, validate_args, dtype
         self.forward_min_event_ndims = forward_min_event_ndims
         self.inverse_min_event_ndims = (
             forward_min_event_ndims if inverse_min_event_ndims is None else inverse_min_event_ndims
         )
+        self.event_ndims = forward_min_event_ndims
         self.name = name or type(self).__name__.lower()
         self._arguments: list[tuple[Any, Any]] = []
 
@@ -105,10 +117,11 @@ class Bijector:
         self._arguments = [*self._arguments[-15:], (argument, value)]
 
     def forward_log_det_jacobian(
-        self, x: TensorLike, event_ndims: Any, name: str = "forward_log_det_jacobian", **condition: Any
+        self, x: TensorLike, event_ndims: Any = None, name: str = "forward_log_det_jacobian", **condition: Any
     ) -> Any:
         """Returns log |det| of the Jacobian at `x`, whose last `event_ndims` dimensions are one event.
 
+        By default that number is the `event_ndims` of the bijector.
         Raises `InvalidArgumentError` for fewer dimensions than the bijector needs.
         """
         with name_scope(f"{self.name}/{name}"):
@@ -117,13 +130,15 @@ class Bijector:
                 each = self._forward_log_det_jacobian(argument, **condition)
             else:
                 each = -self._own("_inverse_log_det_jacobian")(self.forward(argument, **condition), **condition)
-            return self._summed(each, argument, event_ndims, self.forward_min_event_ndims)
+            ndims = self.event_ndims if event_ndims is None else event_ndims
+            return self._summed(each, argument, ndims, self.forward_min_event_ndims)
 
     def inverse_log_det_jacobian(
-        self, y: TensorLike, event_ndims: Any, name: str = "inverse_log_det_jacobian", **condition: Any
+        self, y: TensorLike, event_ndims: Any = None, name: str = "inverse_log_det_jacobian", **condition: Any
     ) -> Any:
         """Returns log |det| of the inverse's Jacobian at `y`, whose last `event_ndims` dimensions are one event.
 
+        By default that number is the `event_ndims` of the bijector.
         Raises `InvalidArgumentError` for fewer dimensions than the bijector needs.
         """
         with name_scope(f"{self.name}/{name}"):
@@ -132,7 +147,9 @@ class Bijector:
                 each = self._inverse_log_det_jacobian(value, **condition)
             else:
                 each = -self._own("_forward_log_det_jacobian")(self.inverse(value, **condition), **condition)
-            return self._summed(each, value, event_ndims, self.inverse_min_event_ndims)
+            added = self.inverse_min_event_ndims - self.forward_min_event_ndims
+            ndims = self.event_ndims + added if event_ndims is None else event_ndims
+            return self._summed(each, value, ndims, self.inverse_min_event_ndims)
 
     def _summed(self, each: Any, value: Any, event_ndims: Any, least: int) -> Any:
         ndims = constant_value(event_ndims) if isinstance(event_ndims, Tensor) else event_ndims
@@ -145,6 +162,10 @@ class Bijector:
             ones = ones_like(value)
             each = each + zeros_like(reduce_sum(ones, list(range(-least, 0)))) if least else each + zeros_like(ones)
         return reduce_sum(each, list(range(-extra, 0)))
+
+    def _event_dims_tensor(self, sample: Any) -> Any:
+        """Returns the dimensions of one event; subclasses of the time sum the log of their Jacobian over them."""
+        return convert_to_tensor(range_(-self.event_ndims, 0) + rank(sample), int32)
 
     def forward_event_shape(self, input_shape: Any) -> Shape:
         """Returns the static shape of the value for an argument of `input_shape`."""
@@ -172,8 +193,9 @@ class ConditionalBijector(Bijector):
 class Identity(Bijector):
     """The function y = x."""
 
-    def __init__(self, validate_args: bool = False, name: str = "identity") -> None:
+    def __init__(self, validate_args: bool = False, name: str = "identity", event_ndims: int = 0) -> None:
         super().__init__(is_constant_jacobian=True, validate_args=validate_args, name=name)
+        self.event_ndims = event_ndims
 
     def _forward(self, x: Any) -> Any:
         return x
@@ -199,6 +221,7 @@ class Invert(Bijector):
             bijector.forward_min_event_ndims,
             name or f"invert_{bijector.name}",
         )
+        self.event_ndims = bijector.event_ndims + self.forward_min_event_ndims - self.inverse_min_event_ndims
 
     def _forward(self, x: Any, **condition: Any) -> Any:
         return self.bijector.inverse(x, **condition)
@@ -247,6 +270,7 @@ class Chain(Bijector):
             after,
             name or "chain_of_" + "_of_".join(b.name for b in self.bijectors) if self.bijectors else name or "identity",
         )
+        self.event_ndims = max([least, *(b.event_ndims for b in self.bijectors)])
 
     def _forward(self, x: Any, **condition: Any) -> Any:
         for b in reversed(self.bijectors):

@@ -1,7 +1,8 @@
-"""Flows: bijectors of vectors in which a network shifts and stretches some elements by others.
+"""Flows: bijectors of vectors in which a layer or a network shifts and stretches the elements.
 
-In MaskedAutoregressiveFlow an element depends on those before it (Papamakarios et al., 2017), in RealNVP the last ones
-depend on the first `num_masked` (Dinh et al., 2017). Invariant: the Jacobian is triangular.
+BatchNormalization does so by the statistics of the batch. In MaskedAutoregressiveFlow an element depends on those
+before it (Papamakarios et al., 2017), in RealNVP the last ones depend on the first `num_masked` (Dinh et al., 2017).
+Invariant: the Jacobian is triangular.
 """
 
 from __future__ import annotations
@@ -11,24 +12,27 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.client.bijectors.bijector import ConditionalBijector
+from tfnb.client.bijectors.bijector import Bijector, ConditionalBijector
 from tfnb.client.control_flow.while_loop import while_loop
 from tfnb.client.layers.dense_layers import dense
+from tfnb.client.layers.norm_layers import BatchNormalization as BatchNormalizationLayer
 from tfnb.client.variables.initializers import glorot_normal
 from tfnb.client.variables.template import Template, make_template
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.concat import concat
-from tfnb.ops.array.constants import constant, convert_to_tensor, zeros_like
+from tfnb.ops.array.constants import constant, convert_to_tensor, ones_like, zeros_like
 from tfnb.ops.array.shape_ops import RESHAPE, STOP_GRADIENT
 from tfnb.ops.array.shape_ops import shape as shape_op
 from tfnb.ops.math.clip import clip_by_value
 from tfnb.ops.math.reduce_functions import reduce_sum
-from tfnb.ops.math.unary import EXP
+from tfnb.ops.math.unary import EXP, LOG, SQRT, absolute
 from tfnb.ops.nn.activations import RELU
+from tfnb.ops.nn.bias_dropout_moments import moments
 from tfnb.types import DTypeLike, float32, int32
 
 __all__ = [
+    "BatchNormalization",
     "MaskedAutoregressiveFlow",
     "RealNVP",
     "masked_autoregressive_default_template",
@@ -246,3 +250,58 @@ def real_nvp_default_template(
         return (h, None) if shift_only else (h[..., :output_units], h[..., output_units:])
 
     return make_template(name or "real_nvp_default_template", shift_and_log_scale)
+
+
+class BatchNormalization(Bijector):
+    """The inverse of a batch normalisation layer: the inverse function normalises, the forward one undoes it.
+
+    batchnorm_layer: a `tf.layers.BatchNormalization` without centering and scaling limits, by default a new one.
+    training: whether the statistics of the batch are used, and the moving ones are updated.
+    """
+
+    def __init__(
+        self,
+        batchnorm_layer: Any = None,
+        training: bool = True,
+        validate_args: bool = False,
+        name: str = "batch_normalization",
+    ) -> None:
+        self.batchnorm = batchnorm_layer or BatchNormalizationLayer(trainable=True, gamma_constraint=_above_zero)
+        if getattr(self.batchnorm, "renorm", False):
+            raise InvalidArgumentError("BatchNorm Bijector does not support renormalization.")
+        self._training = training
+        super().__init__(None, False, validate_args, None, 1, name=name)
+
+    def _inverse(self, y: Any) -> Any:
+        return self.batchnorm(y, training=self._training)
+
+    def _factors(self, value: Any) -> tuple[Any, Any, Any]:
+        """(mean, variance, gamma) of the last axis."""
+        layer = self.batchnorm
+        return (
+            layer.moving_mean,
+            layer.moving_variance,
+            layer.gamma if layer.gamma is not None else ones_like(value[..., :1]),
+        )
+
+    def _forward(self, x: Any) -> Any:
+        if not getattr(self.batchnorm, "built", False):
+            self.batchnorm(zeros_like(x), training=False)
+        mean, variance, gamma = self._factors(x)
+        beta = 0.0 if self.batchnorm.beta is None else self.batchnorm.beta
+        return (x - beta) / gamma * SQRT(variance + self.batchnorm.epsilon) + mean
+
+    def _inverse_log_det_jacobian(self, y: Any) -> Any:
+        if not getattr(self.batchnorm, "built", False):
+            self.batchnorm(zeros_like(y), training=False)
+        _, variance, gamma = self._factors(y)
+        if self._training:
+            _, variance = moments(y, list(range((y.shape.ndims or 2) - 1)))
+        return reduce_sum(LOG(absolute(gamma)) - 0.5 * LOG(variance + self.batchnorm.epsilon), -1)
+
+    def _forward_log_det_jacobian(self, x: Any) -> Any:
+        return -self._inverse_log_det_jacobian(x)
+
+
+def _above_zero(x: Any) -> Any:
+    return RELU(x) + 1e-6

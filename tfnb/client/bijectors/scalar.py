@@ -1,6 +1,7 @@
 """Bijectors of numbers, element by element.
 
-Invariant: each has a Jacobian that is a diagonal matrix, so its log |det| is a sum over elements.
+Invariant: each has a Jacobian that is a diagonal matrix, so its log |det| is a sum over elements. event_ndims: over how
+many dimensions where a call does not say it, as in TensorFlow until 1.5.
 """
 
 from __future__ import annotations
@@ -72,11 +73,14 @@ class AffineScalar(Bijector):
 class PowerTransform(Bijector):
     """The function y = (1 + c x)^(1/c) of the `power` c, which is exp for c = 0. Raises for a negative power."""
 
-    def __init__(self, power: float = 0.0, validate_args: bool = False, name: str = "power_transform") -> None:
+    def __init__(
+        self, power: float = 0.0, validate_args: bool = False, name: str = "power_transform", event_ndims: int = 0
+    ) -> None:
         if power is None or power < 0:
             raise InvalidArgumentError(f"`power` must be a non-negative TensorFlow constant, got {power}")
         self.power = float(power)
         super().__init__(validate_args=validate_args, name=name)
+        self.event_ndims = event_ndims
 
     def _forward(self, x: Any) -> Any:
         return EXP(x) if not self.power else EXP(LOG1P(x * self.power) / self.power)
@@ -94,8 +98,8 @@ class PowerTransform(Bijector):
 class Exp(PowerTransform):
     """The function y = exp(x)."""
 
-    def __init__(self, validate_args: bool = False, name: str = "exp") -> None:
-        super().__init__(0.0, validate_args, name)
+    def __init__(self, validate_args: bool = False, name: str = "exp", event_ndims: int = 0) -> None:
+        super().__init__(0.0, validate_args, name, event_ndims)
 
 
 class Sigmoid(Bijector):
@@ -121,10 +125,15 @@ class Softplus(Bijector):
     """The function y = h log(1 + exp(x / h)) of the `hinge_softness` h, by default 1."""
 
     def __init__(
-        self, hinge_softness: TensorLike | None = None, validate_args: bool = False, name: str = "softplus"
+        self,
+        hinge_softness: TensorLike | None = None,
+        validate_args: bool = False,
+        name: str = "softplus",
+        event_ndims: int = 0,
     ) -> None:
         self.hinge_softness = tensors_of(name, None, hinge_softness=hinge_softness)[0]
         super().__init__(validate_args=validate_args, name=name)
+        self.event_ndims = event_ndims
 
     def _forward(self, x: Any) -> Any:
         h = self.hinge_softness
@@ -202,7 +211,7 @@ class AbsoluteValue(Bijector):
             return -value, value
 
     def inverse_log_det_jacobian(
-        self, y: TensorLike, event_ndims: Any, name: str = "inverse_log_det_jacobian", **condition: Any
+        self, y: TensorLike, event_ndims: Any = None, name: str = "inverse_log_det_jacobian", **condition: Any
     ) -> Any:
         """Returns (0, 0). Raises `InvalidArgumentError` for event_ndims other than 0, as in TensorFlow."""
         refuse_given(
@@ -223,11 +232,17 @@ class Gumbel(Bijector):
     """The function y = exp(-exp(-(x - loc) / scale)), the distribution function of Gumbel's distribution."""
 
     def __init__(
-        self, loc: TensorLike = 0.0, scale: TensorLike = 1.0, validate_args: bool = False, name: str = "gumbel"
+        self,
+        loc: TensorLike = 0.0,
+        scale: TensorLike = 1.0,
+        validate_args: bool = False,
+        name: str = "gumbel",
+        event_ndims: int = 0,
     ) -> None:
         self.loc, self.scale = tensors_of(name, None, loc=loc, scale=scale)
         self.scale = positive(self.scale, validate_args)
         super().__init__([self.loc, self.scale], validate_args=validate_args, name=name)
+        self.event_ndims = event_ndims
 
     def _forward(self, x: Any) -> Any:
         return EXP(-EXP(-(x - self.loc) / self.scale))
@@ -285,6 +300,7 @@ class SinhArcsinh(Bijector):
         tailweight: TensorLike | None = None,
         validate_args: bool = False,
         name: str = "SinhArcsinh",
+        event_ndims: int = 0,
     ) -> None:
         self.skewness, tail = tensors_of(
             name,
@@ -294,6 +310,7 @@ class SinhArcsinh(Bijector):
         )
         self.tailweight = positive(tail, validate_args)
         super().__init__([self.skewness, self.tailweight], validate_args=validate_args, name=name)
+        self.event_ndims = event_ndims
 
     def _forward(self, x: Any) -> Any:
         return SINH((ASINH(x) + self.skewness) * self.tailweight)

@@ -15,8 +15,7 @@ from tfnb.client.bijectors.scalar import AffineScalar, Softplus
 from tfnb.client.distributions.distribution import tensors_of
 from tfnb.client.distributions.matrix_forms import fill_triangular, fill_triangular_inverse, triangle_solve
 from tfnb.client.graph.default_graph import control_dependencies
-from tfnb.client.layers.norm_layers import BatchNormalization as BatchNormalizationLayer
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import InvalidArgumentError, UnimplementedError
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.concat import concat, stack
 from tfnb.ops.array.constants import constant, convert_to_tensor, ones_like, zeros_like
@@ -38,15 +37,13 @@ from tfnb.ops.math.compare import EQUAL
 from tfnb.ops.math.reduce_functions import reduce_all, reduce_logsumexp, reduce_prod, reduce_sum
 from tfnb.ops.math.scan import cumsum
 from tfnb.ops.math.unary import EXP, LOG, SQRT, absolute
-from tfnb.ops.nn.activations import RELU, SOFTPLUS
-from tfnb.ops.nn.bias_dropout_moments import moments
+from tfnb.ops.nn.activations import SOFTPLUS
 from tfnb.ops.nn.losses import softmax
 from tfnb.types import Shape, as_shape, float32, int32
 
 __all__ = [
     "Affine",
     "AffineLinearOperator",
-    "BatchNormalization",
     "CholeskyOuterProduct",
     "FillTriangular",
     "MatrixInverseTriL",
@@ -62,7 +59,8 @@ __all__ = [
 class AffineLinearOperator(Bijector):
     """The function y = scale x + shift of vectors, whose `scale` has the methods of `tf.linalg.LinearOperator`.
 
-    Those are matvec, solvevec and log_abs_determinant. A shift or scale that is None is left out.
+    Those are matvec, solvevec and log_abs_determinant. A shift or scale that is None is left out. event_ndims: 1, as
+    TensorFlow had it until 1.5. Raises `UnimplementedError` for another number.
     """
 
     def __init__(
@@ -71,7 +69,10 @@ class AffineLinearOperator(Bijector):
         scale: Any = None,
         validate_args: bool = False,
         name: str = "affine_linear_operator",
+        event_ndims: int = 1,
     ) -> None:
+        if event_ndims != 1:
+            raise UnimplementedError(f"{name}: event_ndims={event_ndims}; use AffineScalar for numbers")
         self.shift, self.scale = tensors_of(name, None, shift=shift)[0], scale
         dtype = self.shift.dtype if self.shift is not None else getattr(scale, "dtype", None)
         super().__init__([t for t in (self.shift,) if t is not None], True, validate_args, dtype, 1, name=name)
@@ -179,6 +180,7 @@ class Affine(AffineLinearOperator):
         scale_perturb_diag: TensorLike | None = None,
         validate_args: bool = False,
         name: str = "affine",
+        event_ndims: int = 1,
     ) -> None:
         multiple, diag, tril, factor, inner = tensors_of(
             name,
@@ -190,7 +192,7 @@ class Affine(AffineLinearOperator):
             e=scale_perturb_diag,
         )
         self._multiple = multiple if diag is None and tril is None and factor is None else None
-        super().__init__(shift, _scale_of(multiple, diag, tril, factor, inner), validate_args, name)
+        super().__init__(shift, _scale_of(multiple, diag, tril, factor, inner), validate_args, name, event_ndims)
 
     def _forward_log_det_jacobian(self, x: Any) -> Any:
         if self._multiple is None:
@@ -477,58 +479,3 @@ class MatrixInverseTriL(Bijector):
     def _forward_log_det_jacobian(self, x: Any) -> Any:
         n = cast(shape_op(x)[-1], x.dtype)
         return -(n + 1.0) * reduce_sum(LOG(absolute(MATRIX_DIAG_PART(x))), -1)
-
-
-class BatchNormalization(Bijector):
-    """The inverse of a batch normalisation layer: the inverse function normalises, the forward one undoes it.
-
-    batchnorm_layer: a `tf.layers.BatchNormalization` without centering and scaling limits, by default a new one.
-    training: whether the statistics of the batch are used, and the moving ones are updated.
-    """
-
-    def __init__(
-        self,
-        batchnorm_layer: Any = None,
-        training: bool = True,
-        validate_args: bool = False,
-        name: str = "batch_normalization",
-    ) -> None:
-        self.batchnorm = batchnorm_layer or BatchNormalizationLayer(trainable=True, gamma_constraint=_above_zero)
-        if getattr(self.batchnorm, "renorm", False):
-            raise InvalidArgumentError("BatchNorm Bijector does not support renormalization.")
-        self._training = training
-        super().__init__(None, False, validate_args, None, 1, name=name)
-
-    def _inverse(self, y: Any) -> Any:
-        return self.batchnorm(y, training=self._training)
-
-    def _factors(self, value: Any) -> tuple[Any, Any, Any]:
-        """(mean, variance, gamma) of the last axis."""
-        layer = self.batchnorm
-        return (
-            layer.moving_mean,
-            layer.moving_variance,
-            layer.gamma if layer.gamma is not None else ones_like(value[..., :1]),
-        )
-
-    def _forward(self, x: Any) -> Any:
-        if not getattr(self.batchnorm, "built", False):
-            self.batchnorm(zeros_like(x), training=False)
-        mean, variance, gamma = self._factors(x)
-        beta = 0.0 if self.batchnorm.beta is None else self.batchnorm.beta
-        return (x - beta) / gamma * SQRT(variance + self.batchnorm.epsilon) + mean
-
-    def _inverse_log_det_jacobian(self, y: Any) -> Any:
-        if not getattr(self.batchnorm, "built", False):
-            self.batchnorm(zeros_like(y), training=False)
-        _, variance, gamma = self._factors(y)
-        if self._training:
-            _, variance = moments(y, list(range((y.shape.ndims or 2) - 1)))
-        return reduce_sum(LOG(absolute(gamma)) - 0.5 * LOG(variance + self.batchnorm.epsilon), -1)
-
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
-        return -self._inverse_log_det_jacobian(x)
-
-
-def _above_zero(x: Any) -> Any:
-    return RELU(x) + 1e-6

@@ -70,11 +70,11 @@ contrib.distributions.bijectors : tfnb.client.bijectors.bijector : Invert
 contrib.distributions.bijectors : tfnb.client.bijectors.scalar : AbsoluteValue AffineScalar Exp Gumbel Kumaraswamy
 contrib.distributions.bijectors : tfnb.client.bijectors.scalar : PowerTransform Sigmoid SinhArcsinh Softplus Softsign
 contrib.distributions.bijectors : tfnb.client.bijectors.scalar : Square
-contrib.distributions.bijectors : tfnb.client.bijectors.vectors : Affine AffineLinearOperator BatchNormalization
+contrib.distributions.bijectors : tfnb.client.bijectors.vectors : Affine AffineLinearOperator
 contrib.distributions.bijectors : tfnb.client.bijectors.vectors : CholeskyOuterProduct FillTriangular
 contrib.distributions.bijectors : tfnb.client.bijectors.vectors : MatrixInverseTriL Ordered Permute Reshape ScaleTriL
 contrib.distributions.bijectors : tfnb.client.bijectors.vectors : SoftmaxCentered TransformDiagonal
-contrib.distributions.bijectors : tfnb.client.bijectors.flows : MaskedAutoregressiveFlow RealNVP
+contrib.distributions.bijectors : tfnb.client.bijectors.flows : BatchNormalization MaskedAutoregressiveFlow RealNVP
 contrib.distributions.bijectors : tfnb.client.bijectors.flows : masked_autoregressive_default_template masked_dense
 contrib.distributions.bijectors : tfnb.client.bijectors.flows : real_nvp_default_template
 signal contrib.signal : tfnb.client.contrib.signal : frame hamming_window hann_window inverse_stft
