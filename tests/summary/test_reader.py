@@ -304,6 +304,27 @@ def test_other_things_are_found_again(tmp_path):
     assert len(reader.runs["."].items[""]) <= 4
 
 
+def test_the_plugin_of_a_tag_is_told_with_its_first_value_only(tmp_path):
+    """TensorFlow's writer leaves the metadata out of all later values of a tag."""
+    text = tf.make_tensor_proto(["a", "b"])
+    number = tf.make_tensor_proto(np.int64([3]))
+    for k, name in enumerate(["events.out.tfevents.1", "events.out.tfevents.2"]):
+        found = []
+        for j in range(2):
+            step = 2 * k + j
+            words, count = tf.Summary.Value(tag="words", tensor=text), tf.Summary.Value(tag="count", tensor=number)
+            if not step:
+                words.metadata.plugin_data.plugin_name = "text"
+                count.metadata.plugin_data.plugin_name = "scalars"
+            found.append(tf.Event(step=step, wall_time=1.0 + step, summary=tf.Summary(value=[words, count])))
+        write(tmp_path, *found, name=name)
+    table = tf.read_events(tmp_path)
+    run = table.runs["."]
+    assert run.tags("text") == ["words"] and run.tags("tensor") == []
+    assert [item.step for item in run.items["words"]] == [0, 1, 2, 3]
+    assert table.series(".", "count")["value"].tolist() == [3.0] * 4
+
+
 def test_summary_iterator(tmp_path):
     events = [tf.Event(file_version="brain.Event:2"), scalar("a", 1.0, 1), tf.Event(step=3)]
     write(tmp_path, *events)

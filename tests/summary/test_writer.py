@@ -146,6 +146,25 @@ def test_listeners_see_what_is_added(tmp_path):
     assert seen == [4]
 
 
+def test_metadata_is_written_with_the_first_value_of_a_tag(tmp_path):
+    value = tf.Summary.Value(tag="words", tensor=tf.make_tensor_proto(["a"]))
+    value.metadata.plugin_data.plugin_name = "text"
+    message = tf.Summary(value=[value])
+    with tf.summary.FileWriter(tmp_path) as writer:
+        writer.add_summary(message, 0)
+        writer.add_summary(message, 1)
+        writer.add_summary(message.SerializeToString(), 2)
+        writer.close()
+        writer.reopen()
+        writer.add_summary(message, 3)
+    assert message.value[0].metadata.plugin_data.plugin_name == "text"  # the caller's message is as it was
+    found = [e for path in sorted(tmp_path.iterdir()) for e in tf.train.summary_iterator(str(path))]
+    values = [e.summary.value[0] for e in found if e.HasField("summary")]
+    assert [v.metadata.plugin_data.plugin_name for v in values] == ["text", "", "", "text"]
+    assert [v.tensor.string_val[0] for v in values] == [b"a"] * 4
+    assert [item.step for item in tf.read_events(tmp_path).runs["."].items["words"]] == [0, 1, 2, 3]
+
+
 def test_cache_of_writers(tmp_path):
     cache = tf.summary.FileWriterCache
     a = cache.get(str(tmp_path))

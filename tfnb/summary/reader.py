@@ -8,7 +8,7 @@ Invariant: memory holds at most about `max_points` points of each scalar tag, an
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -158,6 +158,8 @@ class Run:
     skipped: int = 0
     seen: dict[str, int] = field(default_factory=dict)  # tag -> number of items, including removed ones
     offsets: dict[str, int] = field(default_factory=dict)  # file name -> bytes read so far
+    # tag -> TensorBoard's plugin for its tensors; writers tell it with the first value of a tag only
+    plugins: dict[str, str] = field(default_factory=dict)
 
     def tags(self, kind: str) -> list[str]:
         """Returns the sorted tags of a kind ("scalar", "image", ...)."""
@@ -293,10 +295,13 @@ class LogReader:
             log = event.session_log
             if event.HasField("session_log") and log.status == log.START:
                 restarts.append((number, event.step))
-            for tag, value in _scalars(event):
+            for summary in event.summary.value:
+                if name := summary.metadata.plugin_data.plugin_name:
+                    run.plugins[summary.tag or summary.node_name] = name
+            for tag, value in _scalars(event, run.plugins):
                 one = np.array([number]), np.array([event.step]), np.array([event.wall_time]), np.array([value])
                 points.setdefault(tag, []).append(one)
-            for tag, kind in _kinds(event):
+            for tag, kind in _kinds(event, run.plugins):
                 location = path or run.path, base + offset, length, record if path is None else None
                 items.append((number, Item(tag, kind, event.step, event.wall_time, *location)))
         later_restarts = _Restarts(restarts)
@@ -344,15 +349,16 @@ def _runs(logdir: str) -> Iterator[tuple[str, str, list[str]]]:
             yield Path(folder).relative_to(logdir).as_posix(), folder, events
 
 
-def _scalars(event: Any) -> Iterator[tuple[str, float]]:
+def _scalars(event: Any, plugins: Mapping[str, str]) -> Iterator[tuple[str, float]]:
     """Yields the (tag, value) pairs of the scalars in an event that may contain other values as well."""
     for value in event.summary.value:
+        tag = value.tag or value.node_name
         if value.HasField("simple_value"):
-            yield value.tag or value.node_name, value.simple_value
-        elif value.metadata.plugin_data.plugin_name == "scalars" and value.HasField("tensor"):
+            yield tag, value.simple_value
+        elif plugins.get(tag) == "scalars" and value.HasField("tensor"):
             number = _number(value.tensor)
             if number is not None:
-                yield value.tag or value.node_name, number
+                yield tag, number
 
 
 def _number(tensor: Any) -> float | None:
@@ -365,24 +371,27 @@ def _number(tensor: Any) -> float | None:
         return None
 
 
-def _kinds(event: Any) -> Iterator[tuple[str, str]]:
+def _kinds(event: Any, plugins: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yields pairs (tag, kind) for the contents of an event that are not scalars."""
     field_name = event.WhichOneof("what")
     if field_name == "summary":
         for value in event.summary.value:
-            kind = _kind(value)
+            tag = value.tag or value.node_name
+            kind = _kind(value, plugins.get(tag, ""))
             if kind:
-                yield value.tag or value.node_name, kind
+                yield tag, kind
     elif field_name == "tagged_run_metadata":
         yield event.tagged_run_metadata.tag, "run_metadata"
     elif field_name in ("graph_def", "meta_graph_def", "session_log", "log_message"):
         yield "", field_name.removesuffix("_def").replace("log_message", "message")
 
 
-def _kind(value: Any) -> str:
-    """Returns the kind of a summary value, such as "image" or "histogram"; empty for a scalar."""
+def _kind(value: Any, plugin: str) -> str:
+    """Returns the kind of a summary value, such as "image" or "histogram"; empty for a scalar.
+
+    plugin: TensorBoard's plugin for the tensors of the tag; empty for none.
+    """
     field_name = value.WhichOneof("value")
     if field_name == "tensor":
-        plugin = value.metadata.plugin_data.plugin_name
         return {"images": "image", "histograms": "histogram"}.get(plugin, plugin) or "tensor"
     return {"histo": "histogram", "simple_value": ""}.get(field_name or "", field_name or "")

@@ -73,6 +73,7 @@ class FileWriter:
             self.add_graph(graph, graph_def=graph_def)
 
     def _open(self) -> None:
+        self._described: set[str] = set()  # tags whose metadata is in the file
         self._file = EventFile(self._logdir, *self._options)
         self._finalizer = weakref.finalize(self, _close_quietly, self._file)
 
@@ -112,20 +113,34 @@ class FileWriter:
     def add_summary(self, summary: bytes | Message, global_step: Step = None) -> None:
         """Adds the value of a summary op (bytes), or a `tf.Summary`, for the step `global_step`.
 
-        Raises `InvalidArgumentError` for any other value and for damaged bytes.
+        The metadata of a value, such as its plugin, is written with the first value of its tag only, as TensorFlow
+        does. Raises `InvalidArgumentError` for any other value and for damaged bytes.
         """
+        message: Any = summary
         if isinstance(summary, (bytes, bytearray)):
             message = proto("summary").Summary()
             try:
                 message.ParseFromString(bytes(summary))
             except Exception as e:  # protobuf's DecodeError
                 raise InvalidArgumentError(f"add_summary: the bytes are no Summary: {e}") from None
-            summary = message
         elif not hasattr(summary, "value"):
             raise InvalidArgumentError(
                 f"add_summary needs the value of a summary op (bytes) or a tf.Summary, got {type(summary).__name__}"
             )
-        self._add(global_step, summary=summary)
+        described = {value.tag for value in message.value if value.HasField("metadata")}
+        if not described.isdisjoint(self._described):
+            message = self._without_known_metadata(message)
+        self._add(global_step, summary=message)
+        self._described |= described  # afterwards, so that no other thread writes a value without it before
+
+    def _without_known_metadata(self, summary: Any) -> Any:
+        """Returns a copy of the summary without the metadata of tags whose metadata is in the file already."""
+        shorter = type(summary)()
+        shorter.CopyFrom(summary)
+        for value in shorter.value:
+            if value.tag in self._described:
+                value.ClearField("metadata")
+        return shorter
 
     def add_session_log(self, session_log: Message, global_step: Step = None) -> None:
         """Adds a `tf.SessionLog` for the step `global_step`."""
