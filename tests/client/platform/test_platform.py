@@ -41,6 +41,22 @@ def test_names_of_absl(monkeypatch):
         tf.flags.DEFINE_float("other", 0.5, default=0.001)
 
 
+def test_flags_that_may_be_given_several_times(monkeypatch):
+    words = ["--rate=6", "--rate", "12", "--name=a", "--scale=0.5", "--kind=x", "--files=a, b c"]
+    monkeypatch.setattr("sys.argv", ["program.py", *words])
+    tf.flags.DEFINE_multi_integer("rate", None, "atrous rates")
+    tf.flags.DEFINE_multi_string("name", ["u", "v"], "names")
+    tf.flags.DEFINE_multi_string("other", "u", "names")
+    tf.flags.DEFINE_multi_float("scale", 1.0, "scales", lower_bound=0.0)
+    tf.flags.DEFINE_multi_integer("absent", None, "numbers")
+    tf.flags.DEFINE_multi_enum("kind", ["y", "x"], ["x", "y"], "kinds")
+    tf.flags.DEFINE_spaceseplist("files", "", "names", comma_compat=True)
+    tf.flags.DEFINE_spaceseplist("more", "a b", "names")
+    F = tf.flags.FLAGS
+    assert (F.rate, F.name, F.other, F.scale, F.absent) == ([6, 12], ["a"], ["u"], [0.5], None)
+    assert (F.kind, F.files, F.more) == (["x"], ["a", "b", "c"], ["a", "b"])
+
+
 def test_all_flags_as_programs_print_them(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["prog", "--steps=7"])
     define()

@@ -9,9 +9,10 @@ from __future__ import annotations
 import argparse
 import builtins
 import functools
+import inspect
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ParamSpec
 
 from tfnb.errors import InvalidArgumentError
@@ -30,6 +31,7 @@ class _Flag:
     kind: Callable[[str], Any]
     choices: tuple[str, ...] | None = None
     short_name: str | None = None
+    is_repeated: bool = False  # whether it may be given several times; its value is the list of all
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,11 @@ class FlagValues:
         for flag in self._flags.values():
             _add(parser, flag)
         parsed, rest = parser.parse_known_args(arguments[1:])
-        self.__dict__["_values"] = vars(parsed)
+        values = vars(parsed)
+        for flag in self._flags.values():
+            if flag.is_repeated and values[flag.name] is None:
+                values[flag.name] = flag.default
+        self.__dict__["_values"] = values
         unset = [n for n in sorted(self._required) if n not in self._set and self._values.get(n) is None]
         if unset:
             raise InvalidArgumentError(f"flag --{unset[0]} must have a value")
@@ -163,7 +169,11 @@ def _add(parser: argparse.ArgumentParser, flag: _Flag) -> None:
             f"--no{flag.name}", dest=flag.name, action="store_false", default=flag.default, help=argparse.SUPPRESS
         )
         return
-    parser.add_argument(*names, dest=flag.name, default=flag.default, type=flag.kind, help=text, choices=flag.choices)
+    common: dict[str, Any] = {"dest": flag.name, "type": flag.kind, "help": text, "choices": flag.choices}
+    if flag.is_repeated:  # argparse would add to a default list
+        parser.add_argument(*names, action="append", default=None, **common)
+    else:
+        parser.add_argument(*names, default=flag.default, **common)
 
 
 FLAGS = FlagValues()
@@ -193,6 +203,8 @@ _ABSL_NAMES = {"name": "flag_name", "default": "default_value", "help": "docstri
 
 def _both_names(define: Callable[_P, None]) -> Callable[_P, None]:
     """Returns `define` with absl's names of the first parameters, too, as from TensorFlow 1.5 on."""
+    signature = inspect.signature(define)
+    absl = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in _ABSL_NAMES]
 
     @functools.wraps(define)
     def defined(*args: _P.args, **kwargs: _P.kwargs) -> None:
@@ -201,6 +213,8 @@ def _both_names(define: Callable[_P, None]) -> Callable[_P, None]:
                 kwargs[early] = kwargs.pop(late)
         define(*args, **kwargs)
 
+    own = list(signature.parameters.values())
+    defined.__signature__ = signature.replace(parameters=[*own, *absl])  # type: ignore[attr-defined]
     return defined
 
 
@@ -291,6 +305,87 @@ def DEFINE_list(
     _define(_Flag(flag_name, default, docstring or "", _list, None, short_name), required)
 
 
+@_both_names
+def DEFINE_spaceseplist(
+    flag_name: str,
+    default_value: str | Sequence[str] | None,
+    docstring: str = "",
+    comma_compat: bool = False,
+    short_name: str | None = None,
+    required: bool = False,
+) -> None:
+    """Defines a flag `--flag_name="a b c"`, a list of strings; `comma_compat` lets commas separate them, too."""
+
+    def words(text: str) -> list[str]:
+        return (text.replace(",", " ") if comma_compat else text).split()
+
+    default = words(default_value) if isinstance(default_value, str) else default_value
+    _define(_Flag(flag_name, default, docstring or "", words, None, short_name), required)
+
+
+def _define_repeated(flag: _Flag, required: bool) -> None:
+    """Defines a flag that may be given several times; its default may be a value, a list of values, or None."""
+    default = flag.default
+    is_single = isinstance(default, str) or not isinstance(default, Iterable)
+    values = None if default is None else [default] if is_single else list(default)
+    _define(replace(flag, default=values, is_repeated=True), required)
+
+
+@_both_names
+def DEFINE_multi_string(
+    flag_name: str,
+    default_value: str | Sequence[str] | None,
+    docstring: str = "",
+    short_name: str | None = None,
+    required: bool = False,
+) -> None:
+    """Defines a flag `--flag_name=a --flag_name=b`, the list of all its texts; the default may be one text."""
+    _define_repeated(_Flag(flag_name, default_value, docstring or "", str, None, short_name), required)
+
+
+@_both_names
+def DEFINE_multi_integer(
+    flag_name: str,
+    default_value: int | Sequence[int] | None,
+    docstring: str = "",
+    lower_bound: int | None = None,
+    upper_bound: int | None = None,
+    short_name: str | None = None,
+    required: bool = False,
+) -> None:
+    """Defines a flag `--flag_name=1 --flag_name=2`, the list of all its integers; the default may be one integer."""
+    kind = _bounded(_integer, lower_bound, upper_bound)
+    _define_repeated(_Flag(flag_name, default_value, docstring or "", kind, None, short_name), required)
+
+
+@_both_names
+def DEFINE_multi_float(
+    flag_name: str,
+    default_value: float | Sequence[float] | None,
+    docstring: str = "",
+    lower_bound: float | None = None,
+    upper_bound: float | None = None,
+    short_name: str | None = None,
+    required: bool = False,
+) -> None:
+    """Defines a flag `--flag_name=0.5 --flag_name=2`, the list of all its numbers; the default may be one number."""
+    kind = _bounded(float, lower_bound, upper_bound)
+    _define_repeated(_Flag(flag_name, default_value, docstring or "", kind, None, short_name), required)
+
+
+@_both_names
+def DEFINE_multi_enum(
+    flag_name: str,
+    default_value: str | Sequence[str] | None,
+    enum_values: Sequence[str],
+    docstring: str = "",
+    short_name: str | None = None,
+    required: bool = False,
+) -> None:
+    """Defines a flag that may be given several times, each time with one of `enum_values`."""
+    _define_repeated(_Flag(flag_name, default_value, docstring or "", str, tuple(enum_values), short_name), required)
+
+
 def mark_flag_as_required(flag_name: str) -> None:
     """Makes reading the flags fail when `flag_name` has no value."""
     FLAGS._required.add(flag_name)
@@ -321,6 +416,11 @@ _FUNCTIONS: dict[str, Any] = {
     "DEFINE_bool": DEFINE_boolean,
     "DEFINE_enum": DEFINE_enum,
     "DEFINE_list": DEFINE_list,
+    "DEFINE_multi_enum": DEFINE_multi_enum,
+    "DEFINE_multi_float": DEFINE_multi_float,
+    "DEFINE_multi_integer": DEFINE_multi_integer,
+    "DEFINE_multi_string": DEFINE_multi_string,
+    "DEFINE_spaceseplist": DEFINE_spaceseplist,
     "mark_flag_as_required": mark_flag_as_required,
 }
 API: dict[str, Any] = {
