@@ -484,3 +484,28 @@ def test_a_negative_size_of_a_buffer_is_refused():
             sess.run(iterator.initializer, {size: -5})
         sess.run(iterator.initializer, {size: -1})
         assert sess.run(iterator.get_next()) == 0
+
+
+def test_reduce_gives_the_last_state(graph):
+    count = Dataset.range(5).reduce(np.int64(0), lambda n, _: n + 1)
+    pairs = Dataset.range(4).map(lambda i: (i, tf.cast(i, tf.float32)))
+    offset = tf.placeholder(tf.float32, [])
+    total = pairs.reduce((0.0, {"last": np.int64(-1)}), lambda s, e: (s[0] + e[1] + offset, {"last": e[0]}))
+    grown = Dataset.range(3).reduce(np.zeros(0, np.int64), lambda s, i: tf.concat([s, [i]], 0))
+    nothing = Dataset.range(0).reduce(7, lambda s, i: s + 1)
+    assert count.shape == [] and grown.shape.as_list() == [None]
+    with tf.Session() as session:
+        assert session.run([count, nothing]) == [5, 7]
+        assert session.run(total, {offset: 0.5}) == (8.0, {"last": 3})
+        assert session.run(grown).tolist() == [0, 1, 2] and session.run(grown).tolist() == [0, 1, 2]
+    with pytest.raises(DTypeError, match="must match the initial state"):
+        Dataset.range(3).reduce(0.0, lambda s, i: i)
+    with pytest.raises(DTypeError, match="must match the initial state"):
+        Dataset.range(3).reduce(np.int64(0), lambda s, i: (s, i))
+
+
+def test_elements_with_their_numbers(graph):
+    dataset = Dataset.from_tensor_slices([2.0, 3.0]).enumerate(start=5)
+    assert all_of(dataset) == [(5, 2.0), (6, 3.0)]
+    legacy = Dataset.range(6).map_with_legacy_function(lambda x: x * 2).filter_with_legacy_function(lambda x: x > 6)
+    assert all_of(legacy) == [8, 10]

@@ -20,10 +20,11 @@ SOURCES = (
     "zip",
 )
 TRANSFORMATIONS = (
-    *("apply", "batch", "cache", "concatenate", "filter", "flat_map", "ignore_errors", "interleave", "map"),
-    *("padded_batch", "prefetch", "repeat", "shard", "shuffle", "skip", "take", "unbatch", "window"),
+    *("apply", "batch", "cache", "concatenate", "enumerate", "filter", "filter_with_legacy_function", "flat_map"),
+    *("ignore_errors", "interleave", "map", "map_with_legacy_function", "padded_batch", "prefetch", "repeat", "shard"),
+    *("shuffle", "skip", "take", "unbatch", "window", "with_options"),
 )
-ITERATION = ("make_initializable_iterator", "make_one_shot_iterator")
+ITERATION = ("make_initializable_iterator", "make_one_shot_iterator", "options", "reduce")
 PROPERTIES = ("output_classes", "output_shapes", "output_types", "skipped")
 NAMES = (*SOURCES, *TRANSFORMATIONS, *ITERATION, *PROPERTIES)
 CLASSES = (

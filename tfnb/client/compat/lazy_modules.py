@@ -74,6 +74,9 @@ data.experimental : tfnb.client.dataset.experimental : AUTOTUNE Counter INFINITE
 data.experimental : tfnb.client.dataset.experimental : UNKNOWN_CARDINALITY choose_from_datasets enumerate_dataset
 data.experimental : tfnb.client.dataset.experimental : make_batched_features_dataset parse_example_dataset
 data.experimental : tfnb.client.dataset.experimental : sample_from_datasets take_while unique
+data : tfnb.client.dataset.options : Options
+data.experimental : tfnb.client.dataset.options : DistributeOptions MapVectorizationOptions OptimizationOptions
+data.experimental : tfnb.client.dataset.options : ThreadingOptions
 contrib.training : tfnb.client.contrib.hparams : HParams parse_values
 data : tfnb.client.dataset.late_functions : DatasetSpec get_output_classes
 data.experimental : tfnb.client.dataset.late_functions : DatasetStructure=DatasetSpec copy_to_device from_variant

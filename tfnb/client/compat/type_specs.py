@@ -17,7 +17,7 @@ from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor
-from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, float32, int32, int64, unknown_shape
+from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, float32, int32, int64
 
 __all__ = [
     "IndexedSlicesSpec",
@@ -59,7 +59,7 @@ class TypeSpec:
         pairs = list(zip(self._contents(), other._contents(), strict=True)) if same_kind else []
         if not same_kind or any(a != b for a, b in pairs if not isinstance(a, Shape)):
             raise InvalidArgumentError(f"No TypeSpec is compatible with both {self} and {other}")
-        return self._with([_common(a, b) if isinstance(a, Shape) else a for a, b in pairs])
+        return self._with([a.most_specific_compatible_shape(b) if isinstance(a, Shape) else a for a, b in pairs])
 
     def _with(self, contents: list[Any]) -> TypeSpec:
         return type(self)(*contents)
@@ -75,12 +75,6 @@ class TypeSpec:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self._contents()))})"
-
-
-def _common(a: Shape, b: Shape) -> Shape:
-    if a.sizes is None or b.sizes is None or len(a.sizes) != len(b.sizes):
-        return unknown_shape
-    return Shape(tuple(x if x == y else None for x, y in zip(a.sizes, b.sizes, strict=True)))
 
 
 class TensorSpec(TypeSpec):

@@ -6,13 +6,17 @@ sparse tensors, or nested tuples and dicts of them. Invariant: every source and 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from tfnb.client.dataset.element_sequence import ElementSequence
 from tfnb.client.dataset.element_spec import ElementSpec
 from tfnb.client.dataset.elements import normal, parts, wired
 from tfnb.client.dataset.generators import converted
+from tfnb.client.dataset.options import Options
 from tfnb.client.dataset.transformations import Transformations, long, rows
 from tfnb.client.graph.nest import flatten, pack
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
@@ -134,6 +138,20 @@ class Dataset(Transformations["Dataset"], ElementSequence):
         spec = ElementSpec.of(types, [s for d in flat for s in d.element_spec.shapes])
         return _computed(transform_ops.ZIP, [[d.variant for d in flat]], spec, below=flat)
 
+    def enumerate(self, start: TensorLike = 0) -> Dataset:
+        """Returns a data set of pairs: the number of the element, int64, from `start` on, and the element."""
+        return Dataset.zip((Dataset.range(start, np.iinfo(np.int64).max), self))
+
+    def with_options(self, options: Options) -> Dataset:
+        """Returns a data set of the same elements in the same order, with these options beside those it has.
+
+        Raises `DTypeError` for anything but a `tf.data.Options`, and `InvalidArgumentError` where two options differ.
+        """
+        if not isinstance(options, Options):
+            raise DTypeError(f"Incompatible options type: {type(options)} vs {Options}")
+        merged = self.options().merge(options)
+        return Dataset(self.variant, self.element_spec, self.skip_counts, self.inner, merged)
+
     def _create(self, variant: Tensor, spec: ElementSpec) -> Dataset:
         return Dataset(variant, spec)
 
@@ -169,4 +187,5 @@ def _computed(
     graph = graph_of([t for x in inputs for t in (x if isinstance(x, list) else [x])])
     handle = op(*inputs, graph=graph, **spec.wire_attrs(), **attrs)
     counts = [*(count for d in below for count in d.skip_counts), *skip_counts]
-    return Dataset(handle, spec, counts, inner)
+    given = [d._options for d in below if d._options is not None]
+    return Dataset(handle, spec, counts, inner, functools.reduce(Options.merge, given) if given else None)

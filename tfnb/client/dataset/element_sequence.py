@@ -5,14 +5,20 @@ Invariant: a data set is immutable; its description is that of every element tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfnb.client.dataset.element_spec import ElementSpec
+from tfnb.client.dataset.elements import normal, parts
+from tfnb.client.dataset.functions import trace
 from tfnb.client.dataset.iterators import Iterator
+from tfnb.client.dataset.options import Options
+from tfnb.client.graph.nest import pack
+from tfnb.errors import DTypeError
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.dataset import iterator_ops as ops
 from tfnb.ops.dataset.definition import GraphFunction, SkipCount
+from tfnb.ops.dataset.late_sets import REDUCE
 
 __all__ = ["ElementSequence"]
 
@@ -22,7 +28,7 @@ class ElementSequence:
 
     `variant` is the scalar tensor that stands for the data set in the graph. `skip_counts` count what this data set
     and its inputs skip. In a data set of data sets, `inner` describes the elements of the data set that each component
-    holds; otherwise it is empty.
+    holds; otherwise it is empty. `options` are those of this data set and its inputs.
     """
 
     def __init__(
@@ -31,7 +37,9 @@ class ElementSequence:
         element_spec: ElementSpec,
         skip_counts: Sequence[SkipCount] = (),
         inner: Sequence[ElementSpec] = (),
+        options: Options | None = None,
     ) -> None:
+        self._options = options
         self.variant = variant
         self.element_spec = element_spec
         self.skip_counts = tuple(skip_counts)
@@ -51,6 +59,39 @@ class ElementSequence:
     def output_classes(self) -> Any:
         """`tf.Tensor` or `tf.SparseTensor` for each component, in the structure of an element."""
         return self.element_spec.output_classes
+
+    def options(self) -> Options:
+        """Returns the options of this data set and its inputs."""
+        return Options().merge(self._options or Options())
+
+    def reduce(self, initial_state: Any, reduce_func: Callable[[Any, Any], Any]) -> Any:
+        """Returns the last state, a tensor or a structure of tensors like `initial_state`.
+
+        The first state is `initial_state`, and each element in turn makes the next one: `reduce_func(state, element)`.
+        A step computes it from the first element on. Raises `DTypeError` when the function returns a state of another
+        structure or of other dtypes.
+        """
+        state = normal(initial_state)
+        first = parts(state)
+        types = pack(state, [t.dtype for t in first])
+        shapes = [t.shape for t in first]
+        while True:
+            spec = ElementSpec((types, self.element_spec.types), (*shapes, *self.element_spec.shapes))
+            traced = trace(reduce_func, spec, normal, "reduce")
+            following = parts(traced.result)
+            if [t.dtype for t in following] != [t.dtype for t in first] or type(traced.result) is not type(state):
+                raise DTypeError(
+                    f"The element types for the new state must match the initial state. Expected {types}; got "
+                    f"{[t.dtype for t in following]}"
+                )
+            common = [a.most_specific_compatible_shape(t.shape) for a, t in zip(shapes, following, strict=True)]
+            if common == shapes:
+                break
+            shapes = common  # a shape of the state must hold for all states
+        result = ElementSpec.of(state, shapes)
+        attrs = {**result.wire_attrs(), "f": traced.function, "n_state": len(first)}
+        outputs = REDUCE(self.variant, first, traced.captured, **attrs)
+        return result.unwired(outputs if isinstance(outputs, list) else [outputs])
 
     @property
     def skipped(self) -> int:

@@ -62,7 +62,7 @@ def RandomDataset(seed: int | None = None) -> Dataset:
 
 def enumerate_dataset(start: int = 0) -> Transformation:
     """Returns the transformation of elements into pairs of their number, from `start` on, and the element."""
-    return lambda dataset: Dataset.zip((Dataset.range(start, np.iinfo(np.int64).max), dataset))
+    return lambda dataset: dataset.enumerate(start)
 
 
 def take_while(predicate: Callable[..., Any]) -> Transformation:

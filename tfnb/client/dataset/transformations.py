@@ -72,7 +72,8 @@ class Transformations(Generic[DatasetT]):
             alike = len(own_spec.shapes) == len(other_spec.shapes)
             what = "have different types" if alike else "don't have the same number of elements"
             raise DTypeError(f"Two datasets to concatenate {what}: {own_spec.types} and {other_spec.types}")
-        shapes = [_common(a, b) for a, b in zip(own_spec.shapes, other_spec.shapes, strict=True)]
+        pairs = zip(own_spec.shapes, other_spec.shapes, strict=True)
+        shapes = [a.most_specific_compatible_shape(b) for a, b in pairs]
         return self._derive(ops.CONCATENATE, [dataset.variant], ElementSpec.of(own_spec.types, shapes), also=[dataset])
 
     def map(self, map_func: Callable[..., Any], num_parallel_calls: TensorLike | None = None) -> DatasetT:
@@ -90,6 +91,12 @@ class Transformations(Generic[DatasetT]):
             return self._derive(ops.MAP, [f.captured], spec, f=f.function)
         calls = get_default_graph().to_tensor(num_parallel_calls, int32)
         return self._derive(ops.PARALLEL_MAP, [f.captured, calls], spec, f=f.function)
+
+    def map_with_legacy_function(
+        self, map_func: Callable[..., Any], num_parallel_calls: TensorLike | None = None
+    ) -> DatasetT:
+        """Returns what `map` returns: functions of both kinds of TensorFlow's graphs are one kind here."""
+        return self.map(map_func, num_parallel_calls)
 
     def flat_map(self, map_func: Callable[..., Any]) -> DatasetT:
         """Returns a data set of the elements of the data sets that `map_func` returns for each element, one data set
@@ -209,6 +216,10 @@ class Transformations(Generic[DatasetT]):
         """Returns a data set of all elements but the first `count`, an int64 scalar. -1 skips all of them."""
         return self._derive(ops.SKIP, [long(count)])
 
+    def filter_with_legacy_function(self, predicate: Callable[..., Any]) -> DatasetT:
+        """Returns what `filter` returns: functions of both kinds of TensorFlow's graphs are one kind here."""
+        return self.filter(predicate)
+
     def shard(self, num_shards: TensorLike, index: TensorLike) -> DatasetT:
         """Returns a data set of the elements whose position modulo `num_shards` is `index`, one of `num_shards` parts
         of this data set. Raises `InvalidArgumentError` when there is no such part.
@@ -326,13 +337,6 @@ def _first(size: Tensor, drop: Tensor) -> int | None:
     """Returns the static first dimension of batches: the batch size, if it is constant and no batch is smaller."""
     n, drops_remainder = constant_value(size), constant_value(drop)
     return int(n) if n is not None and drops_remainder is not None and bool(drops_remainder) else None
-
-
-def _common(a: Shape, b: Shape) -> Shape:
-    """Returns the most specific shape that is compatible with both shapes."""
-    if a.sizes is None or b.sizes is None or len(a.sizes) != len(b.sizes):
-        return Shape(None)
-    return Shape(tuple(x if x == y else None for x, y in zip(a.sizes, b.sizes, strict=True)))
 
 
 def _as_vector(shape: Shape) -> np.ndarray:

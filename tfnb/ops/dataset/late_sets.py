@@ -9,16 +9,16 @@ import glob
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, UnimplementedError
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, OpDef
+from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, OpDef
 from tfnb.ir.record import record
 from tfnb.ops.dataset import batches, sources, transforms
 from tfnb.ops.dataset.choices import DIRECTED_INTERLEAVE, TAKE_WHILE, UNIQUE
-from tfnb.ops.dataset.definition import dataset_op, int_of, source_of, text_of
+from tfnb.ops.dataset.definition import GraphFunction, dataset_op, element_function, int_of, source_of, text_of
 from tfnb.ops.dataset.shuffle import Shuffled
 from tfnb.ops.dataset.sources import Element, Rows, Source
 from tfnb.ops.dataset.transform_ops import GROUP_BY_WINDOW, IGNORE_ERRORS, MAP, SCAN, UNBATCH
@@ -27,7 +27,7 @@ from tfnb.ops.io.csv_files import CSV_DATASET
 from tfnb.ops.io.record_files import FixedLengthFile
 from tfnb.types import ANY, Shape
 
-__all__ = ["OPS", "SINGLE_ELEMENT"]
+__all__ = ["OPS", "REDUCE", "SINGLE_ELEMENT"]
 
 _RENAMED: dict[str, OpDef] = {
     "TakeWhileDataset": TAKE_WHILE,
@@ -220,6 +220,45 @@ SINGLE_ELEMENT = OpDef(
 )
 
 
+@record
+class ReduceAttrs:
+    """`output_shapes`: of the components of a state; `f`: a function of state and element; `n_state`: their number."""
+
+    output_shapes: tuple[Shape, ...] = ()
+    f: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
+    n_state: int = field(default=0, metadata=LOCAL)
+
+
+def _folded(call: HostCall, dataset: np.ndarray, *rest: np.ndarray) -> tuple[np.ndarray, ...]:
+    n = call.attrs.n_state
+    function, state = element_function(call, rest[n:]), rest[:n]
+    elements = source_of(dataset, call).rows()
+    try:
+        for element in each(elements):
+            state = tuple(function(*state, *element))
+    finally:
+        elements.close()
+    return tuple(np.asarray(x, d.np) for x, d in zip(state, call.types["output_types"], strict=True))
+
+
+REDUCE = OpDef(
+    "ReduceDataset",
+    "input_dataset: variant, initial_state: [Tstate], other_arguments: [Targuments]",
+    "components: [output_types]",
+    """The state after a function of the state and an element was applied to each element in turn.
+
+    Host only.""",
+    types={"output_types": ANY},
+    attrs=ReduceAttrs,
+    infer=lambda c: tuple(c.attrs.output_shapes) or (Shape(None),) * len(c.types["output_types"]),
+    host=_folded,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+    blocking=True,
+    dynamic=True,
+)
+
+
 def _both(name: str, op: OpDef) -> list[OpDef]:
     """The operation under its name, and under the one it had while it was new."""
     return [op, replace(op, name=f"Experimental{name}")]
@@ -297,4 +336,5 @@ OPS: tuple[OpDef, ...] = (
     ),
     SAMPLING,
     SINGLE_ELEMENT,
+    REDUCE,
 )
