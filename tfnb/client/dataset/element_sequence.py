@@ -16,9 +16,9 @@ from tfnb.client.dataset.options import Options
 from tfnb.client.graph.nest import pack
 from tfnb.errors import DTypeError
 from tfnb.ir.tensor import Tensor
+from tfnb.ops import CATALOG
 from tfnb.ops.dataset import iterator_ops as ops
 from tfnb.ops.dataset.definition import GraphFunction, SkipCount
-from tfnb.ops.dataset.late_sets import REDUCE
 
 __all__ = ["ElementSequence"]
 
@@ -90,7 +90,7 @@ class ElementSequence:
             shapes = common  # a shape of the state must hold for all states
         result = ElementSpec.of(state, shapes)
         attrs = {**result.wire_attrs(), "f": traced.function, "n_state": len(first)}
-        outputs = REDUCE(self.variant, first, traced.captured, **attrs)
+        outputs = CATALOG["ReduceDataset"](self.variant, first, traced.captured, **attrs)
         return result.unwired(outputs if isinstance(outputs, list) else [outputs])
 
     @property

@@ -382,7 +382,10 @@ def DEFINE_multi_enum(
     short_name: str | None = None,
     required: bool = False,
 ) -> None:
-    """Defines a flag that may be given several times, each time with one of `enum_values`."""
+    """Defines a flag `--flag_name=a --flag_name=b`, the list of all its texts, each one of `enum_values`.
+
+    The default is `default_value`, which may be one text.
+    """
     _define_repeated(_Flag(flag_name, default_value, docstring or "", str, tuple(enum_values), short_name), required)
 
 

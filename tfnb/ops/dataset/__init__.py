@@ -9,5 +9,5 @@ LATER_FAMILIES = {
         ExperimentalUnbatchDataset BatchDataset PaddedBatchDataset FixedLengthRecordDatasetV2 MatchingFilesDataset
         ExperimentalMatchingFilesDataset RandomDataset ExperimentalRandomDataset SleepDataset ExperimentalSleepDataset
         SlidingWindowDataset ExperimentalSlidingWindowDataset ShuffleAndRepeatDataset FilterByLastComponentDataset
-        SamplingDataset DatasetToSingleElement""",
+        SamplingDataset DatasetToSingleElement ReduceDataset""",
 }

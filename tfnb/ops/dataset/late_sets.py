@@ -27,7 +27,7 @@ from tfnb.ops.io.csv_files import CSV_DATASET
 from tfnb.ops.io.record_files import FixedLengthFile
 from tfnb.types import ANY, Shape
 
-__all__ = ["OPS", "REDUCE", "SINGLE_ELEMENT"]
+__all__ = ["OPS", "SINGLE_ELEMENT"]
 
 _RENAMED: dict[str, OpDef] = {
     "TakeWhileDataset": TAKE_WHILE,
