@@ -168,5 +168,7 @@ def test_a_flow_of_the_time_of_event_ndims():
 def test_event_ndims_is_one_of_two_names():
     with pytest.raises(errors.InvalidArgumentError, match="older name of forward_min_event_ndims=1"):
         bj.Bijector(event_ndims=1, forward_min_event_ndims=1)
-    with pytest.raises(errors.UnimplementedError, match="AffineScalar"):
-        bj.Affine(event_ndims=0)
+    assert bj.SoftmaxCentered(event_ndims=1).event_ndims == 1 and bj.CholeskyOuterProduct(event_ndims=2)
+    for bijector in (bj.Affine, bj.SoftmaxCentered, bj.CholeskyOuterProduct):
+        with pytest.raises(errors.UnimplementedError, match=r"event_ndims=0; events have rank \d here"):
+            bijector(event_ndims=0)

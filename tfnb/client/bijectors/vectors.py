@@ -56,6 +56,12 @@ __all__ = [
 ]
 
 
+def _check_rank(name: str, event_ndims: int, supported: int) -> None:
+    """Raises `UnimplementedError` unless `event_ndims`, which TensorFlow took until 1.5, is the rank that is there."""
+    if event_ndims != supported:
+        raise UnimplementedError(f"{name}: event_ndims={event_ndims}; events have rank {supported} here")
+
+
 class AffineLinearOperator(Bijector):
     """The function y = scale x + shift of vectors, whose `scale` has the methods of `tf.linalg.LinearOperator`.
 
@@ -71,8 +77,7 @@ class AffineLinearOperator(Bijector):
         name: str = "affine_linear_operator",
         event_ndims: int = 1,
     ) -> None:
-        if event_ndims != 1:
-            raise UnimplementedError(f"{name}: event_ndims={event_ndims}; use AffineScalar for numbers")
+        _check_rank(name, event_ndims, 1)
         self.shift, self.scale = tensors_of(name, None, shift=shift)[0], scale
         dtype = self.shift.dtype if self.shift is not None else getattr(scale, "dtype", None)
         super().__init__([t for t in (self.shift,) if t is not None], True, validate_args, dtype, 1, name=name)
@@ -333,7 +338,8 @@ class Ordered(Bijector):
 class SoftmaxCentered(Bijector):
     """From vectors of n numbers to probabilities of n + 1 classes, the softmax of the vectors with a 0 at the end."""
 
-    def __init__(self, validate_args: bool = False, name: str = "softmax_centered") -> None:
+    def __init__(self, validate_args: bool = False, name: str = "softmax_centered", event_ndims: int = 1) -> None:
+        _check_rank(name, event_ndims, 1)
         super().__init__(None, False, validate_args, None, 1, name=name)
 
     def _forward(self, x: Any) -> Any:
@@ -449,7 +455,8 @@ class ScaleTriL(Chain):
 class CholeskyOuterProduct(Bijector):
     """The function Y = X X^T of lower triangular matrices with a positive diagonal."""
 
-    def __init__(self, validate_args: bool = False, name: str = "cholesky_outer_product") -> None:
+    def __init__(self, validate_args: bool = False, name: str = "cholesky_outer_product", event_ndims: int = 2) -> None:
+        _check_rank(name, event_ndims, 2)
         super().__init__(None, False, validate_args, None, 2, name=name)
 
     def _forward(self, x: Any) -> Any:
