@@ -48,6 +48,9 @@ def test_python_functions(sess):
     x = tf.constant(X)
     assert sess.run(tf.py_function(lambda a: a.numpy() * 2, [x], tf.float32)).tolist() == (X * 2).tolist()
     assert sess.run(tf.numpy_function(np.sum, [x], tf.float32)) == 10
+    text = tf.py_function(lambda a: a.numpy() + b"!", [tf.constant(b"a\0")], tf.string)
+    number = tf.py_function(lambda a: isinstance(a.numpy(), np.float32), [tf.constant(1.0)], tf.bool)
+    assert sess.run([text, number]) == [b"a\0!", True]
     wrong = tf.py_function(lambda a: tf.identity(a), [x], tf.float32)
     with pytest.raises(tf.errors.OpError, match="returned a tensor"):
         sess.run(wrong)

@@ -193,6 +193,15 @@ def test_the_class_of_the_error_of_a_py_func(theirs: Any, ours: Any, session: An
     assert type(caught.value) is ours
 
 
+def test_a_py_func_takes_scalars_as_numpy_has_them(session: Any) -> None:
+    def kinds(*values: Any) -> str:
+        return " ".join(type(v).__name__ for v in values)
+
+    values = [b"a", 1.5, 3, [b"b"], [True]]
+    assert session.run(tf.py_func(kinds, values, tf.string)) == b"bytes float32 int32 ndarray ndarray"
+    assert session.run(tf.py_func(lambda name: name.decode() + "!", ["x"], tf.string)) == b"x!"
+
+
 def test_the_texts_of_a_py_func_become_bytes(session: Any) -> None:
     mixed = tf.py_func(lambda: np.array([b" there", " ya"], object), [], tf.string)
     joined = tf.py_func(lambda x: x + b"!", [mixed], tf.string)

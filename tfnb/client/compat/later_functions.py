@@ -92,9 +92,9 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
 class _Array(np.ndarray):
     """An array that has the method `numpy` of TensorFlow's eager tensors."""
 
-    def numpy(self) -> np.ndarray:
-        """Returns the values as a plain array."""
-        return np.asarray(self)
+    def numpy(self) -> Any:
+        """Returns the values as a plain array; for shape () the scalar, or bytes."""
+        return np.asarray(self)[()]
 
 
 def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
@@ -104,8 +104,8 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     run in sessions here, and no gradient flows through it. Raises `UnimplementedError` at run time for tensors.
     """
 
-    def call(*arrays: np.ndarray) -> Any:
-        result = func(*(np.asarray(a).view(_Array) for a in arrays))
+    def call(*arrays: Any) -> Any:
+        result = func(*(np.asarray(a, object if isinstance(a, bytes) else None).view(_Array) for a in arrays))
         for value in result if isinstance(result, (list, tuple)) else [result]:
             if is_tensor_like(value):
                 raise UnimplementedError("py_function: the function returned a tensor; needed arrays or numbers")

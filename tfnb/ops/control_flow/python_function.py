@@ -72,7 +72,7 @@ def _call(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
         raise InvalidArgumentError(f"py_func {call.attrs.token}: its function is not in this process", call.op)
     try:
         with interruptible():
-            value = function(*inputs)
+            value = function(*(x[()] if x.ndim == 0 else x for x in inputs))  # scalars as NumPy or bytes have them
     except OpError:
         raise
     except Exception as e:
@@ -122,7 +122,8 @@ def py_func(
 ) -> Any:
     """Adds a node that calls a Python function on NumPy arrays.
 
-    func: called with the values of `inp` (read-only arrays); returns one array or value per output, or a list of them.
+    func: called with the values of `inp` (read-only arrays; for shape () scalars of NumPy, or bytes); returns one array
+    or value per output, or a list of them.
     Tout: a dtype, or a list of dtypes. stateful=False permits merging equal calls, and
     calling it only once for constant inputs. Returns a tensor, a list of tensors when Tout is a list, or the operation
     when the list is empty and the function stateful. At run time a result that does not match `Tout` raises
