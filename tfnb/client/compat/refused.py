@@ -55,7 +55,7 @@ PACKAGES: Mapping[str, str] = {
     "contrib.remote_fused_graph": _PHONES,
     "contrib.checkpoint": _OBJECTS,
     "contrib.stat_summarizer": "it sums times of TensorFlow's own runtime; use tf.profile or tf.RunMetadata",
-    "contrib.summary": "its writers belong to the eager context; use tf.summary and tf.summary.FileWriter",
+    "contrib.summary.create_db_writer": "it needs a library of a database; write event files by create_file_writer",
     "contrib.tensor_forest": _FOREST,
     "contrib.boosted_trees": _FOREST,
     "contrib.decision_trees": _FOREST,
@@ -173,7 +173,6 @@ NAMES: Mapping[str, str] = {
         _OBJECTS,
     ),
     **dict.fromkeys(("enable_tensor_equality", "enable_v2_tensorshape"), _TWO),
-    **dict.fromkeys(("summary.all_v2_summary_ops", "summary.initialize"), _EAGER),
     **dict.fromkeys(
         (
             "train.experimental.LossScale",

@@ -31,7 +31,7 @@ from tfnb.ops.logging.summary import (
 )
 from tfnb.types import string
 
-__all__ = ["API"]
+__all__ = ["API", "summary_scope"]
 
 _FORBIDDEN = re.compile(r"[^-/\w.]", re.ASCII)
 
@@ -42,7 +42,7 @@ def _clean(name: str) -> str:
 
 
 @contextmanager
-def _named(name: str, family: str | None, values: Iterable[Any], kind: str = "") -> Iterator[tuple[str, str]]:
+def summary_scope(name: str, family: str | None, values: Iterable[Any], kind: str = "") -> Iterator[tuple[str, str]]:
     """Returns (tag, scope) of a summary, unique in the graph; `family` groups tags in TensorBoard."""
     clean = _clean(str(name)) or kind
     base = f"{_clean(family)}/{clean}" if family else clean
@@ -66,7 +66,7 @@ def scalar(
     name: the tag, which is made unique in the graph. tensor: a scalar of real numbers. collections: where `merge_all`
     finds the summary (by default SUMMARIES). family: a prefix that groups tags in TensorBoard.
     """
-    with _named(name, family, [tensor]) as (tag, scope):
+    with summary_scope(name, family, [tensor]) as (tag, scope):
         return _collected(SCALAR_SUMMARY(tag, tensor, name=scope), collections)
 
 
@@ -74,7 +74,7 @@ def histogram(
     name: str, values: TensorLike, collections: Sequence[str] | str | None = None, family: str | None = None
 ) -> Tensor:
     """Returns a summary of the distribution of real numbers, of any shape. The step fails for NaN and infinities."""
-    with _named(name, family, [values]) as (tag, scope):
+    with summary_scope(name, family, [values]) as (tag, scope):
         return _collected(HISTOGRAM_SUMMARY(tag, values, name=scope), collections)
 
 
@@ -92,7 +92,7 @@ def image(
     channels: 1, 3 or 4. max_outputs (or max_images): the largest number of images of the batch.
     """
     count = max_outputs if max_images is None else max_images
-    with _named(name, family, [tensor]) as (tag, scope):
+    with summary_scope(name, family, [tensor]) as (tag, scope):
         summary = IMAGE_SUMMARY(tag, tensor, max_images=_positive("max_outputs", count), name=scope)
         return _collected(summary, collections)
 
@@ -108,7 +108,7 @@ def audio(
     """Returns a summary of sounds, float32 [batch, frames] or [batch, frames, channels] in -1..1, at `sample_rate`
     hertz.
     """
-    with _named(name, family, [tensor]) as (tag, scope):
+    with summary_scope(name, family, [tensor]) as (tag, scope):
         count = _positive("max_outputs", max_outputs)
         rate = convert_to_tensor(sample_rate, "float32", name="sample_rate")
         summary = AUDIO_SUMMARY_V2(tag, tensor, rate, max_outputs=count, name=scope)
@@ -134,7 +134,7 @@ def tensor_summary(
         metadata.display_name = display_name
     if summary_description is not None:
         metadata.summary_description = summary_description
-    with _named(name, family, [tensor]) as (tag, scope):
+    with summary_scope(name, family, [tensor]) as (tag, scope):
         summary = TENSOR_SUMMARY_V2(tag, tensor, metadata.SerializeToString(), name=scope)
         return _collected(summary, collections)
 

@@ -14,6 +14,14 @@ __all__ = ["API"]
 _TABLE = """
 examples.tutorials.mnist.mnist : tfnb.train.contrib.mnist_tutorial : IMAGE_PIXELS IMAGE_SIZE NUM_CLASSES evaluation
 examples.tutorials.mnist.mnist : tfnb.train.contrib.mnist_tutorial : inference loss training
+contrib.summary : tfnb.train.contrib.written_summaries : SummaryWriter all_summary_ops always_record_summaries audio
+contrib.summary : tfnb.train.contrib.written_summaries : create_file_writer
+contrib.summary : tfnb.train.contrib.written_summaries : create_summary_file_writer=create_file_writer
+contrib.summary : tfnb.train.contrib.written_summaries : eval_dir flush generic graph histogram image import_event
+contrib.summary : tfnb.train.contrib.written_summaries : initialize never_record_summaries
+contrib.summary : tfnb.train.contrib.written_summaries : record_summaries_every_n_global_steps scalar
+contrib.summary : tfnb.train.contrib.written_summaries : should_record_summaries summary_writer_initializer_op
+summary : tfnb.train.contrib.written_summaries : all_v2_summary_ops=all_summary_ops initialize
 contrib.testing : tfnb.train.contrib.summary_testing : FakeSummaryWriter assert_summary latest_event_file latest_events
 contrib.testing : tfnb.train.contrib.summary_testing : latest_summaries simple_values_from_events to_summary_proto
 contrib.model_pruning : tfnb.train.contrib.pruning : Pruning apply_mask get_masked_weights get_masks get_pruning_hparams

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from tfnb.errors import InvalidArgumentError, refuse_given
+from tfnb.train.contrib.written_summaries import summary_writer_initializer_op, writer_flush_ops
 from tfnb.train.estimators.estimator import Estimator
 from tfnb.train.estimators.spec import EstimatorSpec, ModeKeys, RunConfig, checked_hooks
 from tfnb.train.estimators.warm_start import WarmStartSettings
@@ -182,10 +183,22 @@ def _called(call: HostCall) -> Any:
 
 
 class _EachStep(SessionRunHook):
-    """Computes tensors in each step."""
+    """Computes tensors in each step. Writers of `tf.contrib.summary` have their files from the first step to the last.
+
+    Invariant: the operations are those of the graph whose tensors it was given.
+    """
 
     def __init__(self, tensors: Any) -> None:
         self._tensors = tensors
+        self._openers, self._flushes = summary_writer_initializer_op(), writer_flush_ops()
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Opens the files of the writers in the new `session`; `coord` is not used."""
+        session.run(self._openers)
+
+    def end(self, session: Any) -> None:
+        """Waits until all summaries are in the files."""
+        session.run(self._flushes)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Adds the tensors to the fetches of the step."""
