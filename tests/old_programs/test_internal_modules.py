@@ -19,10 +19,12 @@ from tensorflow.contrib.learn.python.learn.datasets.base import Dataset, Dataset
 from tensorflow.contrib.learn.python.learn.datasets.base import maybe_download
 from tensorflow.contrib.learn.python.learn.datasets.mnist import DataSet, dense_to_one_hot, extract_images
 from tensorflow.contrib.learn.python.learn.estimators.model_fn import ModeKeys, ModelFnOps
+from tensorflow.contrib.memory_stats.python.ops.memory_stats_ops import MaxBytesInUse
 from tensorflow.contrib.rnn.python.ops.lstm_ops import LSTMBlockCell
 from tensorflow.contrib.seq2seq.python.ops import attention_wrapper, basic_decoder, decoder, helper
 from tensorflow.contrib.seq2seq.python.ops.attention_wrapper import AttentionWrapper, BahdanauAttention
 from tensorflow.contrib.seq2seq.python.ops.basic_decoder import BasicDecoderOutput
+from tensorflow.contrib.solvers.python.ops import lanczos, least_squares, linear_equations, util
 from tensorflow.contrib.losses.python.metric_learning import triplet_semihard_loss
 from tensorflow.contrib.metrics.python.ops import metric_ops
 from tensorflow.contrib.stateless import stateless_random_uniform

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.caches import Cache
-from tfnb.devices.buffers import Cell, DeviceTensor
+from tfnb.devices.buffers import Cell, DeviceTensor, MemoryStats
 from tfnb.devices.call_program import update_program
 from tfnb.devices.interface import Device, LoadedProgram
 from tfnb.ir.kernelcall import KernelCall, KernelSite, TensorInfo
@@ -32,6 +32,11 @@ class ValueTools:
     def __init__(self, device: Device) -> None:
         self._device: Any = device  # typed as Any, because its `memory` is not part of the interface
         self._programs: Cache[Any, LoadedProgram] = Cache("programs of updates", _MAX_PROGRAMS)
+
+    def memory_stats(self) -> MemoryStats:
+        """The memory of the device."""
+        stats: MemoryStats = self._device.memory_stats()
+        return stats
 
     @staticmethod
     def host(value: Value) -> np.ndarray:

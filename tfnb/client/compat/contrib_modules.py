@@ -52,6 +52,7 @@ learn.python.learn.preprocessing : text : contrib.learn.preprocessing
 learn.python.learn.utils : input_fn_utils saved_model_export_utils : contrib.learn.utils contrib.learn
 losses.python.losses : loss_ops
 losses.python.metric_learning : metric_loss_ops : contrib.losses.metric_learning
+memory_stats.python.ops : memory_stats_ops
 metrics.python.metrics : classification
 metrics.python.ops : confusion_matrix_ops metric_ops set_ops
 model_pruning.python : pruning learning strip_pruning_vars_lib
@@ -65,6 +66,10 @@ resampler.python.ops : resampler_ops
 rnn.python.ops : fused_rnn_cell gru_ops lstm_ops
 seq2seq.python.ops : attention_wrapper basic_decoder beam_search_decoder beam_search_ops decoder helper loss
 signal.python.ops : mel_ops mfcc_ops reconstruction_ops shape_ops spectral_ops window_ops
+solvers.python.ops : lanczos : contrib.solvers.lanczos
+solvers.python.ops : least_squares : contrib.solvers.least_squares
+solvers.python.ops : linear_equations : contrib.solvers.linear_equations
+solvers.python.ops : util : contrib.solvers.util
 sparsemax.python.ops : sparsemax sparsemax_loss
 specs.python : params_ops specs specs_lib specs_ops summaries
 stateless.python : stateless_ops
