@@ -70,6 +70,7 @@ contrib.distributions.bijectors : tfnb.client.bijectors.bijector : Invert
 contrib.distributions.bijectors : tfnb.client.bijectors.scalar : AbsoluteValue AffineScalar Exp Gumbel Kumaraswamy
 contrib.distributions.bijectors : tfnb.client.bijectors.scalar : PowerTransform Sigmoid SinhArcsinh Softplus Softsign
 contrib.distributions.bijectors : tfnb.client.bijectors.scalar : Square
+contrib.nccl python.ops.nccl_ops : tfnb.client.contrib.nccl : all_max all_min all_prod all_sum broadcast reduce_sum
 contrib.memory_stats : tfnb.client.contrib.memory_stats : BytesInUse BytesLimit MaxBytesInUse
 contrib.distributions.bijectors : tfnb.client.bijectors.vectors : Affine AffineLinearOperator
 contrib.distributions.bijectors : tfnb.client.bijectors.vectors : CholeskyOuterProduct FillTriangular

@@ -211,7 +211,6 @@ _ABSENT: Mapping[str, str] = {
     "contrib.gan": "models, losses and training are there; evaluation needs weights of a network that do not ship",
     "contrib.gdr": _CHANNELS,
     "contrib.mpi": _CHANNELS,
-    "contrib.nccl": "use tf.add_n over the towers' gradients",
     "contrib.verbs": _CHANNELS,
     "python.debug": "tf.RunMetadata, tf.show_graph and tf.timeline show what a step did",
     "python.eager": _EAGER,
