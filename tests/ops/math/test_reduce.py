@@ -23,3 +23,10 @@ def test_an_axis_that_is_named_twice_is_reduced_once(axes, is_static):
         np.testing.assert_allclose(result, f(x, axis=once))
     np.testing.assert_allclose(sum_kept, x.sum(axis=once, keepdims=True))
     assert dx.shape == (2, 2)
+
+
+def test_a_list_of_tensors_of_truth_values():
+    x = tf.placeholder(tf.bool, [])
+    with tf.Session() as sess:
+        assert not sess.run(tf.reduce_all([x, True]), {x: False}) and sess.run(tf.reduce_any([[x], [False]]), {x: True})
+        assert sess.run([tf.reduce_all([]), tf.reduce_any([[], []])]) == [True, False]

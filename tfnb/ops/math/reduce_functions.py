@@ -43,8 +43,8 @@ def _keep(keepdims: bool | None, keep_dims: bool | None) -> bool:
 
 
 def _is_empty(value: object) -> bool:
-    """Returns whether the value is a list without elements, which has no dtype of its own."""
-    return isinstance(value, (list, tuple)) and np.size(value) == 0
+    """Returns whether the value is a list without elements, which has no dtype of its own, or a list of such lists."""
+    return isinstance(value, (list, tuple)) and all(map(_is_empty, value))
 
 
 def _public(op: OpDef, public: str, what: str) -> Callable[..., Any]:
