@@ -276,7 +276,7 @@ def test_prefetch_works_ahead_and_stops_with_the_session(graph):
             until(lambda n=taken + 5: len(made) >= n)
             time.sleep(0.005)  # one too many would come now
             assert len(made) == taken + 5
-    d = Dataset.range(100).map(lambda v: v * 2).prefetch(3).batch(7).prefetch(2)
+    d = Dataset.range(100).map(lambda v: v * 2).prefetch(3).batch(7).prefetch(None)
     assert [v for batch in all_of(d) for v in batch] == list(range(0, 200, 2))
     bad = Dataset.from_tensor_slices(["1", "2", "x"]).map(lambda t: tf.string_to_number(t)).prefetch(10)
     with pytest.raises(InvalidArgumentError):

@@ -202,11 +202,11 @@ class Transformations(Generic[DatasetT]):
         shapes = [Shape(None) if s.sizes is None else Shape((first, *s.sizes)) for s in target_shapes]
         return self._derive(ops.PADDED_BATCH, [size, vectors, values, drop], ElementSpec.of(spec.types, shapes))
 
-    def prefetch(self, buffer_size: TensorLike) -> DatasetT:
+    def prefetch(self, buffer_size: TensorLike | None) -> DatasetT:
         """Returns a data set of the same elements. A thread computes up to `buffer_size` of them ahead, while steps
-        run.
+        run; None means a number that it chooses.
         """
-        return self._derive(ops.PREFETCH, [long(buffer_size)])
+        return self._derive(ops.PREFETCH, [long(-1 if buffer_size is None else buffer_size)])
 
     def take(self, count: TensorLike) -> DatasetT:
         """Returns a data set of the first `count` elements, an int64 scalar. -1 means all."""

@@ -173,9 +173,11 @@ class GFile:
     def __iter__(self) -> Iterator[Any]:
         return map(self._value, self._reading())
 
-    def next(self) -> Any:
+    def __next__(self) -> Any:
         """Returns the next line. Raises `StopIteration` at the end of the file."""
         return self._value(next(iter(self._reading())))
+
+    next = __next__
 
     def __del__(self) -> None:
         self.close()
