@@ -329,3 +329,19 @@ def test_a_subclass_calls_the_rule_of_an_optimizer_with_slots():
         session.run(tf.global_variables_initializer())
         session.run(train)
         assert session.run(v) == -2.0
+
+
+@pytest.mark.parametrize("name", ["Adam", "Momentum", "RMSProp", "Adagrad", "Adadelta"])
+def test_the_slots_of_a_variable_whose_shape_is_unknown(name):
+    v = tf.Variable(tf.placeholder_with_default([[5.0, 6.0]], [None, 2]), validate_shape=False)
+    known = tf.Variable([[5.0, 6.0]])
+    args = (0.1, 0.9) if name == "Momentum" else (0.1,)
+    optimizer = getattr(tf.train, f"{name}Optimizer")(*args)
+    train = optimizer.minimize(tf.reduce_sum(v**2) + tf.reduce_sum(known**2))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        np.testing.assert_array_equal(*session.run([v, known]))
+        assert {s.shape for s in session.run([optimizer.get_slot(v, n) for n in optimizer.get_slot_names()])} == {
+            (1, 2)
+        }

@@ -13,6 +13,7 @@ from tfnb.client.variables.scope import get_variable_scope
 from tfnb.client.variables.variable import Variable
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import zeros
+from tfnb.ops.array.shape_ops import shape
 from tfnb.types import DTypeLike
 
 __all__ = ["create_slot", "create_zeros_slot"]
@@ -35,7 +36,8 @@ def create_slot(
         graph.name_scope(None),
         graph.colocate_with(primary),
     ):
-        slot = Variable(initial_value, trainable=False, name=f"{prefix}{name}", dtype=dtype)
+        known = not isinstance(initial_value, Tensor) or initial_value.shape.is_fully_defined()
+        slot = Variable(initial_value, False, name=f"{prefix}{name}", dtype=dtype, validate_shape=known)
     part, rank = getattr(primary, "save_slice_info", None), slot.shape.ndims
     if part is not None and rank != 0:
         slot.save_slice_info = part.of_slot(slot.op.name.removeprefix(prefix), rank)
@@ -45,4 +47,7 @@ def create_slot(
 def create_zeros_slot(primary: Variable | Tensor, name: str, dtype: DTypeLike | None = None) -> Variable:
     """Returns a slot of the variable `primary`, called `name`, with zeros in the shape of `primary`."""
     slot_dtype = primary.dtype if dtype is None else dtype
+    if not primary.shape.is_fully_defined():
+        sizes = shape(primary.initialized_value() if isinstance(primary, Variable) else primary)
+        return create_slot(primary, zeros(sizes, slot_dtype), name, slot_dtype)
     return create_slot(primary, lambda: zeros(primary.shape.known(), slot_dtype), name, slot_dtype)

@@ -16,6 +16,7 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops import CATALOG
 from tfnb.ops.array.constants import constant, zeros
+from tfnb.ops.array.shape_ops import shape
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.unary import SQRT, SQUARE
 from tfnb.ops.state.scatter import SCATTER_ADD, SCATTER_SUB
@@ -115,7 +116,9 @@ class _SlotRule(UpdateRule):
         return CATALOG[self.sparse_op](*inputs, **self._extra).op
 
 
-def _filled(var: Variable, value: float) -> Callable[[], Tensor]:
+def _filled(var: Variable, value: float) -> Tensor | Callable[[], Tensor]:
+    if not var.shape.is_fully_defined():
+        return zeros(shape(var.initialized_value()), var.dtype) + constant(value, var.dtype)
     return lambda: zeros(var.shape.known(), var.dtype) + constant(value, var.dtype)
 
 
