@@ -15,6 +15,7 @@ IMPORTS = """
 from tensorflow.contrib.framework.python.ops import add_arg_scope, arg_scope, variables
 from tensorflow.contrib.layers.python.layers import batch_norm, initializers, layers, utils
 from tensorflow.contrib.learn.python.learn import learn_runner, metric_spec
+from tensorflow.train.queue_runner import QueueRunner, add_queue_runner, start_queue_runners
 from tensorflow.contrib.learn.python.learn.datasets.base import Dataset, Datasets
 from tensorflow.contrib.learn.python.learn.datasets.base import maybe_download
 from tensorflow.contrib.learn.python.learn.datasets.mnist import DataSet, dense_to_one_hot, extract_images

@@ -36,6 +36,7 @@ _PUBLIC_SOURCES = {
     "tfnb.train.estimators.api",
     "tfnb.train.estimators.export",
     "tfnb.train.estimators.inputs",
+    "tfnb.train.input.queue_runner",
     "tfnb.train.testing",
 }
 # Modules that a function of the same name hides in their package, as `from tensorflow.contrib.framework.python.ops

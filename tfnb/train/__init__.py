@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfnb.train import lazy_modules
+from tfnb.train import inner_functions, lazy_modules
 from tfnb.train.contrib import names as contrib_names
 from tfnb.train.hooks import basic_hooks, saving_hooks, session_run_hook, timer
 from tfnb.train.input import batching, bucketing, producers, queue_runner
@@ -76,6 +76,7 @@ MODULES = (
     cluster_spec,
     sync_replicas,
     contrib_names,
+    inner_functions,
     lazy_modules,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}

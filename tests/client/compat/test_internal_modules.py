@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 
 import pytest
@@ -60,3 +61,47 @@ def test_contrib_data_has_the_transformations_that_became_experimental():
     element = counted.make_one_shot_iterator().get_next()
     with tf.Session() as sess:
         assert [sess.run(element) for _ in range(3)] == [3, 5, 7]
+
+
+def test_functions_that_take_functions_apart():
+    from tfnb.python.estimator.util import fn_args
+    from tfnb.python.util import function_utils
+
+    class Model:
+        def __call__(self, features, labels=None):
+            """Does nothing."""
+
+        def method(self, x, **kwargs):
+            """Does nothing."""
+
+    def function(a, b, *, c=1):
+        """Does nothing."""
+
+    model = Model()
+    assert fn_args(function) == ("a", "b") and fn_args(model) == ("features", "labels")
+    assert fn_args(model.method) == ("x",) and fn_args(Model.method) == ("self", "x")
+    assert fn_args(functools.partial(function, 1)) == ("b",) and fn_args(functools.partial(function, b=1)) == ("a",)
+    has_kwargs, name_of = function_utils.has_kwargs, function_utils.get_func_name
+    assert has_kwargs(model.method) and not has_kwargs(model) and not has_kwargs(functools.partial(function, 1))
+    assert name_of(function) == "function" and name_of(model.method) == "Model.method" and "Model" in name_of(model)
+    assert function_utils.get_func_code(function) is function.__code__
+    assert function_utils.get_func_code(model) is Model.__call__.__code__
+    assert function_utils.get_func_code(functools.partial(function, 1)) is None
+    with pytest.raises(TypeError, match="function-like"):
+        has_kwargs(3)
+    for wrong in (name_of, function_utils.get_func_code):
+        with pytest.raises(ValueError, match="must be callable"):
+            wrong(3)
+
+
+def test_names_of_inner_modules():
+    from tfnb.contrib.learn.python.learn import graph_actions, learn_runner
+    from tfnb.contrib.seq2seq.python.ops import decoder
+    from tfnb.python.data.ops import dataset_ops
+    from tfnb.python.estimator import model_fn
+
+    assert learn_runner.run is tf.contrib.learn.learn_runner.run and graph_actions.run_n is tf.contrib.learn.run_n
+    assert dataset_ops.DatasetV2 is dataset_ops.DatasetV1 is tf.data.Dataset
+    assert model_fn.LOSS_METRIC_KEY == "loss" and tf.train.queue_runner.QueueRunner is tf.train.QueueRunner
+    swapped = decoder._transpose_batch_time(tf.zeros([2, 3, 4]))
+    assert swapped.shape.as_list() == [3, 2, 4]

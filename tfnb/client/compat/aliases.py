@@ -47,6 +47,7 @@ contrib.util <- tf : constant_value=get_static_value
 python.framework.tensor_util <- tf : constant_value=get_static_value
 python.ops.rnn <- contrib.rnn : _best_effort_input_batch_size=best_effort_input_batch_size
 python.ops.rnn <- contrib.rnn : _transpose_batch_time=transpose_batch_time
+contrib.seq2seq.python.ops.decoder <- contrib.rnn : _transpose_batch_time=transpose_batch_time
 python.ops.rnn_cell_impl <- nn.rnn_cell : _RNNCell=RNNCell
 python.ops.init_ops <- tf : Constant=constant_initializer Ones=ones_initializer Orthogonal=orthogonal_initializer
 python.ops.init_ops <- tf : RandomNormal=random_normal_initializer RandomUniform=random_uniform_initializer
@@ -60,6 +61,7 @@ python.framework.ops <- contrib.framework : get_name_scope prepend_name_scope st
 python.framework.ops <- contrib.framework : _get_graph_from_inputs=get_graph_from_inputs
 python.framework.test_util <- test : TensorFlowTestCase=TestCase
 python.ops.data_flow_ops <- contrib.staging : StagingArea
+python.data.ops.dataset_ops <- data : DatasetV1=Dataset DatasetV2=Dataset
 python.ops.resource_variable_ops <- tf : ResourceVariable=Variable
 python.keras.engine <- keras.layers : InputSpec Layer
 python.keras.utils.conv_utils <- python.layers.utils : conv_output_length deconv_output_length normalize_padding

@@ -43,8 +43,11 @@ image.python.ops : dense_image_warp image_ops interpolate_spline sparse_image_wa
 integrate.python.ops : odes
 layers.python.layers : embedding_ops encoders feature_column feature_column_ops normalization rev_block_lib
 layers.python.ops : bucketization_op
-learn.python.learn : basic_session_run_hooks evaluable experiment export_strategy graph_actions learn_runner
-learn.python.learn : metric_spec monitors trainable : contrib.learn estimator train
+learn.python.learn : basic_session_run_hooks evaluable experiment export_strategy
+learn.python.learn : graph_actions : contrib.learn.graph_actions contrib.learn
+learn.python.learn : learn_runner : contrib.learn.learn_runner
+learn.python.learn : monitors : contrib.learn.monitors contrib.learn train
+learn.python.learn : metric_spec trainable : contrib.learn estimator train
 learn.python.learn.estimators : dnn dnn_linear_combined estimator kmeans linear model_fn run_config constants
 learn.python.learn.estimators : prediction_key
 learn.python.learn.learn_io : dask_io graph_io pandas_io numpy_io generator_io : contrib.learn estimator.inputs

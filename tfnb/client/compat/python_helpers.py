@@ -6,12 +6,13 @@ Invariant: none of them makes a node, and each does what the function of that na
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import DTypeError, InvalidArgumentError
 
 __all__ = ["API"]
 
@@ -77,6 +78,65 @@ def unwrap(maybe_decorated: Any) -> tuple[list[Any], Any]:
         decorators.append(maybe_decorated)
         maybe_decorated = maybe_decorated.__wrapped__
     return decorators, maybe_decorated
+
+
+def _plain_function(function: Any) -> Any:
+    """Returns the method `__call__` of an object that can be called; any other function as it is."""
+    return function.__call__ if inspect.ismethod(getattr(function, "__call__", None)) else function  # noqa: B004
+
+
+def fn_args(fn: Any) -> tuple[str, ...]:
+    """Returns the names of the arguments of a function, a method, a callable object, or a partial function.
+
+    Those that a partial function has given, and the object of a method, are left out.
+    """
+    if isinstance(fn, functools.partial):
+        left = fn_args(fn.func)[len(fn.args) :]
+        return tuple(name for name in left if name not in fn.keywords)
+    function = _plain_function(fn)
+    names = inspect.getfullargspec(inspect.unwrap(function)).args
+    bound = getattr(inspect.unwrap(function), "__self__", None) is not None and inspect.ismethod(
+        inspect.unwrap(function)
+    )
+    return tuple(names[1:] if bound else names)
+
+
+def has_kwargs(fn: Any) -> bool:
+    """Returns whether a function, a callable object or a partial function takes any keyword.
+
+    Raises `DTypeError` for what can't be called.
+    """
+    function = fn.func if isinstance(fn, functools.partial) else _plain_function(fn)
+    if not callable(function):
+        raise DTypeError(f"fn should be a function-like object, but is of type {type(fn)}.")
+    return inspect.getfullargspec(inspect.unwrap(function)).varkw is not None
+
+
+def get_func_name(func: Any) -> str:
+    """Returns the name of a function, or "Class.name" of a method, or the text of the type of a callable object.
+
+    Raises `InvalidArgumentError` for what can't be called.
+    """
+    function = unwrap(func)[1]
+    if not callable(function):
+        raise InvalidArgumentError("Argument must be callable")
+    if inspect.isfunction(function):
+        return function.__name__
+    if inspect.ismethod(function):
+        return f"{type(function.__self__).__name__}.{function.__func__.__name__}"
+    return str(type(function))
+
+
+def get_func_code(func: Any) -> Any:
+    """Returns the code of a function, a method or a callable object, or None where it has none.
+
+    Raises `InvalidArgumentError` for what can't be called.
+    """
+    function = unwrap(func)[1]
+    if not callable(function):
+        raise InvalidArgumentError("Argument must be callable")
+    found = getattr(function, "__code__", None)
+    return found if found is not None else getattr(getattr(function, "__call__", None), "__code__", None)  # noqa: B004
 
 
 def normalize_tuple(value: int | Sequence[int], n: int, name: str) -> tuple[int, ...]:
@@ -160,6 +220,10 @@ API: dict[str, Any] = {
     **{f"python.util.tf_export.{name}_export": tf_export for name in ("tf", "keras", "estimator")},
     "python.util.tf_decorator.make_decorator": make_decorator,
     "python.util.tf_decorator.unwrap": unwrap,
+    **{f"python.util.function_utils.{f.__name__}": f for f in (fn_args, has_kwargs, get_func_name, get_func_code)},
+    "python.estimator.util.fn_args": fn_args,
+    "python.estimator.model_fn.LOSS_METRIC_KEY": "loss",
+    "python.estimator.model_fn.AVERAGE_LOSS_METRIC_KEY": "average_loss",
     "python.util.tf_contextlib.contextmanager": contextlib.contextmanager,
     **{
         f"python.layers.utils.{function.__name__}": function

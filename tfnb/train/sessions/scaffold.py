@@ -93,7 +93,7 @@ class Scaffold:
         if self.ready_for_local_init_op is None:
             self.ready_for_local_init_op = self.get_or_default(
                 "ready_for_local_init_op",
-                "ready_for_local_init_op",
+                GraphKeys.READY_FOR_LOCAL_INIT_OP,
                 lambda: report_uninitialized_variables(global_variables()),
             )
         if self.local_init_op is None:
