@@ -110,7 +110,7 @@ def test_run(monkeypatch):
 
 def test_required_flags(monkeypatch):
     define()
-    tf.flags.mark_flag_as_required("mode")
+    tf.flags.mark_flags_as_required(["mode"])
     monkeypatch.setattr(sys, "argv", ["prog"])
     with pytest.raises(errors.InvalidArgumentError, match="mode"):
         _ = tf.flags.FLAGS.steps
@@ -148,7 +148,7 @@ def test_gfile(tmp_path):
     assert tf.gfile.Exists(name)
     assert not tf.gfile.Exists("")
     with tf.gfile.FastGFile(name) as f:
-        assert (f.readline(), list(f)) == ("one\n", ["two\n"])
+        assert (next(f), list(f)) == ("one\n", ["two\n"])
         f.seek(0)
         assert f.read(3) == "one"
         assert f.size() == 8

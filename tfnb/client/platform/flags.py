@@ -394,6 +394,12 @@ def mark_flag_as_required(flag_name: str) -> None:
     FLAGS._required.add(flag_name)
 
 
+def mark_flags_as_required(flag_names: Iterable[str]) -> None:
+    """Makes reading the flags fail when one of `flag_names` has no value."""
+    for name in flag_names:
+        mark_flag_as_required(name)
+
+
 def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | None = None) -> Any:
     """Reads the flags, calls `main(argv)` with the other arguments (by default the program's own `main`), and exits.
 
@@ -425,6 +431,7 @@ _FUNCTIONS: dict[str, Any] = {
     "DEFINE_multi_string": DEFINE_multi_string,
     "DEFINE_spaceseplist": DEFINE_spaceseplist,
     "mark_flag_as_required": mark_flag_as_required,
+    "mark_flags_as_required": mark_flags_as_required,
 }
 API: dict[str, Any] = {
     "app.run": run,
