@@ -12,20 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import broadcast, broadcast_shapes
 from tfnb.ir.tensor import Tensor, TensorLike
-from tfnb.ops.array.concat import CONCAT_V2
 from tfnb.ops.array.constants import ZEROS_LIKE
-from tfnb.ops.array.shape_ops import SHAPE, constant_lookup, shape_of
-from tfnb.ops.linalg.matmul import BATCH_MAT_MUL, host_batch_product
+from tfnb.ops.array.shape_ops import SHAPE, constant_lookup
 from tfnb.ops.math.binary import ADD
-from tfnb.ops.math.reduce_sum import BROADCAST_TO, unbroadcast
-from tfnb.types import ALL, INDEX, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, int32, unknown_shape
+from tfnb.ops.math.reduce_sum import unbroadcast
+from tfnb.types import ALL, INDEX, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, int32
 
 __all__ = ["API", "OPS"]
 
@@ -109,77 +107,6 @@ BROADCAST_ARGS = OpDef(
 )
 
 
-def _stacks(c: Infer) -> Shape:
-    x, y = c.shapes
-    if x.sizes is None or y.sizes is None:
-        return unknown_shape
-    if len(x.sizes) < 2 or len(y.sizes) < 2:
-        raise ShapeError(f"BatchMatMulV2: needs stacks of matrices, got shapes {x} and {y}")
-    m, k = x.sizes[-2:][:: -1 if c.attrs.adj_x else 1]
-    k2, n = y.sizes[-2:][:: -1 if c.attrs.adj_y else 1]
-    if k is not None and k2 is not None and k != k2:
-        raise ShapeError(f"BatchMatMulV2: the inner dimensions of {x} and {y} differ: {k} and {k2}")
-    return broadcast_shapes(Shape(x.sizes[:-2]), Shape(y.sizes[:-2])).concatenate((m, n))
-
-
-def _widened(x: Tensor, y: Tensor) -> tuple[Any, Any]:
-    """Both stacks of matrices, with their leading dimensions broadcast to the common shape."""
-    a, b = x.shape, y.shape
-    if a.is_fully_defined() and b.is_fully_defined():
-        lead = broadcast_shapes(a[:-2], b[:-2]).known()
-        return _spread(x, lead), _spread(y, lead)
-    dims_x, dims_y = shape_of(x), shape_of(y)
-    lead = BROADCAST_ARGS(dims_x[:-2], dims_y[:-2])
-    return (
-        BROADCAST_TO(x, CONCAT_V2([lead, dims_x[-2:]], np.int32(0))),
-        BROADCAST_TO(y, CONCAT_V2([lead, dims_y[-2:]], np.int32(0))),
-    )
-
-
-def _spread(x: Tensor, lead: tuple[int, ...]) -> Any:
-    dims = x.shape.known()
-    return x if dims[:-2] == lead else BROADCAST_TO(x, np.asarray((*lead, *dims[-2:]), np.int32))
-
-
-def _expand_batch(op: Operation, x: Tensor, y: Tensor) -> Any:
-    x, y = _widened(x, y)
-    return BATCH_MAT_MUL(x, y, adj_x=op.attrs.adj_x, adj_y=op.attrs.adj_y)
-
-
-def _grad_batch(op: Operation, g: Tensor) -> Any:
-    x, y = op.inputs
-    ax, ay = op.attrs.adj_x, op.attrs.adj_y
-    dx = BATCH_V2(y, g, adj_x=ay, adj_y=True) if ax else BATCH_V2(g, y, adj_y=not ay)
-    dy = BATCH_V2(g, x, adj_x=True, adj_y=ax) if ay else BATCH_V2(x, g, adj_x=not ax)
-    return unbroadcast(x, dx, dx, None)[0], unbroadcast(y, dy, dy, None)[0]
-
-
-def _host_batch(call: HostCall, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    a = np.swapaxes(x, -1, -2) if call.attrs.adj_x else x
-    b = np.swapaxes(y, -1, -2) if call.attrs.adj_y else y
-    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    operands = [np.broadcast_to(v, lead + v.shape[-2:]) for v in (a, b)]
-    return host_batch_product(dataclasses.replace(call, attrs=BATCH_MAT_MUL.attrs()), *operands)
-
-
-BATCH_V2 = OpDef(
-    "BatchMatMulV2",
-    inputs="x: T, y: T",
-    outputs="output: T",
-    types=BATCH_MAT_MUL.types,
-    attrs=BATCH_MAT_MUL.attrs,
-    doc="""The products of corresponding matrices of two stacks, whose leading dimensions broadcast.
-
-    x: shape (..., m, k), or (..., k, m) with `adj_x`. y: shape (..., k, n), or (..., n, k) with `adj_y`; the same
-    number type. output: shape (..., m, n). Errors: the shapes do not match.""",
-    infer=_stacks,
-    host=_host_batch,
-    expand=_expand_batch,
-    grad=_grad_batch,
-    defaults={"grad_x": None, "grad_y": None},
-)
-
-
 def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> Shape:
     """Returns the static shape to which two static shapes broadcast. Raises `ShapeError` when they do not."""
     return broadcast_shapes(as_shape(shape_x), as_shape(shape_y))
@@ -203,7 +130,7 @@ def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = int32, name: str 
     return list(SHAPE_N(list(input), out_type=as_dtype(out_type), name=name))
 
 
-OPS: tuple[OpDef, ...] = (ADD_V2, BROADCAST_ARGS, SELECT_V2, SHAPE_N, BATCH_V2)
+OPS: tuple[OpDef, ...] = (ADD_V2, BROADCAST_ARGS, SELECT_V2, SHAPE_N)
 API: dict[str, Any] = {
     "broadcast_static_shape": broadcast_static_shape,
     "broadcast_dynamic_shape": broadcast_dynamic_shape,

@@ -15,12 +15,16 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
-from tfnb.ir.shapes import with_rank
+from tfnb.ir.shapes import broadcast_shapes, with_rank
 from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.concat import CONCAT_V2
+from tfnb.ops.array.shape_ops import RESHAPE, shape_of
+from tfnb.ops.array.v1_late_ops import BROADCAST_ARGS
 from tfnb.ops.linalg.matmul_recipes import matmul_calls, matmul_product
 from tfnb.ops.math.binary import operands
 from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.complex_numbers import conj, holomorphic
+from tfnb.ops.math.reduce_sum import BROADCAST_TO, unbroadcast
 from tfnb.types import NUMBERS, Shape, bfloat16, float32, unknown_shape
 
 __all__ = ["API", "BATCH_MAT_MUL", "MAT_MUL", "OPS", "batch_matmul", "host_batch_product", "matmul"]
@@ -162,6 +166,117 @@ BATCH_MAT_MUL = OpDef(
 )
 
 
+def _stacks(c: Infer) -> Shape:
+    x, y = c.shapes
+    if x.sizes is None or y.sizes is None:
+        return unknown_shape
+    if len(x.sizes) < 2 or len(y.sizes) < 2:
+        raise ShapeError(f"BatchMatMulV2: needs stacks of matrices, got shapes {x} and {y}")
+    dims = _product_dims(c, x, y, c.attrs.adj_x, c.attrs.adj_y)
+    return broadcast_shapes(Shape(x.sizes[:-2]), Shape(y.sizes[:-2])).concatenate(dims)
+
+
+def _is_one_matrix(y: Tensor, x: Tensor) -> bool:
+    """Returns whether `y` is known to be one matrix, with leading dimensions of 1 that change no shape of `x`."""
+    dims, others = y.shape.sizes, x.shape.sizes
+    if dims is None or others is None:
+        return False
+    return len(dims) <= len(others) and all(d == 1 for d in dims[:-2])
+
+
+def _rows(x: Tensor) -> Tensor:
+    """Returns the rows of all matrices of a stack as one matrix."""
+    width = x.shape.as_list()[-1]
+    return RESHAPE(x, np.asarray([-1, width], np.int32) if width is not None else _sizes([-1], shape_of(x)[-1:]))
+
+
+def _sizes(*parts: Any) -> Any:
+    """Returns the vector of the sizes in all parts, each a list of numbers or a vector: an array if all are known."""
+    if not any(isinstance(p, Tensor) for p in parts):
+        return np.concatenate([np.asarray(p, np.int32) for p in parts])
+    return CONCAT_V2([p if isinstance(p, Tensor) else np.asarray(p, np.int32) for p in parts], np.int32(0))
+
+
+def _matrix(y: Tensor) -> Any:
+    return y if y.shape.ndims == 2 else RESHAPE(y, shape_of(y)[-2:])
+
+
+def _one_product(x: Any, y: Any, adj_x: bool, adj_y: bool) -> Any:
+    return MAT_MUL(conj(x) if adj_x else x, conj(y) if adj_y else y, transpose_a=adj_x, transpose_b=adj_y)
+
+
+def _widened_stacks(x: Tensor, y: Tensor) -> tuple[Any, Any]:
+    """Returns both stacks of matrices, with their leading dimensions broadcast to the common shape."""
+    a, b = x.shape, y.shape
+    if a.is_fully_defined() and b.is_fully_defined():
+        lead = broadcast_shapes(a[:-2], b[:-2]).known()
+        return _spread(x, lead), _spread(y, lead)
+    dims_x, dims_y = shape_of(x), shape_of(y)
+    lead = BROADCAST_ARGS(dims_x[:-2], dims_y[:-2])
+    return BROADCAST_TO(x, _sizes(lead, dims_x[-2:])), BROADCAST_TO(y, _sizes(lead, dims_y[-2:]))
+
+
+def _spread(x: Tensor, lead: tuple[int, ...]) -> Any:
+    dims = x.shape.known()
+    return x if dims[:-2] == lead else BROADCAST_TO(x, np.asarray((*lead, *dims[-2:]), np.int32))
+
+
+def _expand_stacks(op: Operation, x: Tensor, y: Tensor) -> Any:
+    """One product of the rows of all matrices where one matrix multiplies them, else that of widened stacks."""
+    adj_x, adj_y = op.attrs.adj_x, op.attrs.adj_y
+    if not adj_x and _is_one_matrix(y, x):
+        product = _one_product(_rows(x), _matrix(y), False, adj_y)
+        return RESHAPE(product, _sizes(shape_of(x)[:-1], shape_of(product)[-1:]))
+    x, y = _widened_stacks(x, y)
+    return BATCH_MAT_MUL(x, y, adj_x=adj_x, adj_y=adj_y)
+
+
+def _stacks_times(x: Tensor, y: Tensor, tx: bool, ty: bool) -> Any:
+    return BATCH_MAT_MUL_V2(x, y, adj_x=tx, adj_y=ty)
+
+
+def _grad_stacks(op: Operation, g: Tensor) -> tuple[Any, Any]:
+    x, y = op.inputs
+    adj_x, adj_y = op.attrs.adj_x, op.attrs.adj_y
+    if not adj_x and _is_one_matrix(y, x):
+        left, right = (g, x) if adj_y else (x, g)
+        matrix = _one_product(_rows(left), _rows(right), True, False)
+        return _stacks_times(g, y, False, not adj_y), matrix if y.shape.ndims == 2 else RESHAPE(matrix, shape_of(y))
+    dx, dy = _grads(_stacks_times, op, adj_x, adj_y, g)
+    return unbroadcast(x, dx, dx, None)[0], unbroadcast(y, dy, dy, None)[0]
+
+
+def _host_stacks(call: HostCall, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    lead = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    return host_batch_product(call, *(np.broadcast_to(v, lead + v.shape[-2:]) for v in (x, y)))
+
+
+BATCH_MAT_MUL_V2 = OpDef(
+    "BatchMatMulV2",
+    inputs="x: T, y: T",
+    outputs="output: T",
+    types=BATCH_MAT_MUL.types,
+    attrs=BatchMatMulAttrs,
+    doc="""The products of corresponding matrices of two stacks, whose leading dimensions broadcast.
+
+    x: shape (..., m, k), or (..., k, m) with `adj_x`. y: shape (..., k, n), or (..., n, k) with `adj_y`; the same
+    number type. output: shape (..., m, n). Errors: the shapes do not match.""",
+    infer=_stacks,
+    host=_host_stacks,
+    expand=_expand_stacks,
+    grad=_grad_stacks,
+    defaults={"grad_x": None, "grad_y": None},
+)
+
+
+def _broadcast(a: Shape, b: Shape) -> bool:
+    """Returns whether the leading dimensions of two stacks may differ, as far as they are known."""
+    if a.sizes is None or b.sizes is None:
+        return False
+    first, second = a.sizes[:-2], b.sizes[:-2]
+    return len(first) != len(second) or any(1 in pair and pair != (1, 1) for pair in zip(first, second, strict=True))
+
+
 def _widened(a: Any, b: Any, is_sparse: bool, name: str) -> tuple[Any, Any, str]:
     """Returns the factors of a product as tensors, those of bfloat16 as float32 if the other is, or `is_sparse`; and
     the name of the product.
@@ -186,9 +301,9 @@ def matmul(
     """Returns the product of matrices, or of stacks of matrices of rank > 2.
 
     a: (..., m, k), or (..., k, m) if transposed; b: (..., k, n), or (..., n, k); the same number type. The result is
-    (..., m, n). A product of bfloat16 and float32 is of float32. The sparse flags are hints; with one a product of two
-    matrices of bfloat16 is of float32, too. Errors: the shapes or dtypes do not match, or a matrix is
-    both transposed and adjoint.
+    (..., m, n); leading dimensions of which one is known to be 1, or to be missing, broadcast. A product of bfloat16
+    and float32 is of float32. The sparse flags are hints; with one a product of two matrices of bfloat16 is of float32,
+    too. Errors: the shapes or dtypes do not match, or a matrix is both transposed and adjoint.
     """
     if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
         raise InvalidArgumentError("matmul: give transpose or adjoint of a matrix, not both")
@@ -197,7 +312,8 @@ def matmul(
     ranks = {a.shape.ndims, b.shape.ndims}
     if ranks == {None} or max(rank or 0 for rank in ranks) > 2:
         a, b = (conj(a) if transpose_a else a), (conj(b) if transpose_b else b)
-        return BATCH_MAT_MUL(a, b, adj_x=ta, adj_y=tb, name=name)
+        times = BATCH_MAT_MUL_V2 if _broadcast(a.shape, b.shape) else BATCH_MAT_MUL
+        return times(a, b, adj_x=ta, adj_y=tb, name=name)
     a, b = (conj(a) if adjoint_a else a), (conj(b) if adjoint_b else b)
     return MAT_MUL(a, b, transpose_a=ta, transpose_b=tb, name=name)
 
@@ -213,7 +329,7 @@ def batch_matmul(
     return BATCH_MAT_MUL(x, y, adj_x=adj_x, adj_y=adj_y, name=name)
 
 
-OPS: tuple[OpDef, ...] = (MAT_MUL, BATCH_MAT_MUL)
+OPS: tuple[OpDef, ...] = (MAT_MUL, BATCH_MAT_MUL, BATCH_MAT_MUL_V2)
 API: dict[str, Any] = {
     "matmul": matmul,
     "batch_matmul": batch_matmul,
