@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import pydoc
 import subprocess
 import sys
 from pathlib import Path
@@ -124,6 +126,24 @@ def test_missing_names_say_so(installed):
     with pytest.raises(AttributeError, match=r"TPUs are machines of Google.s cloud; the program with use_tpu=False"):
         _ = tpu.CrossShardOptimizer
     assert not hasattr(tf, "no_such_name") and getattr(tf.contrib.tpu, "rewrite", None) is None
+
+
+def test_the_dictionary_of_a_module_has_all_its_names(installed):
+    """As in programs that collect all cells: [x for x in tf.contrib.rnn.__dict__.values() if inspect.isclass(x)]."""
+    import tensorflow as tf
+
+    cells = [
+        x
+        for x in tf.contrib.rnn.__dict__.values()
+        if inspect.isclass(x) and issubclass(x, tf.contrib.rnn.RNNCell)  # a name that is looked up meanwhile
+    ]
+    assert tfnb.contrib.rnn.GRUCell in cells and "AdamOptimizer" in vars(tf.train)
+
+
+def test_names_are_located(installed):
+    assert pydoc.locate("tensorflow.nn.relu") is tfnb.nn.relu
+    assert pydoc.locate("tensorflow.contrib.rnn.LSTMCell") is tfnb.contrib.rnn.LSTMCell
+    assert pydoc.locate("tensorflow.no_such.name") is None
 
 
 def test_only_the_modules_of_tensorflow_change():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
@@ -44,14 +44,26 @@ _PUBLIC_SOURCES = {
 _HIDDEN_MODULES = {"contrib.framework.python.ops.arg_scope"}
 
 
+_attributes_of: Callable[[ModuleType], dict[str, Any]] = vars(ModuleType)["__dict__"].__get__
+
+
 class TensorFlowModule(ModuleType):
-    """A module `tensorflow.PATH` that shows a module of tfnb."""
+    """A module `tensorflow.PATH` that shows a module of tfnb.
+
+    An attribute is looked up when it is used; one who asks for the dictionary of the module gets all public names.
+    """
 
     def __init__(self, family: _Family, path: str, place: ModuleType) -> None:
         super().__init__(f"{_ROOT}.{path}" if path else _ROOT, place.__doc__)
         self.__family, self.__place, self.__below = family, place, path
         # with a path it is a package, so that modules below it can be imported
-        vars(self).update(__path__=[], __file__=str(sys.modules["tfnb"].__file__))
+        _attributes_of(self).update(__path__=[], __file__=str(sys.modules["tfnb"].__file__))
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        for name in dir(self):
+            getattr(self, name, None)  # which keeps the value
+        return _attributes_of(self)
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
@@ -75,7 +87,7 @@ class TensorFlowModule(ModuleType):
     def __dir__(self) -> list[str]:
         places = [self.__place, *(p for p in map(_public, VIEWS.get(self.__below, ())) if p is not None)]
         shown = (n for place in places for n in dir(place) if _is_public(place, n, vars(place).get(n)))
-        return sorted({n for n in (*shown, *vars(self)) if not n.startswith("_")})
+        return sorted({n for n in (*shown, *_attributes_of(self)) if not n.startswith("_")})
 
 
 _ABSENT = object()
@@ -125,7 +137,7 @@ class _Family:
             view.__spec__ = ModuleSpec(view.__name__, _finder, is_package=True)
             view.__loader__, view.__package__ = _finder, view.__name__
             if path in ("", "compat.v1", "python.framework.versions"):
-                vars(view).update(self._constants)
+                _attributes_of(view).update(self._constants)
         return view
 
     def value_of(self, place: ModuleType, name: str, path: str) -> Any:
