@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.devices.buffers import Cell
+from tfnb.devices.buffers import Cell, DeviceTensor
 from tfnb.devices.interface import Device
 from tfnb.errors import FailedPreconditionError
 from tfnb.ir.step_graph.graph import Node
+from tfnb.runtime.values import info_of
 
 __all__ = ["RandomStates", "ResourceManager", "reset_shared"]
 
@@ -97,8 +98,10 @@ class ResourceManager:
         cell = self.cell(*key)
         if cell.tensor is None and device is not None:
             spec = node.specs[0]
-            if spec.shape.num_elements() == 0 and spec.dtype.cl:
-                cell.tensor = device.from_numpy(np.empty(spec.shape.known(), spec.dtype.np))
+            if spec.shape.num_elements() == 0:
+                value = np.empty(spec.shape.known(), spec.dtype.np)
+                on_host = not spec.dtype.cl  # strings and complex numbers
+                cell.tensor = DeviceTensor(device, info_of(value), None, value) if on_host else device.from_numpy(value)
         return cell
 
     def cell(self, container: str, name: str) -> Cell:

@@ -313,3 +313,14 @@ def test_a_variable_without_elements_has_its_value_from_the_start(session):
     assert session.run(tf.reduce_sum(v) + 1.0) == 1
     session.run(v.initializer)
     assert session.run(tf.concat([v, [[1.0, 2.0]]], 0)).tolist() == [[1, 2]]
+
+
+def test_a_variable_of_texts_without_elements_has_its_value_from_the_start(session):
+    """As in metrics that collect texts in a variable of no collection."""
+    texts = tf.Variable([], dtype=tf.string, collections=[])
+    numbers = tf.Variable(np.zeros([0, 2], np.complex64), collections=[])
+    more = tf.assign(texts, tf.concat([texts, ["a"]], 0), validate_shape=False)
+    assert session.run(numbers).shape == (0, 2) and session.run(tf.is_variable_initialized(texts))
+    assert session.run(texts).tolist() == []
+    session.run(more)
+    assert session.run(more).tolist() == [b"a", b"a"]
