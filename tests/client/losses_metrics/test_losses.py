@@ -118,3 +118,20 @@ def test_sampled_softmax_of_one_label_for_all_rows():
         found = sess.run([one, each])
         assert found[0].shape == (8,)
         np.testing.assert_allclose(*found, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int32"])
+def test_losses_of_differences_are_float32(dtype):
+    """TensorFlow casts labels and predictions, so a loss of doubles can be added to a regularization loss."""
+    labels, predictions = tf.constant([[1, 0]], dtype), tf.constant([[0, 1]], dtype)
+    losses = tf.losses
+    functions = (losses.absolute_difference, losses.hinge_loss, losses.huber_loss, losses.log_loss)
+    functions += (losses.mean_squared_error, losses.mean_pairwise_squared_error)
+    found = [f(labels, predictions) for f in functions]
+    found += [
+        losses.cosine_distance(labels, predictions, axis=1),
+        tf.contrib.losses.mean_squared_error(predictions, labels),
+    ]
+    assert {loss.dtype for loss in found} == {tf.float32} and losses.get_total_loss().dtype == tf.float32
+    if dtype == "float64":
+        assert losses.sigmoid_cross_entropy(labels, predictions).dtype == tf.float64

@@ -108,10 +108,19 @@ def _pair(name: str, a: TensorLike, b: TensorLike, scope: str | None) -> Any:
 
 
 def _floats(graph: GraphBuilder, labels: TensorLike, predictions: TensorLike) -> tuple[Any, Any]:
-    """Returns the labels in the dtype of the predictions. Raises `ShapeError` unless both have the same shape."""
-    p = graph.to_tensor(predictions)
-    p = p if p.dtype.is_floating else cast(p, float32)
-    y = cast(graph.to_tensor(labels), p.dtype)
+    """Returns both as float32, whatever their dtypes. Raises `ShapeError` unless both have the same shape."""
+    p = cast(graph.to_tensor(predictions), float32)
+    return _of_one_shape(cast(graph.to_tensor(labels), float32), p)
+
+
+def _like_logits(graph: GraphBuilder, labels: TensorLike, logits: TensorLike) -> tuple[Any, Any]:
+    """Returns the labels in the dtype of the logits. Raises `ShapeError` unless both have the same shape."""
+    z = graph.to_tensor(logits)
+    z = z if z.dtype.is_floating else cast(z, float32)
+    return _of_one_shape(cast(graph.to_tensor(labels), z.dtype), z)
+
+
+def _of_one_shape(y: Any, p: Any) -> tuple[Any, Any]:
     if not y.shape.is_compatible_with(p.shape):
         raise ShapeError(f"labels have shape {y.shape}, predictions {p.shape}")
     return y, p
@@ -293,7 +302,7 @@ def sigmoid_cross_entropy(
     """
     graph, loss_scope = _pair("sigmoid_cross_entropy_loss", multi_class_labels, logits, scope)
     with graph.as_default(), loss_scope as scope:
-        y, z = _floats(graph, multi_class_labels, logits)
+        y, z = _like_logits(graph, multi_class_labels, logits)
         if label_smoothing > 0:
             y = y * (1 - label_smoothing) + 0.5 * label_smoothing
         loss = sigmoid_cross_entropy_with_logits(labels=y, logits=z)
@@ -316,7 +325,7 @@ def softmax_cross_entropy(
     """
     graph, loss_scope = _pair("softmax_cross_entropy_loss", onehot_labels, logits, scope)
     with graph.as_default(), loss_scope as scope:
-        y, z = _floats(graph, onehot_labels, logits)
+        y, z = _like_logits(graph, onehot_labels, logits)
         if label_smoothing > 0:
             n = y.shape.as_list()[-1]
             if n is None:
