@@ -66,8 +66,9 @@ def test_initial_values_that_are_not_callables():
     c = tf.get_variable("c", shape=[], initializer=tf.zeros_initializer)
     d = tf.get_variable("d", initializer=0.5)
     assert [v.shape.as_list() for v in (a, b, c, d)] == [[2], [3], [], []]
-    with pytest.raises(errors.ShapeError):
-        tf.get_variable("e", [3], initializer=tf.constant([1.0, 2.0]))
+    for value in (tf.constant([1.0, 2.0]), np.ones(3), True):
+        with pytest.raises(errors.ShapeError, match=r"If initializer is a constant, do not specify shape\."):
+            tf.get_variable("e", [3], initializer=value)
 
 
 def test_custom_getters_nest():

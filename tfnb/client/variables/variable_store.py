@@ -165,6 +165,9 @@ def _shared_or_new(
             "caching_device": caching_device,
         }
         return _partitioned(graph, scope, full, shape, requested_dtype, initializer, chosen_partitioner, rest)
+    given = initializer if initializer is not None else scope.initializer
+    if shape is not None and given is not None and not callable(given):
+        raise ShapeError(f"Variable {full}: If initializer is a constant, do not specify shape.")
     existing = store.variables.get(full)
     if existing is not None:
         if scope.reuse is False or scope.reuse is None:
