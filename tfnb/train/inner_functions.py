@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.default_graph import add_to_collection, get_collection, name_scope
 from tfnb.client.variables.variable import Variable, group
+from tfnb.ir.default import get_default_graph
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
@@ -87,7 +88,7 @@ def saver_or_default() -> Saver:
     saver = collected_saver()
     if saver is None:
         saver = Saver(sharded=True, allow_empty=True)
-        add_to_collection(GraphKeys.SAVERS, saver)
+        get_default_graph().add_to_collection(GraphKeys.SAVERS, saver)
     return saver
 
 

@@ -379,11 +379,12 @@ def get_variable(
 ) -> Any:
     """Returns the variable `name` of the current scope, which is created, or shared where the scope says `reuse`.
 
-    `shape` must be fully defined unless `initializer` is a tensor or a value. `initializer` is a callable `(shape,
-    dtype=..., partition_info=None)` or a value; the default is the scope's, else Glorot's uniform for floats and zeros
-    for the rest. With a `partitioner`, given or of the scope, the result is a `PartitionedVariable`, except for a
-    scalar. `collections` is GLOBAL_VARIABLES by default. Raises subclasses of `ValueError` when the variable exists and
-    is not to be reused, when it is missing and is to be reused, or when the existing one has another shape or dtype.
+    `shape` must be fully defined, and not be given where `initializer` is a tensor or a value. `initializer` is a
+    callable `(shape, dtype=..., partition_info=None)` or a value; the default is the scope's, else Glorot's uniform for
+    floats and zeros for the rest. With a `partitioner`, given or of the scope, the result is a `PartitionedVariable`,
+    except for a scalar. `collections` is GLOBAL_VARIABLES by default. Raises subclasses of `ValueError` when the
+    variable exists and is not to be reused, when it is missing and is to be reused, or when the existing one has
+    another shape or dtype.
     """
     scope = get_variable_scope()
     kwargs = {
