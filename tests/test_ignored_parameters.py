@@ -32,6 +32,9 @@ PARTS = {"Transformations": "Dataset"}
 # function -> why it does not read a parameter
 INTERNAL = {
     "rnn_step(min_sequence_length, max_sequence_length, skip_conditionals)": "how TensorFlow saves work; no result differs",
+    "create_slot(colocate_with_primary)": "a slot is always on the device of its variable; no result differs",
+    "create_slot_with_initializer(colocate_with_primary)": "as for create_slot",
+    "create_zeros_slot(colocate_with_primary)": "as for create_slot",
     "containing_xla_context(ctxt)": "there is no context of XLA, whatever is asked",
     "IndexedSlices.__tensor__(as_ref)": "the protocol of what becomes a tensor; there is no reference",
     "DenseShape.__tensor__(dtype, as_ref)": "the protocol of what becomes a tensor; the caller checks the dtype",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from tfnb.python.ops import resources
 from tfnb.python.training import optimizer, saver, session_manager, slot_creator
 
@@ -33,7 +34,7 @@ def test_rows_without_repetition():
         assert [x.tolist() for x in sess.run([values, indices])] == [[[5], [2]], [3, 1]]
 
 
-def test_whether_a_model_is_ready():
+def test_whether_a_model_is_ready(caplog):
     tf.Variable(1.0, name="v")
     names = tf.report_uninitialized_variables()
     with tf.Session() as sess:
@@ -41,6 +42,10 @@ def test_whether_a_model_is_ready():
         assert session_manager._ready(None, sess, "not ready") == (True, None)
         sess.run(tf.global_variables_initializer())
         assert session_manager._ready(names, sess, "not ready") == (True, None)
+        wrong = tf.string_to_number(["x"])
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session_manager._ready(wrong, sess, "Model not ready")
+    assert "Model not ready : error [" in caplog.text
 
 
 def test_the_saver_of_a_graph():

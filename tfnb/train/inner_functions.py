@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.default_graph import add_to_collection, get_collection, name_scope
+from tfnb.client.platform import tf_logging as logging
 from tfnb.client.variables.variable import Variable, group
+from tfnb.errors import OpError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
@@ -73,12 +75,15 @@ def deduplicate_indexed_slices(values: Tensor, indices: Tensor) -> tuple[Tensor,
 
 
 def ready(op: Tensor | None, sess: Session, msg: str) -> tuple[bool, str | None]:
-    """Returns (whether the strings of `op`, which name what isn't ready, are none; a text of them, or None).
+    """Returns (whether the strings of `op`, which name what is not ready, are none; a text of them, or None).
 
-    msg: what TensorFlow logs with an error of another kind than an uninitialized variable, which is raised anyway.
+    msg: begins the warning of an error of the step, which is raised.
     """
-    del msg
-    problem = SessionManager._not_ready(sess, op)
+    try:
+        problem = SessionManager._not_ready(sess, op)
+    except OpError as e:
+        logging.warning("%s : error [%s]", msg, e)
+        raise
     return not problem, problem or None
 
 
@@ -104,7 +109,10 @@ class Resource(NamedTuple):
 
 
 def register_resource(handle: Any, create_op: Any, is_initialized_op: Any, is_shared: bool = True) -> None:
-    """Adds a resource to the collection of those that tasks share, or of those of this task."""
+    """Adds the resource `handle` to the collection of those that tasks share, or of those of this task.
+
+    create_op: the operation that creates it. is_initialized_op: a boolean scalar, whether it has been created.
+    """
     key = GraphKeys.RESOURCES if is_shared else GraphKeys.LOCAL_RESOURCES
     add_to_collection(key, Resource(handle, create_op, is_initialized_op))
 
