@@ -422,3 +422,15 @@ def test_a_constant_that_loops_read_can_be_fed(graph):
         assert session.run([nested, chosen]) == [108, 162]
         assert session.run([nested, chosen], {begin: 1, step: 5, limit: 25}) == [101, 150]
         assert session.run(nested, {limit: 60}) == 120
+
+
+def test_a_constant_that_waits_for_an_operation_outside_enters_the_loop():
+    x = tf.placeholder(tf.float32, [])
+    with tf.control_dependencies([tf.Assert(x > 0, [x])]):
+        limit = tf.constant(3)
+    count = tf.while_loop(lambda i: i < limit, lambda i: i + 1, [0])
+    chosen = tf.cond(x > 1, lambda: limit * 2, lambda: limit * 3)
+    with tf.Session() as session:
+        assert session.run([count, chosen], {x: 1.0}) == [3, 9]
+        with pytest.raises(errors.InvalidArgumentError):
+            session.run(count, {x: 0.0})

@@ -117,10 +117,11 @@ class Context(ABC):
     def is_place(self, t: Tensor) -> bool:
         """Returns whether the tensor enters unchanged.
 
-        A constant with a gradient does not, for its gradient must leave the context by a Merge or an Exit.
+        A constant with a gradient does not, for its gradient must leave the context by a Merge or an Exit, nor does one
+        with control inputs, which are outside as it is.
         """
         if t.op.opdef.kind is Kind.CONST:
-            return not t.dtype.is_floating or self.holds(t.op)
+            return (not t.dtype.is_floating and not t.op.control_inputs) or self.holds(t.op)
         return t.spec.ref or t.op.opdef.kind is Kind.VARIABLE
 
     def enter(self, t: Tensor) -> Tensor:
