@@ -9,7 +9,7 @@ gets the edge that closes the loop, and an operation may compute the same values
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -62,8 +62,17 @@ def _owners(op: Operation) -> list[Operation]:
     return [op.inputs[k].op for k in sorted(ref_inputs(op.opdef, op.types)) if op.inputs[k].spec.ref]
 
 
-def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any]) -> list[TensorSpec]:
-    """Returns the dtype and static shape of every output. Raises the errors of the op's shape function."""
+def infer_specs(
+    opdef: OpDef,
+    inputs: Sequence[Tensor],
+    attrs: Attrs,
+    types: dict[str, Any],
+    holds: Callable[[Tensor], bool] | None = None,
+) -> list[TensorSpec]:
+    """Returns the dtype and static shape of every output. Raises the errors of the op's shape function.
+
+    With `holds`, the shape function knows only constants for which it returns True.
+    """
     dtypes: list[tuple[DType, bool]] = []
     for a in opdef.output_args:
         if a.type_list:
@@ -73,9 +82,9 @@ def infer_specs(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dic
             dtypes.extend([(d, a.ref)] * (types[a.number] if a.number else 1))
     if not dtypes:
         if opdef.infer is not None:
-            opdef.infer(infer_context(opdef, inputs, attrs, types))
+            opdef.infer(infer_context(opdef, inputs, attrs, types, holds))
         return []
-    context = infer_context(opdef, inputs, attrs, types)
+    context = infer_context(opdef, inputs, attrs, types, holds)
     shapes = opdef.infer(context) if opdef.infer is not None else (Shape(None),) * len(dtypes)
     if isinstance(shapes, Shape):
         shapes = (shapes,)
@@ -180,7 +189,7 @@ class GraphBuilder(GraphElements, Collections):
                     "operation; build both within one `with graph.as_default():`",
                     t.op,
                 )
-        specs = infer_specs(opdef, inputs, attrs, types)
+        specs = self._specs(opdef, inputs, attrs, types)
         scopes = self.scopes
         with self._lock:
             if self.finalized:
@@ -204,6 +213,19 @@ class GraphBuilder(GraphElements, Collections):
                 scopes.recompute.add(op)
             self._add(op)
         return op
+
+    def _specs(self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any]) -> list[TensorSpec]:
+        """Returns what `infer_specs` does.
+
+        What constants from outside make wrong in a branch or loop is no error yet, for that may never run.
+        """
+        try:
+            return infer_specs(opdef, inputs, attrs, types)
+        except OpError:
+            context = self.scopes.control_flow
+            if context is None or all(t.op.varies for t in inputs):
+                raise
+            return infer_specs(opdef, inputs, attrs, types, lambda t: context.holds(t.op))
 
     def reserve(self, name: str, *parts: str) -> list[str]:
         """Reserves the name of an operation in the current scope, and names below it for its constants.

@@ -6,7 +6,7 @@ pure ops by running their host kernels. Invariant: a value that is found is exac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,18 +93,22 @@ def vector_length(length: int, name: str) -> int:
 
 
 class _Search:
-    """One search for values and shapes. It visits each tensor once, since many paths may lead to a tensor."""
+    """One search for values and shapes. It visits each tensor once, since many paths may lead to a tensor.
 
-    __slots__ = ("_shapes", "_values")
+    With `holds`, only constants for which it returns True are known.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_holds", "_shapes", "_values")
+
+    def __init__(self, holds: Callable[[Tensor], bool] | None = None) -> None:
+        self._holds = holds
         self._values: dict[Any, np.ndarray | None] = {}
         self._shapes: dict[Any, Shape] = {}
 
     def value(self, tensor: Tensor, depth: int) -> np.ndarray | None:
         """Returns the same as `constant_value`."""
         if tensor.op.opdef.kind is Kind.CONST:
-            return tensor.op.attrs.value
+            return tensor.op.attrs.value if self._holds is None or self._holds(tensor) else None
         if tensor not in self._values:
             self._values[tensor] = self._find_value(tensor, depth)
         return self._values[tensor]
@@ -182,9 +186,15 @@ def _small(value: np.ndarray | None) -> np.ndarray | None:
     return None if value is None or value.size > _MAX_STATIC else value
 
 
-def infer_context(opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: Mapping[str, Any]) -> Infer:
-    """Returns the argument of a node's shape function."""
-    search = _Search()
+def infer_context(
+    opdef: OpDef,
+    inputs: Sequence[Tensor],
+    attrs: Attrs,
+    types: Mapping[str, Any],
+    holds: Callable[[Tensor], bool] | None = None,
+) -> Infer:
+    """Returns the argument of a node's shape function; with `holds`, it knows only constants that this is true of."""
+    search = _Search(holds)
     specs = [t.op.specs[t.index] for t in inputs]
     return Infer(
         opdef.name,

@@ -250,3 +250,18 @@ def test_a_variable_that_a_branch_changes_is_fetched_beside_it():
         for value, expected, count in ((True, 0.5, 1), (False, 0.5, 0), (True, 0.0, 1), (False, 0.0, 0)):
             found, now, number, last = sess.run([result, v, counted, w], {taken: value})
             assert found == 4 and now.tolist() == [expected, expected] and number == last == count
+
+
+def test_what_a_constant_from_outside_makes_wrong_in_a_branch_is_no_error_unless_taken():
+    x, size, kind = tf.zeros([2, 6, 4]), tf.stack([5, 10]), tf.placeholder(tf.int32, [])
+    resized = tf.cond(
+        kind > 0,
+        lambda: tf.image.resize_nearest_neighbor(x[..., None], size)[..., 0],
+        lambda: tf.reshape(x, [-1, size[0], size[1]]),
+    )
+    with tf.Session() as session:
+        assert session.run(resized, {kind: 1}).shape == (2, 5, 10)
+        with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+            session.run(resized, {kind: 0})
+    with pytest.raises(ValueError, match="evenly divisible"):
+        tf.cond(kind > 0, lambda: x, lambda: tf.reshape(x, [-1, 5, 10]))
