@@ -45,6 +45,8 @@ class Bound:
         value, high, place = wrong
         if self.what == "label":
             return f"{op}: Received a label value of {value} which is outside the valid range of [{self.low}, {high})"
+        if self.what == "minval":
+            return f"{op}: Need minval < maxval, got {value} >= {high}"
         range_text = f"below {high}" if self.low is None else f"in [{self.low}, {high})"
         what = f"indices{bracketed(place) if place else ''} =" if self.what == "index" else self.what
         return f"{op}: {what} {value} is not {range_text}"

@@ -191,8 +191,6 @@ def test_bad_arguments() -> None:
     with tf.Graph().as_default():
         with pytest.raises(InvalidArgumentError, match="maxval"):
             tf.random_uniform([2], dtype=tf.int32)
-        with pytest.raises(InvalidArgumentError, match="less than"):
-            tf.random_uniform([2], 5, 5, dtype=tf.int32)
         with pytest.raises(ShapeError):
             tf.random_crop(np.zeros((2, 2)), [3, 1])
         with pytest.raises(ShapeError):
@@ -229,3 +227,15 @@ def test_bounded_normal_statistics() -> None:
     assert found[0].min() >= -1 and found[0].max() <= 1 and abs(found[0].mean()) < 0.02
     assert abs(found[0].var() - 0.2912) < 0.01  # 1 - 2 phi(1) / (2 Phi(1) - 1)
     assert found[1].min() >= 9 and found[1].max() <= 10 and abs(found[1].mean() - 9.12) < 0.01
+
+
+def test_an_empty_range_of_integers_is_an_error_of_the_step_that_draws_from_it() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        n = tf.size(tf.zeros([0]))
+        chosen = tf.cond(n > 0, lambda: tf.random_uniform([], maxval=n, dtype=tf.int32), lambda: tf.constant(-1))
+        assert session.run(chosen) == -1
+        assert session.run(tf.random_uniform([0], maxval=0, dtype=tf.int32)).shape == (0,)
+        for shape in ([], [2]):
+            drawn = tf.random_uniform(shape, maxval=0, dtype=tf.int32)
+            with pytest.raises(tf.errors.InvalidArgumentError, match="Need minval < maxval, got 0 >= 0"):
+                session.run(drawn)

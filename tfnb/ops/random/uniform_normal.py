@@ -15,6 +15,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
+from tfnb.ir.bounds import Bound
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
@@ -152,16 +153,15 @@ def _lower_uniform_int(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Exp
 
 
 def _host_uniform_int(call: HostCall, shape: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    if low >= high:
-        raise InvalidArgumentError(f"RandomUniformInt: minval {low} must be less than maxval {high}")
+    if low >= high and shape.all():
+        raise InvalidArgumentError(f"Need minval < maxval, got {low} >= {high}")
     return _host(_uniform_int)(call, shape, low, high)
 
 
-def _infer_uniform_int(c: Infer) -> Shape:
-    low, high = c.value(1), c.value(2)
-    if low is not None and high is not None and low >= high:
-        raise InvalidArgumentError(f"RandomUniformInt: minval {low} must be less than maxval {high}")
-    return _shape(c)
+def _bounds_uniform_int(c: Infer) -> list[Bound]:
+    """Returns the bound of `minval`, which only a result with elements needs and which is no error of the graph."""
+    high, size = c.value(2), c.as_shape(0).num_elements()
+    return [] if high is None or size == 0 else [Bound(1, int(high.reshape(())), None, "minval")]
 
 
 _SHAPES = """
@@ -201,12 +201,15 @@ RANDOM_UNIFORM_INT = OpDef(
     "RandomUniformInt",
     "shape: T, minval: Tout, maxval: Tout",
     "output: Tout",
-    "Uniformly distributed integers in [minval, maxval)." + _SHAPES + "\nErrors: minval >= maxval, where known.",
+    "Uniformly distributed integers in [minval, maxval)."
+    + _SHAPES
+    + "\nErrors: minval >= maxval, where the host knows them and the result is not empty.",
     types={"T": INDEX, "Tout": INDEX},
     attrs=SeedAttrs,
-    infer=_infer_uniform_int,
+    infer=_shape,
     host=_host_uniform_int,
     lower=_lower_uniform_int,
+    bounds=_bounds_uniform_int,
     grad=NOT_DIFFERENTIABLE,
     shape_inputs=(0,),
     stateful=True,
