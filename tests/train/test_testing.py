@@ -154,3 +154,103 @@ def test_a_test_case_may_reset_the_graph_and_leave_out_set_up():
     thread.start()
     thread.join()
     assert found[0].wasSuccessful(), found[0].errors
+
+
+def test_comparisons_of_arrays():
+    with tf.Graph().as_default(), tf.Session():
+        case, x = testing.TestCase(), tf.constant([1.0, 2.0, 4.0])
+        right = [
+            lambda: case.assertAllGreater(x, 0),
+            lambda: case.assertAllGreaterEqual(x, 1),
+            lambda: case.assertAllLess(x, 5),
+            lambda: case.assertAllLessEqual(x, 4),
+            lambda: case.assertAllInRange(x, 1, 4),
+            lambda: case.assertAllInSet(x, [1, 2, 4, 8]),
+            lambda: case.assertDTypeEqual(x, np.float32),
+            lambda: case.assertDeviceEqual("/device:CPU:0", tf.DeviceSpec(device_type="CPU", device_index=0)),
+            lambda: case.assertNotAllClose(x, [1.0, 2.0, 3.0]),
+            lambda: case.assertNotAllEqual(x, [1.0, 2.0, 3.0]),
+        ]
+        wrong = [
+            lambda: case.assertAllGreater(x, 1),
+            lambda: case.assertAllGreaterEqual(x, 2),
+            lambda: case.assertAllLess(x, 4),
+            lambda: case.assertAllLessEqual(x, 3),
+            lambda: case.assertAllInRange(x, 1, 4, open_lower_bound=True),
+            lambda: case.assertAllInSet(x, [1, 2]),
+            lambda: case.assertDTypeEqual(x, tf.float64),
+            lambda: case.assertDeviceEqual("/cpu:0", "/cpu:1"),
+            lambda: case.assertNotAllClose(x, [1.0, 2.0, 4.0]),
+            lambda: case.assertNotAllEqual(x, [1.0, 2.0, 4.0]),
+        ]
+        _hold_and_fail(case, right, wrong)
+
+
+def test_comparisons_of_containers():
+    case, message = testing.TestCase(), tf.GraphDef()
+    message.versions.producer = 3
+    right = [
+        lambda: case.assertItemsEqual([1, 2, 2], [2, 1, 2]),
+        lambda: case.assertSameElements([1, 2, 2], [2, 1]),
+        lambda: case.assertEmpty([]),
+        lambda: case.assertNotEmpty({1}),
+        lambda: case.assertLen("abc", 3),
+        lambda: case.assertBetween(2, 1, 2),
+        lambda: case.assertContainsSubset([1], [2, 1]),
+        lambda: case.assertNoCommonElements([1], [2]),
+        lambda: case.assertContainsSubsequence([1, 2, 3], [1, 3]),
+        lambda: case.assertContainsInOrder(["a", "c"], "abc"),
+        lambda: case.assertSequenceStartsWith([1], [1, 2]),
+        lambda: case.assertSequenceAlmostEqual([1.0], [1.0 + 1e-9]),
+        lambda: case.assertStartsWith("ab", "a"),
+        lambda: case.assertEndsWith("ab", "b"),
+        lambda: case.assertProtoEquals("versions { producer: 3 }", message),
+    ]
+    wrong = [
+        lambda: case.assertItemsEqual([1, 2, 2], [2, 1]),
+        lambda: case.assertSameElements([1, 2], [2]),
+        lambda: case.assertEmpty([1]),
+        lambda: case.assertNotEmpty([]),
+        lambda: case.assertLen("abc", 2),
+        lambda: case.assertBetween(3, 1, 2),
+        lambda: case.assertContainsSubset([1, 3], [2, 1]),
+        lambda: case.assertNoCommonElements([1, 2], [2]),
+        lambda: case.assertContainsSubsequence([1, 2, 3], [3, 1]),
+        lambda: case.assertContainsInOrder(["c", "a"], "abc"),
+        lambda: case.assertSequenceStartsWith([2], [1, 2]),
+        lambda: case.assertSequenceAlmostEqual([1.0], [1.1]),
+        lambda: case.assertStartsWith("ab", "b"),
+        lambda: case.assertEndsWith("ab", "a"),
+        lambda: case.assertProtoEquals("versions { producer: 4 }", message),
+    ]
+    _hold_and_fail(case, right, wrong)
+
+
+def _hold_and_fail(case, right, wrong):
+    for assertion in right:
+        assertion()
+    for number, assertion in enumerate(wrong):
+        try:
+            assertion()
+        except case.failureException:
+            continue
+        pytest.fail(f"assertion {number} did not fail")
+
+
+def test_a_predicate_of_an_exception_and_a_thread_that_is_checked():
+    case, calls = testing.TestCase(), []
+    with case.assertRaisesWithPredicateMatch(ValueError, "b c"):
+        raise ValueError("a b c")
+    with pytest.raises(case.failureException), case.assertRaisesWithPredicateMatch(ValueError, lambda e: False):
+        raise ValueError("a")
+    with pytest.raises(case.failureException, match="ValueError not raised"):
+        with case.assertRaisesWithPredicateMatch(ValueError, "a"):
+            pass
+    good = case.checkedThread(calls.append, (1,))
+    bad = case.checkedThread(lambda: calls.append(1 / 0))
+    for thread in (good, bad):
+        thread.start()
+    good.join()
+    with pytest.raises(case.failureException, match="division by zero"):
+        bad.join()
+    assert calls == [1] and not good.is_alive()

@@ -29,6 +29,7 @@ from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ones_like
 from tfnb.session.api import ConfigProto, Session, list_devices
 from tfnb.session.default import get_default_session
+from tfnb.train.testing_comparisons import ArrayComparisons, ContainerComparisons
 from tfnb.train.testing_tools import (
     Benchmark,
     StubOutForTesting,
@@ -115,7 +116,7 @@ def _wide(x: np.ndarray) -> np.ndarray:
     return x if x.dtype.isbuiltin == 1 or x.dtype.kind in "OSU" else x.astype(np.float32)
 
 
-class TestCase(unittest.TestCase):
+class TestCase(ArrayComparisons, ContainerComparisons):
     """A `unittest.TestCase` with `test_session()` and assertions on arrays."""
 
     __test__ = True
@@ -197,9 +198,6 @@ class TestCase(unittest.TestCase):
                 return sess.run(tensors)
         return session.run(tensors)
 
-    def _array(self, value: object) -> np.ndarray:
-        return np.asarray(self.evaluate(value) if hasattr(value, "graph") else value)
-
     def assertAllEqual(self, a: TensorLike, b: TensorLike, msg: str | None = None) -> None:
         """Fails unless the arrays or tensors `a` and `b` have equal shapes and elements; `msg` is the message."""
         np.testing.assert_array_equal(self._array(a), self._array(b), err_msg=msg or "")
@@ -273,10 +271,6 @@ class TestCase(unittest.TestCase):
         """Fails unless the array and the static shape of the tensor have the same shape."""
         self.assertEqual(list(np.shape(np_array)), tf_tensor.shape.as_list())
 
-    def assertStartsWith(self, actual: str, expected_start: str, msg: str | None = None) -> None:
-        """Fails unless the string `actual` starts with `expected_start`."""
-        self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r} does not begin with {expected_start!r}")
-
     def assertRaisesWithLiteralMatch(
         self,
         expected_exception: type[BaseException],
@@ -302,12 +296,41 @@ class TestCase(unittest.TestCase):
         expected_err_re_or_predicate: a regular expression that the message contains, or a function that returns True
         for the error.
         """
-        return _RaisesOpError(self, expected_err_re_or_predicate)
+        return _Raises(self, OpError, expected_err_re_or_predicate)
+
+    def assertRaisesWithPredicateMatch(
+        self,
+        exception_type: type[BaseException],
+        expected_err_re_or_predicate: str | Callable[[Exception], bool],
+    ) -> AbstractContextManager[Any]:
+        """Returns a context that fails unless its block raises an expected exception of the class `exception_type`.
+
+        expected_err_re_or_predicate: as for `assertRaisesOpError`.
+        """
+        return _Raises(self, exception_type, expected_err_re_or_predicate)
+
+    def assertNotAllClose(self, a: Any, b: Any, **kwargs: Any) -> None:
+        """Fails if `assertAllClose` with the same arguments does not."""
+        try:
+            self.assertAllClose(a, b, **kwargs)
+        except self.failureException:
+            return
+        self.fail("The two values are close at all elements")
+
+    def assertNotAllEqual(self, a: TensorLike, b: TensorLike, msg: str | None = None) -> None:
+        """Fails if `assertAllEqual` does not; `msg` is the message."""
+        try:
+            self.assertAllEqual(a, b)
+        except self.failureException:
+            return
+        self.fail(msg or "The two values are equal at all elements")
 
 
-class _RaisesOpError:
-    def __init__(self, case: unittest.TestCase, wanted: str | Callable[[Exception], bool]) -> None:
-        self._case, self._wanted = case, wanted
+class _Raises:
+    def __init__(
+        self, case: unittest.TestCase, expected_type: type[BaseException], wanted: str | Callable[[Exception], bool]
+    ) -> None:
+        self._case, self._type, self._wanted = case, expected_type, wanted
 
     def __enter__(self) -> None:
         return None
@@ -316,8 +339,8 @@ class _RaisesOpError:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         if error is None:
-            self._case.fail("no OpError was raised")
-        if not isinstance(error, OpError):
+            self._case.fail(f"{self._type.__name__} not raised")
+        if not isinstance(error, self._type) or not isinstance(error, Exception):
             return False
         expected = self._wanted
         matches = expected(error) if callable(expected) else re.search(expected, str(error)) is not None
