@@ -209,3 +209,27 @@ def test_layers_and_variables_that_a_list_gets_later():
     model.set_weights(model.get_weights())
     model.layers[-1].trainable = False
     assert not model.trainable_weights and len(model.non_trainable_weights) == 5
+
+
+class OwnPhase(tf.keras.layers.BatchNormalization):
+    def __init__(self, phase=None, **kwargs):
+        super().__init__(**kwargs)
+        self.phase = phase
+
+    def call(self, inputs, training=None):
+        return super().call(inputs, training=self.phase if training is None else training)
+
+
+def test_a_layer_that_nobody_tells_the_phase_takes_its_own_default():
+    x = np.random.default_rng(0).normal(5.0, 2.0, (100, 3)).astype(np.float32)
+    model = tf.keras.Sequential([OwnPhase(True, input_shape=(3,))])
+    np.testing.assert_allclose(model.predict(x).mean(), 0.0, atol=1e-2)
+    told = OwnPhase(True)(tf.constant(x), training=False)
+    plain = OwnPhase()(tf.constant(x))
+    tf.keras.backend.get_session().run(tf.global_variables_initializer())
+    np.testing.assert_allclose(tf.keras.backend.eval(told), x, rtol=1e-2)
+    np.testing.assert_allclose(tf.keras.backend.eval(plain), x, rtol=1e-2)
+    tf.keras.backend.set_learning_phase(1)
+    fixed = OwnPhase(False)(tf.constant(x))
+    tf.keras.backend.get_session().run(tf.global_variables_initializer())
+    np.testing.assert_allclose(tf.keras.backend.eval(fixed).mean(), 0.0, atol=1e-2)

@@ -21,6 +21,7 @@ __all__ = [
     "cast_to_floatx",
     "data_format_of",
     "epsilon",
+    "fixed_learning_phase",
     "floatx",
     "get_uid",
     "image_data_format",
@@ -119,10 +120,16 @@ def symbolic_learning_phase() -> Any:
     return graph_state("learning phase", make)
 
 
+def fixed_learning_phase() -> Any:
+    """Returns the number that `set_learning_phase` has set for the default graph, or None."""
+    fixed = graph_state("fixed learning phase", list)
+    return fixed[0] if fixed else None
+
+
 def learning_phase() -> Any:
     """Returns the learning phase: the number that `set_learning_phase` has set, or the placeholder of the graph."""
-    fixed = graph_state("fixed learning phase", list)
-    return fixed[0] if fixed else symbolic_learning_phase()
+    fixed = fixed_learning_phase()
+    return symbolic_learning_phase() if fixed is None else fixed
 
 
 def set_learning_phase(value: int | bool) -> None:

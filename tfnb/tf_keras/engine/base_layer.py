@@ -11,7 +11,7 @@ from typing import Any
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
-from tfnb.tf_keras.backend.settings import floatx, learning_phase, unique_name
+from tfnb.tf_keras.backend.settings import fixed_learning_phase, floatx, unique_name
 from tfnb.tf_keras.engine.calls import Node, calling, current_call
 from tfnb.tf_keras.engine.input_checks import check_inputs
 from tfnb.tf_keras.engine.structure import (
@@ -182,7 +182,10 @@ class Layer(WeightsOfLayer):
         if masks is not None and kwargs.get("mask") is None and has_arg(self.call, "mask"):
             hidden["mask"] = masks
         if has_arg(self.call, "training") and kwargs.get("training") is None and not args:
-            hidden["training"] = learning_phase() if training is None else training
+            # A layer that is told nothing takes its own default, or asks for the learning phase.
+            chosen = fixed_learning_phase() if training is None else training
+            if chosen is not None:
+                hidden["training"] = chosen
         return hidden
 
     def _set_masks(self, inputs: Any, outputs: Any, masks: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.tf_keras.backend import nn
+from tfnb.tf_keras.backend.settings import learning_phase
 from tfnb.tf_keras.graph_api import tf
 from tfnb.tf_keras.layer_registry import register
 from tfnb.tf_keras.layers.weight_options import LayerWithOptions
@@ -109,6 +110,7 @@ class BatchNormalization(LayerWithOptions):
 
     def call(self, inputs: Any, training: Any = None) -> Any:  # type: ignore[override]
         reduced = [i for i in range(inputs.shape.ndims) if i not in self._axes]
+        training = learning_phase() if training is None else training
         if not hasattr(training, "graph") and not training:
             return self._normalized(inputs, self.moving_mean.value(), self.moving_variance.value())
         mean, variance = tf.nn.moments(inputs, reduced, keep_dims=len(self._axes) > 1)
