@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -216,3 +217,13 @@ def test_the_names_of_collections(graph):
     graph.add_to_collection("key", 15)
     graph.add_to_collection("other", "text")
     assert graph.collections == graph.get_all_collection_keys() == ["key", "other"]
+
+
+def test_programs_set_attributes_on_tensors_and_operations_and_refer_to_them_weakly(graph):
+    x = tf.constant(1.0)
+    x.aliases = ["first"]
+    x.op.note = "mine"
+    notes = weakref.WeakKeyDictionary({x: 1, x.op: 2})
+    same = graph.get_tensor_by_name(x.name)
+    assert same.aliases == ["first"] and same.op.note == "mine"
+    assert notes[same] == 1 and notes[same.op] == 2

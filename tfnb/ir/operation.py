@@ -27,6 +27,7 @@ class Operation:
     """
 
     __slots__ = (
+        "__dict__",  # of attributes that programs set
         "__weakref__",
         "attrs",
         "colocation",

@@ -51,7 +51,8 @@ class Tensor:
     `op` is the producing Operation (or Node of a pass's edit), `index` its output number.
     """
 
-    __slots__ = ("graph", "index", "op")
+    # Programs set attributes of their own on tensors, and refer to tensors weakly.
+    __slots__ = ("__dict__", "__weakref__", "graph", "index", "op")
     __array_priority__ = 100  # so that NumPy leaves `array + tensor` to the operators of this class
 
     def __init__(self, graph: object, op: TensorSource, index: int) -> None:
