@@ -199,3 +199,9 @@ def test_no_kernel_writes_sizes_that_only_fix_shapes():
     labels = [n.timeline_label for d in found.step_stats.dev_stats for n in d.node_stats]
     kernels = [text for text in labels if '"kind": "kernel"' in text]
     assert len(kernels) == 1 and "ResizeBilinear" in kernels[0]
+
+
+def test_an_empty_batch_is_resized(graph):
+    masks = tf.image.resize_images(tf.zeros([0, 6, 4, 1]), [3, 8])
+    with tf.Session(graph=graph) as session:
+        assert session.run(masks).shape == (0, 3, 8, 1)

@@ -114,13 +114,17 @@ def _window(x: Any, top: TensorLike, left: TensorLike, height: TensorLike, width
     return window
 
 
-def _ranked(x: Tensor, function: str) -> Any:
-    """Returns the image; one of unknown rank has three dimensions, as in TensorFlow. Raises `ShapeError` if it has no
-    pixels.
-    """
+def _with_rank(x: Tensor) -> Any:
+    """Returns the image; one of unknown rank has three dimensions, as in TensorFlow."""
     if x.shape.ndims is None:
         x = IDENTITY(x)
         x.set_shape([None] * 3)
+    return x
+
+
+def _ranked(x: Tensor, function: str) -> Any:
+    """Returns the image with a rank. Raises `ShapeError` if it has no pixels."""
+    x = _with_rank(x)
     if 0 in (x.shape.sizes or ()):
         raise ShapeError(f"{function}: all dims of 'image.shape' must be > 0, got {x.shape}", x.op)
     return x
@@ -382,7 +386,7 @@ def _resized(
         raise InvalidArgumentError(f"resize_images: unknown method {method!r}; see ResizeMethod")
     if antialias:
         raise InvalidArgumentError("resize_images: antialias=True is not supported")
-    x = _ranked(image_tensor(images, "resize_images"), "resize_images")
+    x = _with_rank(image_tensor(images, "resize_images"))  # a batch may be empty
     with scope(name, "resize_images", x):
         batch = EXPAND_DIMS(x, np.int32(0)) if x.shape.ndims == 3 else x
         new_size = _size_of(x, size)
