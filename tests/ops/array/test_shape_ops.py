@@ -79,7 +79,7 @@ BAD = {
     ),
     "concat nothing": (lambda x: tf.concat([], 0), InvalidArgumentError, "takes a list"),
     "stack": (lambda x: tf.stack([tf.zeros([2]), tf.zeros([3])]), ShapeError, "differ"),
-    "split": (lambda x: tf.split(x, 3, 1), ShapeError, "3 equal parts"),
+    "split": (lambda x: tf.split(x, 3, 1), ShapeError, "evenly divisible by 3 but is 28: Number of ways"),
     "split sizes": (lambda x: tf.split(x, [5, 5], 1), ShapeError, "do not add up to 28"),
     "axis": (lambda x: tf.reduce_sum(x, 3), InvalidArgumentError, "out of range"),
     "both names": (
