@@ -34,8 +34,15 @@ from tensorflow.contrib.util import constant_value
 from tensorflow.python.eager import context
 from tensorflow.python.estimator.canned import dnn, head
 from tensorflow.python.estimator.export.export_output import PredictOutput
+from tensorflow.python.framework.device_spec import DeviceSpecV1
 from tensorflow.python.framework.tensor_util import constant_value
+from tensorflow.python import tf2
 from tensorflow.python.layers import base, core, layers, utils
+from tensorflow.python.layers.convolutional import Convolution2D, SeparableConvolution2D
+from tensorflow.python.ops.confusion_matrix import remove_squeezable_dimensions
+from tensorflow.python.ops.metrics_impl import _remove_squeezable_dimensions
+from tensorflow.python.ops.variables import VariableV1
+from tensorflow.python.ops.weights_broadcast_ops import broadcast_weights
 from tensorflow.python.ops.distributions import categorical, kullback_leibler, normal
 from tensorflow.python.ops.rnn import _transpose_batch_time
 from tensorflow.python.ops.rnn_cell_impl import _RNNCell
@@ -44,6 +51,8 @@ from tensorflow.python.saved_model.signature_def_utils_impl import predict_signa
 from tensorflow.python.tools import freeze_graph, inspect_checkpoint
 from tensorflow.python.training.moving_averages import assign_moving_average
 from tensorflow.python.util import deprecation, tf_contextlib, tf_decorator, tf_inspect
+from tensorflow.python.util.all_util import make_all, remove_undocumented
+from tensorflow.python.util.deprecation import deprecated_argument_lookup
 from tensorflow.python.util.tf_export import tf_export
 """
 
@@ -241,3 +250,10 @@ def test_devices_of_the_machine():
         assert tf.config.experimental.list_physical_devices("TPU") == []
         assert tf.config.experimental.list_logical_devices("CPU")[0].name == "/device:CPU:0"
         assert tf.config.experimental_list_devices()[0].startswith("/job:localhost/replica:0/task:0/device:")
+
+
+def test_the_module_of_queue_runners_is_public():
+    with installation() as tf:
+        runners = tf.train.queue_runner
+        assert runners.QueueRunner is tf.train.QueueRunner
+        assert runners.add_queue_runner is tf.train.add_queue_runner

@@ -120,3 +120,28 @@ def test_names_that_stand_elsewhere_too():
 def test_an_empty_dict_of_regularisers_is_none():
     v = tf.get_variable("w", [2], regularizer={})
     assert v.op.name == "w" and tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES) == []
+
+
+def test_labels_and_predictions_of_ranks_that_differ_by_one():
+    squeezed = tf.python.ops.confusion_matrix.remove_squeezable_dimensions
+    x, y = tf.zeros([3, 1]), tf.zeros([3])
+    for labels, predictions in ((x, y), (y, x), (y, y)):
+        assert [t.shape.as_list() for t in squeezed(labels, predictions)] == [[3], [3]]
+    assert [t.shape.as_list() for t in squeezed(y, x, expected_rank_diff=1)] == [[3], [3, 1]]
+    unknown = tf.placeholder(tf.float32)
+    assert squeezed(unknown, y) == (unknown, y)
+
+
+def test_weights_in_the_shape_of_values():
+    broadcast = tf.python.ops.weights_broadcast_ops.broadcast_weights
+    weights, values = tf.constant([[2.0], [3.0]]), tf.zeros([2, 3], tf.int32)
+    assert broadcast(weights, tf.zeros([2, 1])) is weights
+    with tf.Session() as session:
+        assert session.run(broadcast(weights, values)).tolist() == [[2.0] * 3, [3.0] * 3]
+
+
+def test_an_argument_with_two_names():
+    lookup = tf.python.util.deprecation.deprecated_argument_lookup
+    assert lookup("axis", None, "dim", 1) == 1 and lookup("axis", 0, "dim", None) == 0
+    with pytest.raises(InvalidArgumentError, match="Cannot specify both 'dim' and 'axis'"):
+        lookup("axis", 0, "dim", 1)

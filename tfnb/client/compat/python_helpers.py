@@ -9,6 +9,7 @@ import contextlib
 import functools
 import inspect
 import itertools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -206,6 +207,31 @@ def deconv_output_length(input_length: int | None, filter_size: int, padding: st
     return input_length * stride + grown[padding]
 
 
+def make_all(module_name: str, doc_string_modules: Sequence[Any] | None = None) -> list[str]:
+    """Returns the public names of a module of the program's; `doc_string_modules` has no effect."""
+    return [name for name in vars(sys.modules[module_name]) if not name.startswith("_")]
+
+
+def remove_undocumented(
+    module_name: str,
+    allowed_exception_list: Sequence[str] | None = None,
+    doc_string_modules: Sequence[Any] | None = None,
+) -> None:
+    """Does nothing: TensorFlow's packages hide by it what their documentation does not name."""
+
+
+def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
+    """Returns the value of an argument that may be given by a new and by an old name.
+
+    Raises `InvalidArgumentError` if both are given.
+    """
+    if old_value is None:
+        return new_value
+    if new_value is not None:
+        raise InvalidArgumentError(f"Cannot specify both '{old_name}' and '{new_name}'")
+    return old_value
+
+
 _INSPECTION = (
     "currentframe getcallargs getdoc getfile getfullargspec getmembers getmodule getmro getsource isclass isfunction "
     "isgenerator isgeneratorfunction ismethod ismodule isroutine stack"
@@ -225,6 +251,10 @@ API: dict[str, Any] = {
     "python.estimator.model_fn.LOSS_METRIC_KEY": "loss",
     "python.estimator.model_fn.AVERAGE_LOSS_METRIC_KEY": "average_loss",
     "python.util.tf_contextlib.contextmanager": contextlib.contextmanager,
+    "python.util.all_util.make_all": make_all,
+    "python.util.all_util.remove_undocumented": remove_undocumented,
+    "python.util.deprecation.deprecated_argument_lookup": deprecated_argument_lookup,
+    "python.tf2.enabled": in_eager_mode,
     **{
         f"python.layers.utils.{function.__name__}": function
         for function in (

@@ -18,8 +18,8 @@ from tfnb.ir.const import constant_shape
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
-from tfnb.ops.array.constants import convert_to_tensor, zeros
-from tfnb.ops.array.shape_ops import EXPAND_DIMS
+from tfnb.ops.array.constants import convert_to_tensor, ones_like, zeros
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, squeeze
 from tfnb.ops.math.compare import GREATER_EQUAL, SELECT
 from tfnb.types import DType, DTypeLike, Shape, as_shape, int32
 
@@ -286,12 +286,42 @@ def zero_state_tensors(state_size: Any, batch_size: TensorLike, dtype: DTypeLike
 _NEST = (assert_shallow_structure, yield_flattened_up_to, flatten_up_to, map_structure_up_to, flatten_dict_items)
 
 
+def in_xla_context(graph: object) -> bool:
+    """Returns whether the graph is one of a computation by XLA: there is none in tfnb."""
+    return False
+
+
 def containing_xla_context(ctxt: object) -> None:
     """Returns the context of a computation by XLA around the control-flow context `ctxt`: there is none in tfnb."""
 
 
+def remove_squeezable_dimensions(
+    labels: Any, predictions: Any, expected_rank_diff: int = 0, name: str | None = None
+) -> tuple[Any, Any]:
+    """Returns both tensors, the one whose rank is too great by one without its last dimension, which must be 1.
+
+    expected_rank_diff: the rank of the predictions less that of the labels.
+    """
+    x, y = convert_to_tensor(labels), convert_to_tensor(predictions)
+    if x.shape.ndims is None or y.shape.ndims is None:
+        return x, y
+    excess = y.shape.ndims - x.shape.ndims - expected_rank_diff
+    return squeeze(x, [-1]) if excess == -1 else x, squeeze(y, [-1]) if excess == 1 else y
+
+
+def broadcast_weights(weights: Any, values: Any) -> Any:
+    """Returns the weights in the shape of `values`, to which they must be broadcast."""
+    given, shaped = convert_to_tensor(weights), convert_to_tensor(values)
+    if given.shape.is_fully_defined() and given.shape.dims == shaped.shape.dims:
+        return given
+    return given * ones_like(shaped, dtype=given.dtype)
+
+
 API: dict[str, Any] = {
+    "python.ops.confusion_matrix.remove_squeezable_dimensions": remove_squeezable_dimensions,
+    "python.ops.weights_broadcast_ops.broadcast_weights": broadcast_weights,
     "python.ops.control_flow_util.GetContainingXLAContext": containing_xla_context,
+    "python.ops.control_flow_util.GraphOrParentsInXlaContext": in_xla_context,
     **{f"python.framework.tensor_shape.{f.__name__}": f for f in (unknown_shape, scalar, vector, matrix, as_dimension)},
     "python.framework.tensor_shape.as_shape": as_shape,
     "python.framework.tensor_util.constant_value_as_shape": constant_value_as_shape,
