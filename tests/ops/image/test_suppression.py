@@ -29,6 +29,29 @@ def test_forms_of_suppression(sess):
     np.testing.assert_allclose(sess.run(scores)[:2], [0.9, 0.7 * np.exp(-(0.25**2))], rtol=1e-5)
 
 
+@pytest.mark.parametrize("threshold, kept", [(0.0, [0]), (0.5, [0, 2]), (0.75, [0, 1, 2]), (1.0, [0, 1, 2])])
+def test_an_overlap_that_equals_the_threshold_suppresses(sess, threshold, kept):
+    boxes = np.float32([[0, 0, 1, 1], [0, 0, 1, 0.5], [3, 3, 4, 4], [0, 0, 1, 1]])
+    scores, args = np.float32([0.9, 0.8, 0.7, 0.6]), (4, threshold)
+    raw = {"boxes": boxes, "scores": scores, "max_output_size": 4, "iou_threshold": threshold}
+    found = [
+        tf.image.non_max_suppression(boxes, scores, *args),
+        tf.raw_ops.NonMaxSuppression(**raw),
+        tf.raw_ops.NonMaxSuppressionV2(**raw),
+        tf.image.non_max_suppression_padded(boxes, scores, *args)[0],
+        tf.image.non_max_suppression_with_scores(boxes, scores, *args)[0],
+        tf.image.non_max_suppression_with_scores(boxes, scores, *args, soft_nms_sigma=0.5)[0],
+    ]
+    for number, indices in enumerate(sess.run(found)):
+        assert sorted(indices.tolist()) == kept, number
+
+
+def test_combined_suppression_keeps_an_overlap_that_equals_the_threshold(sess):
+    boxes = np.float32([[0, 0, 1, 1], [0, 0, 1, 0.5]])[None, :, None]
+    found = tf.image.combined_non_max_suppression(boxes, np.float32([[[0.9], [0.8]]]), 2, 2, iou_threshold=0.5)
+    assert sess.run(found[3]).tolist() == [2]
+
+
 def test_combined_suppression_counts_detections(sess):
     found = sess.run(tf.image.combined_non_max_suppression(BOXES[None, :, None], SCORES[None, :, None], 2, 4))
     assert [v.tolist() for v in found[2:]] == [[[0, 0, 0, 0]], [2]]

@@ -103,7 +103,7 @@ DRAW_BOUNDING_BOXES = OpDef(
 
 @record
 class SuppressionAttrs:
-    """`iou_threshold`: boxes that overlap a better one by more than this are suppressed."""
+    """`iou_threshold`: boxes that overlap a better one by as much or more are suppressed."""
 
     iou_threshold: float = 0.5
 
@@ -144,7 +144,7 @@ def _suppressed(
     while left.size and len(selected) < limit:
         best, left = int(left[0]), left[1:]
         selected.append(best)
-        left = left[overlaps_of(edges[best], edges[left]) <= np.float32(overlap)]
+        left = left[overlaps_of(edges[best], edges[left]) < np.float32(overlap)]
     return np.array(selected, np.int32)
 
 
@@ -420,7 +420,7 @@ def non_max_suppression(
 ) -> Any:
     """Selects at most `max_output_size` boxes and returns their indices (int32), best score first.
 
-    boxes: (m, 4); scores: (m,). No two selected boxes overlap by more than `iou_threshold`, and all their scores are
+    boxes: (m, 4); scores: (m,). Any two selected boxes overlap by less than `iou_threshold`, and all their scores are
     above `score_threshold`.
     """
     x = graph_of((boxes, scores)).to_tensor(boxes)

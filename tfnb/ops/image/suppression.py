@@ -5,6 +5,7 @@ Invariant: the best score comes first, and of equal scores the box that comes fi
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
@@ -56,8 +57,12 @@ def _selected(
     threshold: float,
     lowest: float,
     sigma: float = 0.0,
+    suppresses: Callable[[Any, float], Any] = operator.ge,
 ) -> tuple[list[int], list[float]]:
-    """The selected boxes and their scores; with `sigma` overlaps lower the scores of others by a Gaussian."""
+    """The selected boxes and their scores; with `sigma` overlaps lower the scores of others by a Gaussian.
+
+    `suppresses(overlap, threshold)` says whether a box is dropped.
+    """
     f = np.float32
     scale = f(-0.5 / sigma) if sigma > 0 else f(0)
     queue = [(-float(v), i, 0) for i, v in enumerate(scores) if v > lowest]
@@ -70,7 +75,7 @@ def _selected(
         suppressed = False
         newer = np.array(chosen[seen:][::-1], np.int64)
         for overlap in overlaps(i, newer) if newer.size else ():
-            if sigma <= 0 and overlap > threshold:
+            if suppresses(overlap, threshold):
                 suppressed = True
                 break
             score *= np.exp(scale * overlap * overlap)
@@ -124,7 +129,7 @@ def _infer_v4(c: Infer) -> Any:
 
 _DOC = """Selects boxes with high scores from the best down, suppresses those that overlap them, and counts them.
 
-    boxes: (m, 4), corners in any order. scores: (m,). max_output_size: a scalar. iou_threshold: the largest overlap.
+    boxes: (m, 4), corners in any order. scores: (m,). max_output_size: a scalar. iou_threshold: boxes overlap by less.
     score_threshold: scores must be above it. selected_indices: best first, filled up with zeros with
     `pad_to_max_output_size`. valid_outputs: how many are selected.{more} Errors: the shapes do not match, or the
     threshold is outside [0, 1]. Runs on the host."""
@@ -183,7 +188,7 @@ NON_MAX_SUPPRESSION_WITH_OVERLAPS = OpDef(
     "selected_indices: int32",
     """Selects boxes with high scores from the best down, and suppresses those whose given overlap is too large.
 
-    overlaps: (m, m). scores: (m,). max_output_size: a scalar. overlap_threshold: the largest overlap. score_threshold:
+    overlaps: (m, m). scores: (m,). max_output_size: a scalar. overlap_threshold: boxes overlap by less. score_threshold:
     scores must be above it. selected_indices: best first. Errors: the shapes do not match. Runs on the host.""",
     infer=_infer_overlaps,
     host=_host_overlaps,
@@ -233,7 +238,7 @@ def _host_combined(call: HostCall, boxes: np.ndarray, scores: np.ndarray, *rest:
         rows: list[tuple[float, int, int]] = []
         for c in range(classes):
             own = boxes[b, :, c if q > 1 else 0]
-            found, values = _selected(scores[b, :, c], per_class, _by_boxes(own), threshold, lowest)
+            found, values = _selected(scores[b, :, c], per_class, _by_boxes(own), threshold, lowest, 0.0, operator.gt)
             rows += [(v, c, i) for v, i in zip(values, found, strict=True)]
         rows = sorted(rows, key=lambda r: -r[0])[:k]
         valid[b] = len(rows)
