@@ -243,9 +243,9 @@ def test_a_predicate_of_an_exception_and_a_thread_that_is_checked():
         raise ValueError("a b c")
     with pytest.raises(case.failureException), case.assertRaisesWithPredicateMatch(ValueError, lambda e: False):
         raise ValueError("a")
-    with pytest.raises(case.failureException, match="ValueError not raised"):
-        with case.assertRaisesWithPredicateMatch(ValueError, "a"):
-            pass
+    nothing = case.assertRaisesWithPredicateMatch(ValueError, "a")
+    with pytest.raises(case.failureException, match="ValueError not raised"), nothing:
+        pass
     good = case.checkedThread(calls.append, (1,))
     bad = case.checkedThread(lambda: calls.append(1 / 0))
     for thread in (good, bad):

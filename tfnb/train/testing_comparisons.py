@@ -173,7 +173,7 @@ class ContainerComparisons(_Plain):
         self.assertTrue(actual.endswith(expected_end), msg or f"{actual!r} does not end with {expected_end!r}")
 
     def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any, msg: str | None = None) -> None:
-        """Fails unless the message equals the other, which may be given as text; `msg` is the message of the failure."""
+        """Fails unless the messages are equal; the first may be given as text. `msg` is the text of the failure."""
         expected = expected_message_maybe_ascii
         if isinstance(expected, str):
             expected = import_module("google.protobuf.text_format").Parse(expected, type(message)())

@@ -33,8 +33,8 @@ VIEWS: Mapping[str, Sequence[str]] = {
     "compat.v1": _ROOT,
     **_views(
         "python.framework",
-        "c_api_util common_shapes constant_op device device_spec dtypes function importer load_library meta_graph ops random_seed "
-        "registry sparse_tensor subscribe tensor_shape tensor_spec tensor_util versions",
+        "c_api_util common_shapes constant_op device device_spec dtypes function importer load_library meta_graph ops "
+        "random_seed registry sparse_tensor subscribe tensor_shape tensor_spec tensor_util versions",
         _ROOT,
     ),
     **_views("python.framework", "errors errors_impl", ("errors",)),

@@ -207,8 +207,8 @@ def _split_shapes(c: Infer) -> tuple[Shape, ...]:
     size = x.sizes[a]
     if size is not None and size % n:
         raise ShapeError(
-            f"Split: Dimension size must be evenly divisible by {n} but is {size}: Number of ways to split should evenly "
-            f"divide the split dimension, here dimension {a} of the shape {x}"
+            f"Split: Dimension size must be evenly divisible by {n} but is {size}: Number of ways to split should "
+            f"evenly divide the split dimension, here dimension {a} of the shape {x}"
         )
     return (Shape((*x.sizes[:a], None if size is None else size // n, *x.sizes[a + 1 :])),) * n
 
