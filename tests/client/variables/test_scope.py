@@ -160,3 +160,24 @@ def test_a_pure_variable_scope_opens_no_name_scope():
         assert tf.get_variable("a/v", [1]) is v and tf.zeros([]).name == "n/zeros:0"
     with _pure_variable_scope("d", dtype=tf.float64, old_name_scope="z/") as scope:
         assert (scope.original_name_scope, scope.dtype) == ("z/", tf.float64)
+
+
+def test_a_getter_is_told_of_copies_on_replicas_and_may_pass_them_on():
+    told = []
+
+    def getter(original, name, *args, **kwargs):
+        told.append((kwargs["synchronization"], kwargs["aggregation"]))
+        return original(name, *args, **kwargs)
+
+    def on_read(original, name, *args, **kwargs):
+        return original(
+            name, *args, **{**kwargs, "trainable": None, "synchronization": tf.VariableSynchronization.ON_READ}
+        )
+
+    with tf.Graph().as_default():
+        with tf.variable_scope("a", custom_getter=getter):
+            v = tf.get_variable("v", [2])
+        with tf.variable_scope("b", custom_getter=on_read):
+            tf.get_variable("v", [2])
+        assert told == [(tf.VariableSynchronization.AUTO, tf.VariableAggregation.NONE)]
+        assert tf.trainable_variables() == [v]

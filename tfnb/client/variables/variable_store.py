@@ -8,7 +8,7 @@ a name that has no variable, is an error.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -25,6 +25,7 @@ from tfnb.client.argument_types import (
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.variables.initializers import default_initializer
 from tfnb.client.variables.partitioned import PartitionedVariable, PartitionInfo, create_parts, partitions_of
+from tfnb.client.variables.replication import VariableAggregation, VariableSynchronization, is_trainable
 from tfnb.client.variables.variable import Variable
 from tfnb.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, NotFoundError, ShapeError
 from tfnb.ir.builder import GraphBuilder
@@ -115,6 +116,13 @@ def create_or_share(graph: GraphBuilder, scope: ScopeDefaults, name: str, **kwar
         return _through_getter(graph, scope, name, **kwargs)
 
 
+# What a getter is told, and may pass on, of the copies of a variable on replicas
+_REPLICAS: Mapping[str, Any] = {
+    "synchronization": VariableSynchronization.AUTO,
+    "aggregation": VariableAggregation.NONE,
+}
+
+
 def _through_getter(graph: GraphBuilder, scope: ScopeDefaults, name: str, **kwargs: Any) -> Any:
     if scope.custom_getter is not None and not callable(scope.custom_getter):
         raise InvalidArgumentError(f"custom_getter in {scope.name!r} is not callable: {scope.custom_getter!r}")
@@ -125,9 +133,11 @@ def _through_getter(graph: GraphBuilder, scope: ScopeDefaults, name: str, **kwar
     def getter(full_name: str, **inner: Any) -> Any:
         plain_scope = replace(scope, custom_getter=None, name="")
         inner.pop("reuse", None)
+        replicas = {key: inner.pop(key, value) for key, value in _REPLICAS.items()}
+        inner["trainable"] = is_trainable(inner.get("trainable"), **replicas)
         return _shared_or_new(graph, plain_scope, full_name, **inner)
 
-    arguments = dict(kwargs)
+    arguments = {**kwargs, **_REPLICAS}
     for key in ("initializer", "regularizer", "dtype", "constraint", "partitioner"):
         arguments[key] = kwargs[key] if kwargs.get(key) is not None else getattr(scope, key)
     with graph.name_scope(None):
