@@ -106,3 +106,13 @@ def test_16_bit_images_train() -> None:
         half, full, slope = session.run([loss, wide, dw])
     assert abs(half - full) < 0.01 * abs(full) + 0.5
     assert np.isfinite(slope).all()
+
+
+def test_pooling_is_called_by_its_name():
+    with tf.Graph().as_default():
+        x = tf.zeros([1, 8, 8, 3])
+        names = [
+            tf.nn.pool(x, [2, 2], kind, "VALID", name=name).op.name for kind, name in (("MAX", "p"), ("AVG", None))
+        ]
+        assert names == ["p", "avg_pool"]
+        assert tf.nn.pool(x, [2, 2], "MAX", "VALID", [2, 2]).op.name == "max_pool/BatchToSpaceND"

@@ -91,7 +91,8 @@ def _blocks(
     return blocks, pads, crops
 
 
-def _pooling(kind: str, axes: int, window: list[int], steps: list[int], layout: str | None) -> Windowed:
+def _pooling(kind: str, axes: int, window: list[int], steps: list[int], layout: str | None, name: str) -> Windowed:
+    """Returns the pooling of a kind; over two or three axes its operation is called `name`."""
     ops: dict[tuple[str, int], Callable[..., Any]] = {
         ("MAX", 2): max_pool,
         ("AVG", 2): avg_pool,
@@ -101,7 +102,7 @@ def _pooling(kind: str, axes: int, window: list[int], steps: list[int], layout: 
     if axes == 1:
         op = MAX_POOL if kind == "MAX" else AVG_POOL
         return lambda x, _, padding: pool1d(op, x, window, steps, padding, layout, None)
-    return lambda x, _, padding: ops[kind, axes](x, window, steps, padding, layout)
+    return lambda x, _, padding: ops[kind, axes](x, window, steps, padding, layout, name=name)
 
 
 def pool(
@@ -132,8 +133,8 @@ def pool(
         raise InvalidArgumentError(
             f'pool with dilation {rates} takes no strides and padding "VALID", got {steps} and {padding!r}'
         )
-    with scope(name, f"{pooling_type.lower()}_pool", input):
-        op = _pooling(pooling_type, axes, window, steps, data_format)
+    with scope(name, f"{pooling_type.lower()}_pool", input) as full_name:
+        op = _pooling(pooling_type, axes, window, steps, data_format, full_name)
         return with_space_to_batch(input, rates, padding, op, data_format=data_format)
 
 
