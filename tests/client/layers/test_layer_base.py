@@ -141,7 +141,9 @@ def test_constraints_and_shapes_are_attributes():
         assert conv.compute_output_shape((None, 8, 8, 3)).as_list() == [None, 6, 6, 2]
         assert tf.get_default_graph().get_operations() == []
         with pytest.raises(ValueError, match="min_ndim"):
-            tf.layers.Flatten()(tf.placeholder(tf.float32, [None]))
+            tf.layers.Flatten()(tf.placeholder(tf.float32, []))
+        assert tf.layers.Flatten()(tf.placeholder(tf.float32, [5])).shape.as_list() == [5, 1]
+        assert tf.layers.Flatten()(tf.placeholder(tf.float32, [None])).shape.as_list() == [None, 1]
 
 
 def test_layer_of_several_inputs_is_given_their_shapes():
@@ -157,3 +159,24 @@ def test_layer_of_several_inputs_is_given_their_shapes():
         y = Dot()([tf.ones([1, 2]), np.ones([4, 3], np.float32)])
         session.run(tf.global_variables_initializer())
         assert session.run(y).shape == (1, 4)
+
+
+class Listed(tf.layers.Layer):
+    """A layer that lists its variables itself, as layers of the time do that make them in scopes of their own."""
+
+    def build(self, input_shape):
+        self._non_trainable_weights.append(tf.get_variable("count", [3], trainable=False))
+        with tf.variable_scope("inner"):
+            self._trainable_weights.append(tf.get_variable("w", [3]))
+        super().build(input_shape)
+
+
+def test_variables_that_a_layer_lists_itself():
+    with tf.Graph().as_default():
+        layer = Listed(name="own")
+        layer(tf.zeros([2]))
+        assert [v.op.name for v in layer.variables] == ["own/inner/w", "own/count"]
+        assert [v.op.name for v in layer.trainable_weights] == ["own/inner/w"]
+        assert [v.op.name for v in layer.non_trainable_variables] == ["own/count"]
+        layer.trainable = False
+        assert layer.trainable_weights == [] and layer.non_trainable_weights == layer.weights

@@ -73,7 +73,9 @@ class Layer(RecordedCalls):
         self._graph: GraphBuilder | None = None
         self.input_spec: Any = None
         self.built = False
-        self.variables: list[Any] = []
+        # Programs append to these two lists.
+        self._trainable_weights: list[Any] = []
+        self._non_trainable_weights: list[Any] = []
         self._losses: list[tuple[Any, Any]] = []
         self._updates: list[tuple[Any, Any]] = []
 
@@ -98,14 +100,24 @@ class Layer(RecordedCalls):
         return self._graph or get_default_graph()
 
     @property
+    def variables(self) -> list[Any]:
+        """All variables of the layer: first those that an optimizer changes."""
+        return [*self._trainable_weights, *self._non_trainable_weights]
+
+    @variables.setter
+    def variables(self, variables: Sequence[Any]) -> None:
+        self._trainable_weights = [v for v in variables if v.trainable]
+        self._non_trainable_weights = [v for v in variables if not v.trainable]
+
+    @property
     def trainable_variables(self) -> list[Any]:
         """The variables that an optimizer changes."""
-        return [v for v in self.variables if v.trainable] if self.trainable else []
+        return list(self._trainable_weights) if self.trainable else []
 
     @property
     def non_trainable_variables(self) -> list[Any]:
         """The variables that an optimizer does not change."""
-        return [v for v in self.variables if not v.trainable] if self.trainable else list(self.variables)
+        return list(self._non_trainable_weights) if self.trainable else self.variables
 
     @property
     def losses(self) -> list[Any]:

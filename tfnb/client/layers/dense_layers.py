@@ -110,8 +110,8 @@ class Flatten(Layer):
 
     def call(self, inputs: Tensor) -> Tensor:
         rank = inputs.shape.ndims
-        if rank is not None and rank < 2:
-            raise ShapeError(f"Flatten: expected min_ndim=2, found ndim={rank}: inputs of shape {inputs.shape}")
+        if rank == 0:
+            raise ShapeError(f"Flatten: expected min_ndim=1, found ndim=0: inputs of shape {inputs.shape}")
         if self.data_format == "channels_first" and rank is not None and rank > 2:
             inputs = transpose(inputs, [0, *range(2, rank), 1])
         dims = inputs.shape.sizes
