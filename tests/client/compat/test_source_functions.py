@@ -145,3 +145,17 @@ def test_an_argument_with_two_names():
     assert lookup("axis", None, "dim", 1) == 1 and lookup("axis", 0, "dim", None) == 0
     with pytest.raises(InvalidArgumentError, match="Cannot specify both 'dim' and 'axis'"):
         lookup("axis", 0, "dim", 1)
+
+
+def test_parts_of_metrics():
+    parts = tf.python.ops.metrics_impl
+    with tf.Graph().as_default():
+        total = parts.metric_variable([2], tf.float64, name="total")
+        assert total.op.name == "total" and total.dtype.base_dtype == tf.float64
+        assert tf.local_variables() == tf.get_collection(tf.GraphKeys.METRIC_VARIABLES) == [total]
+        x, y = tf.zeros([3, 1]), tf.zeros([3])
+        for given in ((x, y, y), (y, x, x), (x, x, y), (y, y, x)):
+            found = parts._remove_squeezable_dimensions(*given)
+            assert len({tuple(t.shape.as_list()) for t in found}) == 1
+        assert parts._remove_squeezable_dimensions(x, None, None)[1:] == (None, None)
+        assert parts._remove_squeezable_dimensions(x, x, 2.0)[2].shape.as_list() == []

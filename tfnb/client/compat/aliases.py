@@ -73,7 +73,6 @@ python.ops.variable_scope <- tf : variable=Variable
 python.layers.convolutional <- layers : Convolution1D=Conv1D Convolution2D=Conv2D Convolution3D=Conv3D
 python.layers.convolutional <- layers : Convolution2DTranspose=Conv2DTranspose Convolution3DTranspose=Conv3DTranspose
 python.layers.convolutional <- layers : SeparableConvolution1D=SeparableConv1D SeparableConvolution2D=SeparableConv2D
-python.ops.metrics_impl <- python.ops.confusion_matrix : _remove_squeezable_dimensions=remove_squeezable_dimensions
 python.keras.utils.conv_utils <- python.layers.utils : conv_output_length deconv_output_length normalize_padding
 python.keras.utils.conv_utils <- python.layers.utils : convert_data_format normalize_tuple
 python.keras.utils.tf_utils <- contrib.framework : constant_value=smart_constant_value smart_cond

@@ -1,7 +1,7 @@
 """Functions inside `tensorflow.python` that programs use which extend a part of TensorFlow, or carry a copy of it.
 
-Shapes, nested structures up to a depth, the scopes of names, and the parts of `tf.nn.dynamic_rnn`. Invariant: each does
-what the function of that name in TensorFlow 1.15 does; those of shapes and structures make no node.
+Shapes, nested structures up to a depth, the scopes of names, and the parts of `tf.nn.dynamic_rnn` and of metrics.
+Invariant: each does what the function of that name in TensorFlow 1.15 does; shapes and structures make no node.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any
 
 from tfnb.client.compat.nest_functions import flatten, is_nested, map_structure, pack_sequence_as
 from tfnb.client.control_flow.tensor_array import TensorArray
+from tfnb.client.graph.default_graph import name_scope
+from tfnb.client.losses_metrics.metrics import counter
 from tfnb.client.rnn.cells import like_cell
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
@@ -21,7 +23,7 @@ from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import convert_to_tensor, ones_like, zeros
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, squeeze
 from tfnb.ops.math.compare import GREATER_EQUAL, SELECT
-from tfnb.types import DType, DTypeLike, Shape, as_shape, int32
+from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, int32
 
 __all__ = ["API", "rnn_step"]
 
@@ -302,11 +304,12 @@ def remove_squeezable_dimensions(
 
     expected_rank_diff: the rank of the predictions less that of the labels.
     """
-    x, y = convert_to_tensor(labels), convert_to_tensor(predictions)
-    if x.shape.ndims is None or y.shape.ndims is None:
-        return x, y
-    excess = y.shape.ndims - x.shape.ndims - expected_rank_diff
-    return squeeze(x, [-1]) if excess == -1 else x, squeeze(y, [-1]) if excess == 1 else y
+    with name_scope(name, "remove_squeezable_dimensions", [labels, predictions]):
+        x, y = convert_to_tensor(labels), convert_to_tensor(predictions)
+        if x.shape.ndims is None or y.shape.ndims is None:
+            return x, y
+        excess = y.shape.ndims - x.shape.ndims - expected_rank_diff
+        return squeeze(x, [-1]) if excess == -1 else x, squeeze(y, [-1]) if excess == 1 else y
 
 
 def broadcast_weights(weights: Any, values: Any) -> Any:
@@ -317,7 +320,33 @@ def broadcast_weights(weights: Any, values: Any) -> Any:
     return given * ones_like(shaped, dtype=given.dtype)
 
 
+def metric_variable(shape: ShapeLike, dtype: DTypeLike, validate_shape: bool = True, name: str | None = None) -> Any:
+    """Returns a variable of zeros in LOCAL_VARIABLES and METRIC_VARIABLES; `validate_shape` has no effect."""
+    return counter(name or "Variable", as_shape(shape).known(), as_dtype(dtype))
+
+
+def inputs_of_equal_ranks(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any]:
+    """Returns the inputs of a metric as tensors, None for those that are None.
+
+    Labels and predictions lose a last dimension of 1 if the others lack it; weights lose or get one, unless they are a
+    scalar, so that their rank is that of the predictions.
+    """
+    predictions = convert_to_tensor(predictions)
+    if labels is not None:
+        labels, predictions = remove_squeezable_dimensions(labels, predictions)
+        predictions.shape.assert_is_compatible_with(labels.shape)
+    if weights is None:
+        return predictions, labels, None
+    weights = convert_to_tensor(weights)
+    rank, wanted = weights.shape.ndims, predictions.shape.ndims
+    if rank and wanted is not None and abs(rank - wanted) == 1:
+        weights = squeeze(weights, [-1]) if rank > wanted else EXPAND_DIMS(weights, -1)
+    return predictions, labels, weights
+
+
 API: dict[str, Any] = {
+    "python.ops.metrics_impl.metric_variable": metric_variable,
+    "python.ops.metrics_impl._remove_squeezable_dimensions": inputs_of_equal_ranks,
     "python.ops.confusion_matrix.remove_squeezable_dimensions": remove_squeezable_dimensions,
     "python.ops.weights_broadcast_ops.broadcast_weights": broadcast_weights,
     "python.ops.control_flow_util.GetContainingXLAContext": containing_xla_context,

@@ -188,7 +188,7 @@ NON_MAX_SUPPRESSION_WITH_OVERLAPS = OpDef(
     "selected_indices: int32",
     """Selects boxes with high scores from the best down, and suppresses those whose given overlap is too large.
 
-    overlaps: (m, m). scores: (m,). max_output_size: a scalar. overlap_threshold: boxes overlap by less. score_threshold:
+    overlaps: (m, m). scores: (m,). max_output_size: a scalar. overlap_threshold: overlaps are less. score_threshold:
     scores must be above it. selected_indices: best first. Errors: the shapes do not match. Runs on the host.""",
     infer=_infer_overlaps,
     host=_host_overlaps,
