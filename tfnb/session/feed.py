@@ -18,6 +18,7 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.sparse import SparseTensor, parts_of, value_type
 from tfnb.ir.tensor import Tensor
+from tfnb.session.conversions import conversion_of
 from tfnb.session.tensor_handle import TensorHandle
 from tfnb.types import DType, bfloat16
 
@@ -29,10 +30,10 @@ _NESTED = (tuple, SparseTensor, IndexedSlices)
 def flat_feeds(feeds: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """Replaces keys that have several tensors by these tensors, and their values by the parts for the tensors.
 
-    Such keys are tuples (for example the state of an LSTM), sparse tensors and indexed slices. Raises `DTypeError`, or
-    `InvalidArgumentError` if a value does not have the structure of its key.
+    Such keys are tuples (for example the state of an LSTM), sparse tensors, indexed slices and objects of registered
+    classes. Raises `DTypeError`, or `InvalidArgumentError` if a value does not have the structure of its key.
     """
-    if not any(isinstance(k, _NESTED) for k in feeds):
+    if not any(isinstance(k, _NESTED) or conversion_of(k) for k in feeds):
         return feeds
     flat: dict[Any, Any] = {}
     for key, value in feeds.items():
@@ -44,7 +45,12 @@ def _parts(key: object, value: object) -> dict[Any, Any]:
     if isinstance(key, (SparseTensor, IndexedSlices)):
         return _composite(key, value)
     if not isinstance(key, tuple):
-        return {key: value}
+        conversion = conversion_of(key)
+        if conversion is None:
+            return {key: value}
+        if conversion.feed is None:
+            raise InvalidFetchError(f"cannot feed {key!r}: no feed function is registered for {type(key).__name__}")
+        return dict(conversion.feed(key, value))
     if not isinstance(value, (tuple, list)) or len(value) != len(key):
         raise InvalidArgumentError(
             f"cannot feed {type(value).__name__} {str(value)[:60]!r} for a {type(key).__name__} of {len(key)} "
@@ -61,7 +67,11 @@ def flat_keys(keys: Iterable[Any]) -> Iterator[Any]:
         elif isinstance(key, (SparseTensor, IndexedSlices)):
             yield from (p for p in parts_of(key) if p is not None)
         else:
-            yield key
+            conversion = conversion_of(key)
+            if conversion is None or conversion.feed_partial is None:
+                yield key
+            else:
+                yield from conversion.feed_partial(key)
 
 
 def _composite(key: SparseTensor | IndexedSlices, value: object) -> dict[Any, Any]:

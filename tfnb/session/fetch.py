@@ -1,7 +1,7 @@
 """Fetch structures: any nesting of lists, tuples, dicts and graph elements (`Session.run`'s first argument).
 
 Invariant: the result has the structure of the request, with every tensor replaced by its value and every operation by
-None.
+None; an object of a registered class is replaced by what the functions of its class make of its tensors' values.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.sparse import SparseTensor, parts_of, value_type
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.state.session_tensors import GET_SESSION_HANDLE
+from tfnb.session.conversions import conversion_of
 from tfnb.session.tensor_handle import HandleSource
 
 __all__ = ["FetchPlan", "plan_fetches"]
@@ -64,6 +65,11 @@ class _Planner:
         if isinstance(fetch, (SparseTensor, IndexedSlices)):
             kind, parts = value_type(fetch), [self.part(p) for p in parts_of(fetch)]
             return lambda values: kind(*(p(values) for p in parts))
+        conversion = conversion_of(fetch)
+        if conversion is not None:
+            tensors, make = conversion.fetch(fetch)
+            parts = [self.element(t) for t in tensors]
+            return lambda values: make([p(values) for p in parts])
         return self.element(fetch)
 
     def part(self, member: object) -> Rebuild:

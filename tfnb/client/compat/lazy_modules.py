@@ -62,6 +62,7 @@ contrib.seq2seq.python.ops.attention_wrapper : tfnb.client.seq2seq.attention : _
 contrib.seq2seq.python.ops.attention_wrapper : tfnb.client.seq2seq.attention : _luong_score=multiplicative_score
 contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoder BeamSearchDecoderOutput
 contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoderState FinalBeamSearchDecoderOutput tile_batch
+python.client.session : tfnb.session.conversions : register_session_run_conversion_functions
 tf : tfnb.ir.messages : TensorInfo
 train : tfnb.ir.messages : ClusterDef JobDef SaverDef ServerDef
 tf : tfnb.client.compat.type_specs : IndexedSlicesSpec SparseTensorSpec TensorArraySpec TensorSpec TypeSpec
