@@ -54,6 +54,7 @@ class Tensor:
     # Programs set attributes of their own on tensors, and refer to tensors weakly.
     __slots__ = ("__dict__", "__weakref__", "graph", "index", "op")
     __array_priority__ = 100  # so that NumPy leaves `array + tensor` to the operators of this class
+    OVERLOADABLE_OPERATORS: frozenset[str]  # the names of the operators, which a class that stands for a tensor copies
 
     def __init__(self, graph: object, op: TensorSource, index: int) -> None:
         self.graph: Any = graph
@@ -124,6 +125,9 @@ class Tensor:
 
     def __hash__(self) -> int:
         return id(self.op) + self.index
+
+    def __nonzero__(self) -> bool:
+        return self.__bool__()
 
     def __bool__(self) -> bool:
         raise DTypeError(
@@ -224,13 +228,19 @@ def _unary_operator(name: str) -> Callable[[Tensor], Tensor]:
     return lambda self: _OPERATORS[name](self)
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
+_SWAPPED = ("add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
+_COMPARISONS = ("lt", "le", "gt", "ge")
+_UNARY = ("neg", "abs", "invert")
+for _name in _SWAPPED:  # Python 3 never calls __div__; classes that stand for tensors copy all operators
     setattr(Tensor, f"__{_name}__", _operator(_name))
     setattr(Tensor, f"__r{_name}__", _operator(_name, swap=True))
-for _name in ("lt", "le", "gt", "ge"):
+for _name in _COMPARISONS:
     setattr(Tensor, f"__{_name}__", _operator(_name))
-for _name in ("neg", "abs", "invert"):
+for _name in _UNARY:
     setattr(Tensor, f"__{_name}__", _unary_operator(_name))
+Tensor.OVERLOADABLE_OPERATORS = frozenset(
+    {f"__{n}__" for n in (*_SWAPPED, *(f"r{n}" for n in _SWAPPED), *_COMPARISONS, *_UNARY, "eq", "ne", "getitem")}
+)
 
 
 def is_tensor_like(x: object) -> bool:

@@ -18,7 +18,7 @@ from tfnb.ops.array import gather
 from tfnb.ops.array.pack import pack_nested
 from tfnb.ops.array.strided_slice import getitem
 from tfnb.ops.linalg.matmul import matmul
-from tfnb.ops.math.binary import ADD, FLOOR_DIV, FLOOR_MOD, MUL, POW, SUB, operands, truediv
+from tfnb.ops.math.binary import ADD, FLOOR_DIV, FLOOR_MOD, MUL, POW, SUB, div, operands, truediv
 from tfnb.ops.math.compare import (
     GREATER,
     GREATER_EQUAL,
@@ -63,6 +63,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "sub": _of(SUB, "sub"),
     "mul": _multiplied,
     "truediv": _divided,
+    "div": div,
     "floordiv": _of(FLOOR_DIV, "floordiv"),
     "mod": _of(FLOOR_MOD, "mod"),
     "pow": _of(POW, "pow"),
