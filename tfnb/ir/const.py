@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import ShapeError
+from tfnb.errors import OpError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
 from tfnb.ir.record import Attrs
 from tfnb.ir.scalar.host import host_kernel
@@ -151,7 +151,10 @@ class _Search:
             if v is None or v.size > _MAX_FOLD:
                 return None
             values.append(v)
-        result = kernel(HostCall(op.attrs, op.types, op.specs, op), *values)
+        try:
+            result = kernel(HostCall(op.attrs, op.types, op.specs, op), *values)
+        except OpError:  # a step raises it, unless a check that runs before this operation raises another error
+            return None
         if isinstance(result, (tuple, list)):
             result = result[tensor.index]
         return np.asarray(result)

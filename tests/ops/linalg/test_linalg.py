@@ -196,3 +196,46 @@ def test_einsum_with_too_few_axes():
                 tf.einsum(equation, np.ones((2, 3)), np.ones(3))
         with pytest.raises(ValueError, match="has sizes 2 and 1"):
             tf.einsum("...a,...b->...ab", np.ones((2, 3)), np.ones((1, 5)))
+
+
+@pytest.mark.parametrize("shapes", [((3, 3), (2, 4, 3, 2)), ((1, 4, 3, 5), (2, 1, 5, 3)), ((2, 4, 3, 5), (5, 2))])
+def test_products_of_stacks_broadcast(shapes):
+    a, b = (RNG.random(s) for s in shapes)
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, y = tf.constant(a), tf.constant(b)
+        product = tf.matmul(x, y)
+        gradients = tf.gradients(product, [x, y])
+        swapped = tf.matmul(np.swapaxes(b, -1, -2), x, transpose_b=True)
+        found, dx, dy, back = session.run([product, *gradients, swapped])
+    np.testing.assert_allclose(found, a @ b)
+    np.testing.assert_allclose(back, np.swapaxes(a @ b, -1, -2))
+    assert (dx.shape, dy.shape) == shapes and product.shape.as_list() == list((a @ b).shape)
+    np.testing.assert_allclose(
+        dx.sum(), np.broadcast_to(b.sum(-1)[..., None, :], (a @ b).shape[:-1] + b.shape[-2:-1]).sum()
+    )
+
+
+def test_stacks_that_do_not_broadcast():
+    with tf.Graph().as_default(), pytest.raises(ShapeError, match="leading dimensions"):
+        tf.matmul(tf.zeros([2, 3, 3]), tf.zeros([4, 3, 3]))
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("adjoint", [True, False])
+def test_many_small_triangles(lower, adjoint):
+    full = RNG.normal(size=(20, 3, 3)) + 1j * RNG.normal(size=(20, 3, 3)) + 4 * np.eye(3)
+    b = RNG.normal(size=(20, 3, 2)) + 0j
+    triangle = np.tril(full) if lower else np.triu(full)
+    with tf.Graph().as_default(), tf.Session() as session:
+        found = session.run(tf.matrix_triangular_solve(tf.constant(full), b, lower=lower, adjoint=adjoint))
+    np.testing.assert_allclose(found, np.linalg.solve(np.conj(np.swapaxes(triangle, 1, 2)) if adjoint else triangle, b))
+
+
+def test_a_check_runs_before_an_operation_that_fails_for_constants():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant([[0.0, 0.0], [1.0, 1.0]])
+        with tf.control_dependencies([tf.assert_none_equal(tf.matrix_diag_part(x), 0.0, message="a zero")]):
+            solution = tf.matrix_triangular_solve(x, tf.eye(2))
+        assert tf.contrib.util.constant_value(solution) is None
+        with pytest.raises(InvalidArgumentError, match="a zero"):
+            session.run(solution)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -340,13 +341,24 @@ def _triangular_host(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndarray
     _checked_pair(call, a, b)
     if (np.diagonal(a, axis1=-2, axis2=-1) == 0).any():
         raise InvalidArgumentError("Input matrix is not invertible.", call.op)
+    lower, size = call.attrs.lower, a.shape[-1]
+    if prod(a.shape[:-2]) > 2 * size:
+        return _substituted(_adjoint(a), b, not lower) if call.attrs.adjoint else _substituted(a, b, lower)
     solve = import_module("scipy.linalg").solve_triangular
     out = np.empty(b.shape, b.dtype)
     for i in np.ndindex(a.shape[:-2]):
         if b[i].size:
-            out[i] = solve(
-                a[i], b[i], lower=call.attrs.lower, trans="C" if call.attrs.adjoint else "N", check_finite=False
-            )
+            out[i] = solve(a[i], b[i], lower=lower, trans="C" if call.attrs.adjoint else "N", check_finite=False)
+    return out
+
+
+def _substituted(a: np.ndarray, b: np.ndarray, lower: bool) -> np.ndarray:
+    """Solves many small systems: a row of all of them at a time, where a call of LAPACK for each takes longer."""
+    out, size = np.empty(b.shape, b.dtype), a.shape[-1]
+    for i in range(size) if lower else reversed(range(size)):
+        solved = slice(0, i) if lower else slice(i + 1, size)
+        known = a[..., i : i + 1, solved] @ out[..., solved, :]
+        out[..., i, :] = (b[..., i, :] - known[..., 0, :]) / a[..., i, i, None]
     return out
 
 
