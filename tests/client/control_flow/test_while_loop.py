@@ -434,3 +434,14 @@ def test_a_constant_that_waits_for_an_operation_outside_enters_the_loop():
         assert session.run([count, chosen], {x: 1.0}) == [3, 9]
         with pytest.raises(errors.InvalidArgumentError):
             session.run(count, {x: 0.0})
+
+
+def test_a_scan_may_wait_for_a_check():
+    """The number of its steps is a constant that waits, and that the loop reads."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [])
+        with tf.control_dependencies([tf.assert_greater(x, 0.0, message="too small")]):
+            sums = tf.scan(lambda a, b: a + b, tf.ones([3]), initializer=tf.constant(0.0))
+        assert session.run(sums, {x: 1.0}).tolist() == [1, 2, 3]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="too small"):
+            session.run(sums, {x: 0.0})
