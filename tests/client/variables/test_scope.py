@@ -181,3 +181,13 @@ def test_a_getter_is_told_of_copies_on_replicas_and_may_pass_them_on():
             tf.get_variable("v", [2])
         assert told == [(tf.VariableSynchronization.AUTO, tf.VariableAggregation.NONE)]
         assert tf.trainable_variables() == [v]
+
+
+def test_a_custom_getter_may_pass_the_name_by_keyword():
+    def custom(getter, name, registered=False, **kwargs):
+        return getter(name=name, **kwargs)
+
+    with tf.Graph().as_default(), tf.variable_scope("a", custom_getter=custom):
+        assert tf.get_variable("v", [2]).op.name == "a/v"
+        with tf.variable_scope("b", custom_getter=custom):
+            assert tf.get_variable("v", [2]).op.name == "a/b/v"

@@ -130,12 +130,12 @@ def _through_getter(graph: GraphBuilder, scope: ScopeDefaults, name: str, **kwar
         return _shared_or_new(graph, scope, name, **kwargs)
     full = _full(scope, name)
 
-    def getter(full_name: str, **inner: Any) -> Any:
+    def getter(name: str, **inner: Any) -> Any:
         plain_scope = replace(scope, custom_getter=None, name="")
         inner.pop("reuse", None)
         replicas = {key: inner.pop(key, value) for key, value in _REPLICAS.items()}
         inner["trainable"] = is_trainable(inner.get("trainable"), **replicas)
-        return _shared_or_new(graph, plain_scope, full_name, **inner)
+        return _shared_or_new(graph, plain_scope, name, **inner)
 
     arguments = {**kwargs, **_REPLICAS}
     for key in ("initializer", "regularizer", "dtype", "constraint", "partitioner"):
