@@ -279,7 +279,7 @@ class Shape:
             else:
                 object.__setattr__(self, "sizes", dims)
                 return
-        unknown = dims is None or getattr(dims, "unknown_rank", False)
+        unknown = dims is None or getattr(dims, "unknown_rank", False) or getattr(dims, "sizes", ()) is None
         object.__setattr__(self, "sizes", None if unknown else tuple([size_of(d) for d in _iterate(dims)]))
 
     @property

@@ -98,3 +98,10 @@ def test_limits_of_image_dtypes():
     ]
     with pytest.raises(DTypeError):
         _ = tf.string.limits
+
+
+def test_the_shape_of_an_unknown_shape_is_unknown():
+    assert tf.TensorShape(tf.TensorShape(None)).ndims is None
+    assert tf.TensorShape(tf.TensorShape([None, 2])).as_list() == [None, 2]
+    with tf.Graph().as_default():
+        assert tf.convert_to_tensor(tf.TensorShape([]), name="dims").dtype is tf.int32

@@ -278,9 +278,9 @@ def convert_to_tensor(
         except (TypeError, ValueError):
             pass
     graph = graph_of((value,))
-    if name is not None and not is_tensor_like(value) and not isinstance(value, (list, tuple)):
+    if name is not None and not is_tensor_like(value) and not isinstance(value, (list, tuple, Shape)):
         return graph.constant(to_numpy(value, target_dtype), name)
-    t = graph.to_tensor(value, target_dtype)
+    t = graph.to_tensor(value, target_dtype, name) if isinstance(value, Shape) else graph.to_tensor(value, target_dtype)
     if target_dtype is not None and t.dtype is not target_dtype:
         raise DTypeError(f"the tensor {t.name} is {t.dtype.name}, needed {target_dtype.name}; use tf.cast")
     return t
