@@ -120,3 +120,12 @@ def test_tridiagonal_matrices(sess, diagonals, form):
 def test_diagonals_beside_the_main_one(sess):
     found = sess.run([tf.linalg.diag([1.0], k=1), tf.linalg.diag_part(X, k=[-1, 0]), tf.linalg.set_diag(X, [9.0], k=1)])
     assert [v.tolist() for v in found] == [[[0, 1], [0, 0]], [[1, 4], [3, 0]], [[1, 9], [3, 4]]]
+
+
+def test_vectorized_map_may_take_gradients_of_what_is_outside(sess):
+    v = tf.Variable([1.0, 2.0])
+    losses = tf.reduce_sum(tf.square(tf.constant(X) - v), 1)
+    slopes = tf.vectorized_map(lambda loss: tf.gradients(loss, [v])[0], losses)
+    sess.run(tf.global_variables_initializer())
+    found = sess.run(slopes)
+    np.testing.assert_allclose(found, 2 * (np.array([1.0, 2.0]) - np.array(X)))

@@ -26,11 +26,13 @@ from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops import CATALOG
 from tfnb.ops.array.batch_functions import places
 from tfnb.ops.array.concat import CONCAT_V2
-from tfnb.ops.array.shape_ops import EXPAND_DIMS
+from tfnb.ops.array.constants import range_
+from tfnb.ops.array.gather import gather as rows_of
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, SHAPE
 from tfnb.ops.control_flow.python_function import py_func
 from tfnb.ops.logging.print_assert import PRINT_V2
 from tfnb.ops.strings.unicode import string_format
-from tfnb.types import Dimension, ShapeLike, as_shape
+from tfnb.types import Dimension, ShapeLike, as_shape, int32
 
 __all__ = ["API"]
 
@@ -165,7 +167,13 @@ def vectorized_map(fn: Callable[..., Any], elems: Any) -> Any:
     with graph.as_default(), graph.name_scope("vectorized_map"):
         tensors = pack(elems, [graph.to_tensor(x) for x in flatten(elems)])
         one = fn(pack(elems, [x[0] for x in flatten(tensors)]))  # its dtypes count; its operations are not run
-        return map_fn(fn, tensors, pack(one, [graph.to_tensor(x).dtype for x in flatten(one)]))
+        count = SHAPE(flatten(tensors)[0], out_type=int32)[0]
+        # by number, not by TensorArray, whose gradient within `fn` would be the sum over the elements so far
+        return map_fn(
+            lambda i: fn(pack(elems, [rows_of(x, i) for x in flatten(tensors)])),
+            range_(count),
+            pack(one, [graph.to_tensor(x).dtype for x in flatten(one)]),
+        )
 
 
 def batch_scatter_update(
