@@ -12,6 +12,7 @@ import tfnb as tf
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import HostCall
 from tfnb.ir.scalar.host_philox import philox_4x32
+from tfnb.ops.random import gamma_poisson
 
 pytestmark = pytest.mark.opencl
 
@@ -239,3 +240,18 @@ def test_an_empty_range_of_integers_is_an_error_of_the_step_that_draws_from_it()
             drawn = tf.random_uniform(shape, maxval=0, dtype=tf.int32)
             with pytest.raises(tf.errors.InvalidArgumentError, match="Need minval < maxval, got 0 >= 0"):
                 session.run(drawn)
+
+
+def test_a_shape_may_hold_tensors():
+    with tf.Graph().as_default(), tf.Session() as session:
+        n = tf.placeholder(tf.int32, [])
+        drawn = [tf.random_gamma([n, 2], 1.0), tf.random_poisson(2.0, [n])]
+        assert [x.shape for x in session.run(drawn, {n: 3})] == [(3, 2), (3,)]
+
+
+def test_poisson_samples_are_looked_up_in_tables_of_the_distribution(rng):
+    special = pytest.importorskip("scipy.special")
+    u, rate = rng.random((200, 3)), np.array([0.0, 0.5, 40.0])
+    found = gamma_poisson._inverse_poisson(special, rate, u)  # a table for each rate
+    few = [gamma_poisson._inverse_poisson(special, rate, row) for row in u]
+    assert (found == few).all()

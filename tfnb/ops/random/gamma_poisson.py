@@ -19,7 +19,7 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.ops.math.binary import MAXIMUM
 from tfnb.ops.math.reduce_sum import SUM
@@ -36,6 +36,7 @@ from tfnb.types import (
     float16,
     float32,
     float64,
+    int32,
     int64,
 )
 
@@ -69,14 +70,31 @@ def _drawn(
     return kernel
 
 
+_SAMPLES_PER_RATE = 64  # from as many on, a table of the distribution function is made for a rate
+_LARGEST_RATE = 1e6
+
+
 def _inverse_poisson(special: Any, rate: np.ndarray, u: np.ndarray) -> np.ndarray:
     """The smallest k at which the distribution function is at least u; NaN for a negative rate."""
+    rates = np.unique(rate)
+    if rates.size * _SAMPLES_PER_RATE <= u.size and (0 <= rates).all() and (rates <= _LARGEST_RATE).all():
+        return _inverse_by_tables(special, rate, rates, u)
     safe = np.where(rate > 0, rate, 1.0)
     guess = special.pdtrik(u, np.broadcast_to(safe, u.shape))
     k = np.maximum(np.ceil(np.nan_to_num(guess)), 0.0)
     k = np.where(special.pdtr(k, safe) < u, k + 1, k)
     k = np.where((k > 0) & (special.pdtr(np.maximum(k - 1, 0), safe) >= u), k - 1, k)
     return np.where(rate > 0, k, np.where(rate == 0, 0.0, np.nan))
+
+
+def _inverse_by_tables(special: Any, rate: np.ndarray, rates: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """The same for few different rates: each has a table of its distribution function, in which u is looked up."""
+    drawn, of = np.empty(u.shape), np.broadcast_to(rate, u.shape)
+    for one in rates:
+        table = special.pdtr(np.arange(int(one + 12 * math.sqrt(one)) + 40), one)
+        here = of == one
+        drawn[here] = np.searchsorted(table, u[here])
+    return drawn
 
 
 def _grad_gamma(op: Operation, dy: Tensor) -> Any:
@@ -182,6 +200,8 @@ PARAMETERIZED_TRUNCATED_NORMAL = OpDef(
 def _dims(graph: GraphBuilder, shape: TensorLike) -> Any:
     if hasattr(shape, "dtype"):
         return graph.to_tensor(shape)
+    if isinstance(shape, (list, tuple)) and any(map(is_tensor_like, shape)):
+        return graph.to_tensor(list(shape), int32)
     return graph.to_tensor(np.asarray(shape, np.int32).reshape(-1))
 
 
