@@ -263,3 +263,12 @@ def test_an_initializer_asks_for_no_device_of_its_own():
     made = [op for op in graph.get_operations() if op.name.startswith("v/Initializer/")]
     assert made and {op.device for op in made} == {""}
     assert {tuple(op.colocation_groups()) for op in made} == {(b"loc:@v",)}
+
+
+def test_a_resource_variable_may_have_an_unknown_shape():
+    with tf.Graph().as_default(), tf.Session() as session:
+        first = tf.placeholder_with_default(tf.zeros([2]), shape=None)
+        v = tf.Variable(first, use_resource=True)
+        session.run(v.initializer)
+        assert session.run(v).tolist() == [0, 0]
+        assert session.run(tf.assign(v, [1.0, 2.0, 3.0], validate_shape=False)).tolist() == [1, 2, 3]

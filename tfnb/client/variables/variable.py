@@ -115,7 +115,9 @@ class Variable(VariableReference, Sliced, metaclass=CreatedThroughScopes):
                         self._initial.op,
                     )
                 static = self._initial.shape if validate_shape else unknown_shape
-                if validate_shape and not static.is_fully_defined():
+                if validate_shape and use_resource:  # such a variable takes any shape that fits
+                    validate_shape = static.is_fully_defined()
+                elif validate_shape and not static.is_fully_defined():
                     raise ShapeError(
                         f"the initial value of the variable {scope[:-1]!r} must have a fully known shape, got "
                         f"{static}; pass validate_shape=False if that is meant",
