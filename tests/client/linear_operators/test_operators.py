@@ -192,3 +192,19 @@ def test_sizes_of_an_identity_are_checked(rows, batch, message):
             sess.run(dense, {t: value for t, value in zip(fed, (rows, batch), strict=True) if t is not None})
         with pytest.raises(TypeError, match="batch_shape must be integer"):
             identity(2, [2.0])
+
+
+def test_an_update_is_solved_whatever_properties_it_is_given():
+    dense = np.array([[-2.0, 1.0], [0.5, 1.0]])
+    operator = tf.linalg.LinearOperatorLowRankUpdate(
+        tf.linalg.LinearOperatorFullMatrix(dense),
+        u=np.array([[1.0], [2.0]]),
+        is_non_singular=True,
+        is_self_adjoint=True,
+        is_positive_definite=True,
+    )
+    whole = dense + np.array([[1.0, 2.0], [2.0, 4.0]])
+    with tf.Session() as session:
+        found, size = session.run([operator.solvevec([1.0, 2.0]), operator.log_abs_determinant()])
+    np.testing.assert_allclose(found, np.linalg.solve(whole, [1.0, 2.0]))
+    np.testing.assert_allclose(size, np.log(abs(np.linalg.det(whole))))

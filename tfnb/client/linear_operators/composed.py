@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.client.linear_operators.operator import WRAPPERS, LinearOperator, same_batch, solved
+from tfnb.client.linear_operators.operator import WRAPPERS, LinearOperator, same_batch
 from tfnb.client.linear_operators.simple import LinearOperatorDiag, LinearOperatorIdentity
 from tfnb.client.variables.variable import group
 from tfnb.dimension import Dimension
@@ -491,8 +491,9 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         inner = matmul(*same_batch(self._u if adjoint else self._v, right), adjoint_a=True)
         return self._base.matmul(right, adjoint) + matmul(*same_batch(self._weighted(adjoint), inner))
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
-        return solved(self._to_dense(), rhs, adjoint, self._uses_cholesky())
+    def _uses_cholesky(self) -> bool:  # as the parts say: libraries give this operator properties that it has not
+        parts = self._base.is_self_adjoint and self._base.is_positive_definite and self._positive
+        return bool(parts and self._u is self._v)
 
 
 WRAPPERS["LinearOperatorAdjoint"] = LinearOperatorAdjoint
