@@ -99,3 +99,15 @@ def test_a_tensor_index_out_of_range_is_an_error_on_the_host():
         y = tf.zeros([3])[i]
         with pytest.raises(InvalidArgumentError, match=r"not in \[0, 3\)"):
             evaluate(y, {i: 3})
+
+
+def test_an_object_that_becomes_a_tensor_is_an_index():
+    class Index:
+        """An object with a number."""
+
+        dtype = tf.int32
+
+    tf.register_tensor_conversion_function(Index, lambda value, dtype=None, name=None, as_ref=False: tf.constant(1))
+    with tf.Graph().as_default():
+        x = tf.constant([1, 2, 3])
+        assert evaluate(x[Index()]) == 2 and evaluate(x[Index() :]).tolist() == [2, 3]

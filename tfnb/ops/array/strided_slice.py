@@ -15,6 +15,7 @@ import numpy as np
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.const import constant_value
+from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
@@ -207,7 +208,8 @@ def slice_parts(entries: Sequence[_Entry]) -> tuple[slice, ...]:
 
 def _host_strided(call: HostCall, x: np.ndarray, *index: np.ndarray) -> np.ndarray:
     parts = entries(x.shape, index[0].tolist(), index[1].tolist(), index[2].tolist(), call.attrs)
-    return x[slice_parts(parts)].reshape([e.length for e in parts if not e.shrink])
+    index_of_parts: Any = (*slice_parts(parts), ...)  # the dots keep an array of no axes, whatever its elements are
+    return x[index_of_parts].reshape([e.length for e in parts if not e.shrink])
 
 
 def _site_entries(site: LowerSite, dims: Sequence[int], first: int) -> list[_Entry]:
@@ -355,9 +357,11 @@ def _number(value: Any, what: str) -> Any:
     if isinstance(value, Dimension):
         return int(value)
     if is_tensor_like(value):
+        if not isinstance(value, Tensor):
+            value = graph_of((value,)).to_tensor(value)
         if not value.dtype.base_dtype.is_integer:
             raise DTypeError(f"{_refused(value.dtype.name)} {what} must be an integer, got a tensor")
-        static = constant_value(value.graph.to_tensor(value))
+        static = constant_value(value)
         return value if static is None else int(static.reshape(()))
     try:
         return value.__index__()
