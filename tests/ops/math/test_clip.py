@@ -15,3 +15,11 @@ def test_zeros_stay_zeros_and_no_value_on_the_way_is_infinite():
         assert value.tolist() == [0, 0, 0]
         assert slope.tolist() == [1, 1, 1]
         assert sess.run(clipped, {x: [8.0, 0.0, 0.0]}).tolist() == [4, 0, 0]
+
+
+def test_numbers_are_scaled_by_their_common_norm():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        clipped, norm = tf.clip_by_global_norm([3.0, None, 4.0], 1.0)
+        assert clipped[1] is None
+        found = sess.run([clipped[0], clipped[2], norm])
+    np.testing.assert_allclose(found, [0.6, 0.8, 5.0])

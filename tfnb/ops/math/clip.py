@@ -144,7 +144,8 @@ def _scaled(t: Tensor, scale: Tensor) -> Any:
         return None
     if isinstance(t, IndexedSlices):
         return IndexedSlices(t.values * cast_to(scale, t.dtype), t.indices, t.dense_shape)
-    return IDENTITY(t * cast_to(scale, t.dtype))
+    value = scale.graph.to_tensor(t)
+    return IDENTITY(value * cast_to(scale, value.dtype))
 
 
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
