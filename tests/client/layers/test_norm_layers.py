@@ -139,3 +139,10 @@ def test_second_derivatives_of_the_fused_kernel_are_exact(layout, rng):
             numeric.append((ends[0] - ends[1]) / (2 * shift))
         scale.load(slope, sess)
         np.testing.assert_allclose(sess.run(of_scale), numeric, rtol=2e-2, atol=1e-4)
+
+
+def test_a_built_layer_has_a_list_of_axes():
+    layer = tf.layers.BatchNormalization()
+    assert layer.axis == -1
+    layer.build([None, 3, 4])
+    assert layer.axis == [2]

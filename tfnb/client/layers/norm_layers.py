@@ -149,6 +149,7 @@ class BatchNormalization(Layer):
     def build(self, shape: ShapeLike) -> None:
         shape = as_shape(shape)
         axes, dims = self._axes(shape), shape.as_list()
+        self.axis = axes
         if any(dims[a] is None for a in axes):
             raise ShapeError(f"batch_normalization: dimension {self.axis} of the inputs must be known, got {shape}")
         self.input_spec = InputSpec(ndim=len(dims), axes={a: dims[a] for a in axes})
