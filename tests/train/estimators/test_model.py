@@ -66,3 +66,10 @@ def test_what_is_refused():
             pytest.raises(errors.InvalidArgumentError, match="equally many"),
         ):
             model.fit(np.zeros((3, 3)), np.zeros(2))
+
+
+def test_what_a_specification_does_not_say_is_empty():
+    with tf.Graph().as_default():
+        spec = tf.estimator.EstimatorSpec("eval", loss=tf.constant(1.0))
+    assert spec.eval_metric_ops == {} and spec.training_hooks == spec.evaluation_hooks == ()
+    assert isinstance(spec.scaffold, tf.train.Scaffold)

@@ -39,6 +39,9 @@ def checked_hooks(hooks: Iterable[SessionRunHook] | None, name: str) -> list[Ses
     return checked
 
 
+_HOOKS = ("training_chief_hooks", "training_hooks", "evaluation_hooks", "prediction_hooks")
+
+
 class _Fields(NamedTuple):
     mode: str
     predictions: Any = None
@@ -60,7 +63,8 @@ class EstimatorSpec(_Fields):
     to (value, update op), as `tf.metrics` returns them. export_outputs: a dict of name to an output of
     `tf.estimator.export`, which becomes a signature of an exported model. training_hooks, training_chief_hooks,
     evaluation_hooks, prediction_hooks: run around the steps of their mode. scaffold: has the initialization, the
-    summaries and the saver of the session. Raises `InvalidArgumentError` for values of other classes.
+    summaries and the saver of the session. What is not given is empty, and the scaffold a new one. Raises
+    `InvalidArgumentError` for values of other classes.
     """
 
     __slots__ = ()
@@ -71,7 +75,7 @@ class EstimatorSpec(_Fields):
         modes = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)
         if spec.mode not in modes:
             raise InvalidArgumentError(f"EstimatorSpec: the mode {spec.mode!r}; needed one of {', '.join(modes)}")
-        for name in ("training_chief_hooks", "training_hooks", "evaluation_hooks", "prediction_hooks"):
+        for name in _HOOKS:
             checked_hooks(getattr(spec, name), f"EstimatorSpec: {name}")
         if spec.scaffold is not None and not isinstance(spec.scaffold, Scaffold):
             raise InvalidArgumentError(f"EstimatorSpec: scaffold must be a tf.train.Scaffold, got {spec.scaffold!r}")
@@ -81,7 +85,8 @@ class EstimatorSpec(_Fields):
                     f"EstimatorSpec: export_outputs[{name!r}] must be a PredictOutput, ClassificationOutput or "
                     f"RegressionOutput of tf.estimator.export, got {output!r}"
                 )
-        return spec
+        hooks: dict[str, Any] = {n: tuple(getattr(spec, n) or ()) for n in _HOOKS}
+        return spec._replace(eval_metric_ops=spec.eval_metric_ops or {}, scaffold=spec.scaffold or Scaffold(), **hooks)
 
 
 @dataclass(frozen=True)
