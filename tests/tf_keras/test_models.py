@@ -233,3 +233,8 @@ def test_a_layer_that_nobody_tells_the_phase_takes_its_own_default():
     fixed = OwnPhase(False)(tf.constant(x))
     tf.keras.backend.get_session().run(tf.global_variables_initializer())
     np.testing.assert_allclose(tf.keras.backend.eval(fixed).mean(), 0.0, atol=1e-2)
+
+
+def test_a_layer_is_called_by_its_older_name():
+    layer = keras.layers.Dense(2, kernel_initializer="ones")
+    assert keras.backend.eval(layer.apply(tf.ones([1, 3]))).tolist() == [[3, 3]]

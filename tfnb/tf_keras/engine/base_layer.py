@@ -142,6 +142,10 @@ class Layer(WeightsOfLayer):
             outputs = record_call(self, inputs, outputs, recorded)
         return outputs
 
+    def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """Returns the outputs of the inputs: the older name of calling the layer."""
+        return self(inputs, *args, **kwargs)
+
     def _scope(self) -> Any:
         return get_default_graph().name_scope(self._name_scope())
 
