@@ -49,6 +49,21 @@ def _clamped(i: Expr, size: int) -> Expr:
     return s.minimum(s.maximum(i, 0), max(size - 1, 0))
 
 
+def _mismatch(op: str, parts: Sequence[Shape], rest: Shape, part: Shape, axis: int) -> str:
+    """The text about a part that differs from those before it in more than `axis`; TensorFlow names one side of it."""
+    found = part.as_list()
+    for side in (slice(None, axis), slice(axis + 1, None)):
+        a, b = rest.as_list()[side], found[side]
+        wrong = [i for i, (x, y) in enumerate(zip(a, b, strict=True)) if None not in (x, y) and x != y]
+        if wrong:
+            break
+    given = ", ".join(map(bracketed, parts))
+    return (
+        f"{op}: Dimension {wrong[0]} in both shapes must be equal, but are {a[wrong[0]]} and {b[wrong[0]]}. Shapes are "
+        f"{bracketed(a)} and {bracketed(b)}. Dimensions of inputs should match: {given} differ in more than axis {axis}"
+    )
+
+
 def _joined(c: Infer, parts: Sequence[Shape], axis: Any) -> Shape:
     rank = next((len(p.sizes) for p in parts if p.sizes is not None), None)
     if rank is None:
@@ -80,10 +95,7 @@ def _joined(c: Infer, parts: Sequence[Shape], axis: Any) -> Shape:
         try:
             rest = rest.merge_with(Shape((*dims[:a], None, *dims[a + 1 :])))
         except ShapeError:
-            raise ShapeError(
-                f"{c.op_name}: Dimensions of inputs should match: shapes {', '.join(map(str, parts))} differ in more "
-                f"than axis {a}"
-            ) from None
+            raise ShapeError(_mismatch(c.op_name, parts, rest, p, a)) from None
     others = rest.as_list()
     return Shape((*others[:a], total, *others[a + 1 :]))
 
