@@ -254,3 +254,41 @@ def test_a_predicate_of_an_exception_and_a_thread_that_is_checked():
     with pytest.raises(case.failureException, match="division by zero"):
         bad.join()
     assert calls == [1] and not good.is_alive()
+
+
+def test_a_scalar_may_be_said_to_be_a_vector_of_one():
+    with tf.Graph().as_default(), tf.Session():
+        x = tf.constant([1.0, 2.0])
+        assert tf.test.compute_gradient_error(x, [2], tf.reduce_sum(x * x), [1]) < 1e-2
+
+
+def test_arrays_are_near_by_the_norm_of_their_difference():
+    case = tf.test.TestCase("run")
+    case.assertNDArrayNear(np.zeros((2, 2)), np.full((2, 2), 0.1), 0.21)
+    with pytest.raises(AssertionError, match=r"the norm of the difference is 0\.2"):
+        case.assertNDArrayNear(np.zeros((2, 2)), np.full((2, 2), 0.1), 0.19)
+
+
+def test_an_exception_of_a_class_that_matches():
+    case = tf.test.TestCase("run")
+    with case.assertRaisesWithPredicateMatch(ValueError, "wro.g"):
+        raise ValueError("wrong")
+    with case.assertRaisesWithPredicateMatch(ValueError, lambda error: error.args == ("wrong",)):
+        raise ValueError("wrong")
+    unexpected = pytest.raises(AssertionError, match="not the one expected")
+    with unexpected, case.assertRaisesWithPredicateMatch(ValueError, "right"):
+        raise ValueError("wrong")
+    with pytest.raises(KeyError), case.assertRaisesWithPredicateMatch(ValueError, "wrong"):
+        raise KeyError("wrong")
+
+
+def test_lists_of_arrays_of_several_shapes_are_close():
+    case = tf.test.TestCase("run")
+    case.assertAllClose([1.0, [2.0, 3.0], {"a": [4.0]}], [1.0, (2.0, 3.0), {"a": np.array([4.0])}])
+    with pytest.raises(AssertionError):
+        case.assertAllClose([1.0, [2.0, 3.0]], [1.0, [2.0, 4.0]])
+    with pytest.raises(AssertionError):
+        case.assertAllClose([1.0, [2.0, 3.0]], [1.0])
+    case.assertNotAllClose([1.0, 2.0], [1.0, 2.1], rtol=0.01)
+    with pytest.raises(AssertionError, match="close at all elements"):
+        case.assertNotAllClose([1.0, 2.0], [1.0, 2.1], rtol=0.1)

@@ -210,9 +210,10 @@ class TestCase(ArrayComparisons, ContainerComparisons):
         atol: float | np.ndarray = 1e-6,
         msg: str | None = None,
     ) -> None:
-        """Fails unless arrays or tensors, or dicts of them, have equal shapes and |a - b| <= atol + rtol * |b|.
+        """Fails unless arrays or tensors have equal shapes and |a - b| <= atol + rtol * |b|.
 
-        rtol, atol: a number, or one for each element. msg: the message of the failure.
+        a, b: also dicts and lists of arrays. rtol, atol: a number, or one for each element. msg: the message of the
+        failure.
         """
         expected: Any = b
         if isinstance(a, dict) is not isinstance(expected, dict):
@@ -222,6 +223,12 @@ class TestCase(ArrayComparisons, ContainerComparisons):
             self.assertEqual(*keys, f"mismatched keys: {keys[0]} and {keys[1]}. {msg or ''}")
             for key in a:
                 self.assertAllClose(a[key], expected[key], rtol, atol, msg)
+            return
+        found: Any = a
+        if _is_ragged(found) or _is_ragged(expected):
+            self.assertEqual(len(found), len(expected), msg)
+            for x, y in zip(found, expected, strict=True):
+                self.assertAllClose(x, y, rtol, atol, msg)
             return
         a, b = (_wide(self._array(x)) for x in (a, expected))
         self.assertEqual(a.shape, b.shape, msg)
@@ -265,7 +272,10 @@ class TestCase(ArrayComparisons, ContainerComparisons):
         for f1, f2 in zip(farray1, farray2, strict=True):
             self.assertNear(float(f1), float(f2), err)
 
-    assertNDArrayNear = assertArrayNear
+    def assertNDArrayNear(self, ndarray1: TensorLike, ndarray2: TensorLike, err: float, msg: str | None = None) -> None:
+        """Fails unless the norm of the difference of two arrays is less than `err`; `msg` is the message."""
+        norm = np.linalg.norm(np.ravel(self._array(ndarray1) - self._array(ndarray2)))
+        self.assertTrue(norm < err, msg or f"the norm of the difference is {norm}, needed less than {err}")
 
     def assertShapeEqual(self, np_array: np.ndarray, tf_tensor: Tensor) -> None:
         """Fails unless the array and the static shape of the tensor have the same shape."""
@@ -326,6 +336,15 @@ class TestCase(ArrayComparisons, ContainerComparisons):
         self.fail(msg or "The two values are equal at all elements")
 
 
+def _is_ragged(value: object) -> bool:
+    """Whether a list or tuple has parts that make no array: dicts, or parts of different shapes."""
+    if not isinstance(value, (list, tuple)):
+        return False
+    if any(isinstance(x, dict) or _is_ragged(x) for x in value):
+        return True
+    return len({np.shape(x) for x in value if not hasattr(x, "graph")}) > 1
+
+
 class _Raises:
     def __init__(
         self, case: unittest.TestCase, expected_type: type[BaseException], wanted: str | Callable[[Exception], bool]
@@ -342,7 +361,7 @@ class _Raises:
             self._case.fail(f"{self._type.__name__} not raised")
         if not isinstance(error, self._type) or not isinstance(error, Exception):
             return False
-        expected = self._wanted
+        expected: Any = self._wanted
         matches = expected(error) if callable(expected) else re.search(expected, str(error)) is not None
         if not matches:
             self._case.fail(f"the error {error} is not the one expected: {expected}")
@@ -400,6 +419,7 @@ def _jacobians(
     value = np.random.random_sample(x_shape) if init is None else np.asarray(init)
     value = value.astype(dtype).reshape(tuple(x_shape))
     feeds = dict(extra or {})
+    fed_shape = y.shape.known() if y.shape.is_fully_defined() else tuple(y_shape)  # a scalar may be said to be a vector
     with x.graph.as_default():
         dy = ones_like(y)
         grad = gradients(y, x, dy)[0]
@@ -408,9 +428,9 @@ def _jacobians(
     for j in range(columns if grad is not None else 0):
         unit = np.zeros(columns, as_dtype(y.dtype).np)
         unit[j] = 1
-        analytic[:, j] = _dense(session.run(grad, {**feeds, x: value, dy: unit.reshape(tuple(y_shape))}), value.shape)
+        analytic[:, j] = _dense(session.run(grad, {**feeds, x: value, dy: unit.reshape(fed_shape)}), value.shape)
     if not columns and grad is not None:  # nothing to differentiate: the gradient must still have the shape of x
-        found = np.asarray(session.run(grad, {**feeds, x: value, dy: np.zeros(tuple(y_shape), as_dtype(y.dtype).np)}))
+        found = np.asarray(session.run(grad, {**feeds, x: value, dy: np.zeros(fed_shape, as_dtype(y.dtype).np)}))
         if found.shape != value.shape:
             raise InvalidArgumentError(f"Empty gradient has wrong shape: expected {value.shape}, got {found.shape}")
     numeric = np.zeros((rows, columns), dtype)
