@@ -37,8 +37,6 @@ INTERNAL = {
     "create_zeros_slot(colocate_with_primary)": "as for create_slot",
     "containing_xla_context(ctxt)": "there is no context of XLA, whatever is asked",
     "in_xla_context(graph)": "there is no context of XLA, whatever is asked",
-    "make_all(doc_string_modules)": "TensorFlow does not read it either, beyond its texts",
-    "remove_undocumented(module_name, allowed_exception_list, doc_string_modules)": "names of programs stay visible",
     "metric_variable(validate_shape)": "the shape is always given, and the variable has it",
     "IndexedSlices.__tensor__(as_ref)": "the protocol of what becomes a tensor; there is no reference",
     "DenseShape.__tensor__(dtype, as_ref)": "the protocol of what becomes a tensor; the caller checks the dtype",

@@ -14,6 +14,10 @@ from typing import Any
 
 __all__ = ["Lazy", "lay_out", "lazy_names", "refuse", "show_elsewhere", "show_names"]
 
+# the packages of TensorFlow's source whose modules import each other
+_SOURCES = ("python.framework.", "python.ops.", "python.platform.", "python.training.")
+_ABSENT = object()
+
 
 class Lazy:
     """A public name whose value `load()` computes when it is first used."""
@@ -99,11 +103,13 @@ def show_elsewhere(root: ModuleType, views: Mapping[str, Sequence[str]]) -> None
     """Creates modules below `root` whose attributes are looked up in other places on use.
 
     views: from a dotted module to the dotted places that it shows, in the order of the search; "" is `root` itself.
-    Attributes that `lay_out` has set in such a module take precedence.
+    Attributes that `lay_out` has set in such a module take precedence. A module of TensorFlow's source also shows the
+    modules beside it, of which it imports many: `from tensorflow.python.ops.rnn import rnn_cell_impl`.
     """
+    siblings = {name.rpartition(".")[2]: name for name in reversed(list(views)) if name.startswith(_SOURCES)}
     for name, locations in views.items():
         module = _module_at(root, name)
-        _look_up(module, _finder(root, module.__name__, locations))
+        _look_up(module, _finder(root, module.__name__, locations, siblings if name.startswith(_SOURCES) else {}))
 
 
 def show_names(root: ModuleType, aliases: Mapping[str, str]) -> None:
@@ -155,13 +161,16 @@ def _value_at(root: ModuleType, name: str) -> Any:
     return value
 
 
-def _finder(root: ModuleType, module: str, places: Sequence[str]) -> Callable[[str], Any]:
+def _finder(root: ModuleType, module: str, places: Sequence[str], siblings: Mapping[str, str]) -> Callable[[str], Any]:
     def find(attribute: str) -> Any:
         if not attribute.startswith("__"):
             for location in places:
-                value = _value_at(root, location) if location else root
-                if hasattr(value, attribute):
-                    return getattr(value, attribute)
+                value = getattr(_value_at(root, location) if location else root, attribute, _ABSENT)
+                # a module of tfnb's own source, such as tfnb.ops, is not what a program asks for
+                if value is not _ABSENT and not (attribute in siblings and hasattr(value, "__file__")):
+                    return value
+            if attribute in siblings:
+                return _value_at(root, siblings[attribute])
         raise AttributeError(f"module {module!r} has no attribute {attribute!r}")
 
     return find

@@ -9,6 +9,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.client import VIEWS
+from tfnb.old_programs.hook import installation
 
 
 @pytest.mark.parametrize("module", VIEWS)
@@ -105,3 +106,15 @@ def test_names_of_inner_modules():
     assert model_fn.LOSS_METRIC_KEY == "loss" and tf.train.queue_runner.QueueRunner is tf.train.QueueRunner
     swapped = decoder._transpose_batch_time(tf.zeros([2, 3, 4]))
     assert swapped.shape.as_list() == [3, 2, 4]
+
+
+def test_a_module_shows_the_modules_that_it_imports():
+    from tfnb.python.framework import ops
+    from tfnb.python.ops import array_ops, rnn
+
+    assert rnn.rnn_cell_impl.LSTMStateTuple is tf.nn.rnn_cell.LSTMStateTuple
+    assert array_ops.ops.Graph is ops.Graph and array_ops.newaxis is None
+    with installation():
+        from tensorflow.python.ops.rnn import rnn_cell_impl
+
+        assert rnn_cell_impl.LSTMStateTuple is tf.nn.rnn_cell.LSTMStateTuple

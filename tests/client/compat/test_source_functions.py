@@ -134,7 +134,7 @@ def test_labels_and_predictions_of_ranks_that_differ_by_one():
 
 def test_weights_in_the_shape_of_values():
     broadcast = tf.python.ops.weights_broadcast_ops.broadcast_weights
-    weights, values = tf.constant([[2.0], [3.0]]), tf.zeros([2, 3], tf.int32)
+    weights, values = tf.constant([[2.0], [3.0]]), tf.zeros([2, 3])
     assert broadcast(weights, tf.zeros([2, 1])) is weights
     with tf.Session() as session:
         assert session.run(broadcast(weights, values)).tolist() == [[2.0] * 3, [3.0] * 3]

@@ -62,17 +62,25 @@ python.framework.ops <- contrib.framework : _get_graph_from_inputs=get_graph_fro
 python.framework.test_util <- test : TensorFlowTestCase=TestCase
 python.ops.data_flow_ops <- contrib.staging : StagingArea
 python.data.ops.dataset_ops <- data : DatasetV1=Dataset DatasetV2=Dataset
+contrib.eager <- tf : Variable executing_eagerly
+python.framework.device_spec <- tf : DeviceSpecV1=DeviceSpec DeviceSpecV2=DeviceSpec
+python.framework.type_spec <- tf : BatchableTypeSpec=TypeSpec TypeSpec
+python.framework.ops <- tf : is_dense_tensor_like=is_tensor
+python.keras.utils.losses_utils <- keras.losses : ReductionV2=Reduction
+python.feature_column.feature_column_lib <- keras.layers : DenseFeatures
+python.layers.convolutional <- layers : Convolution1D=Conv1D Convolution2D=Conv2D Convolution3D=Conv3D
+python.layers.convolutional <- layers : Convolution2DTranspose=Conv2DTranspose Deconvolution2D=Conv2DTranspose
+python.layers.convolutional <- layers : Convolution3DTranspose=Conv3DTranspose Deconvolution3D=Conv3DTranspose
+python.layers.convolutional <- layers : SeparableConvolution1D=SeparableConv1D SeparableConvolution2D=SeparableConv2D
+python.ops.op_selector <- contrib.graph_editor : get_backward_walk_ops
+python.ops.unconnected_gradients <- tf : UnconnectedGradients
+python.ops.variables <- tf : VariableV1=Variable
+python.ops.variable_scope <- tf : variable=Variable VariableV1=Variable
 python.ops.resource_variable_ops <- tf : ResourceVariable=Variable
 python.keras.engine <- keras.layers : InputSpec Layer
-python.framework.device_spec <- tf : DeviceSpecV1=DeviceSpec DeviceSpecV2=DeviceSpec
-python.ops.variables <- tf : VariableV1=Variable
 python.training.evaluation <- contrib.training : _StopAfterNEvalsHook=StopAfterNEvalsHook
 python.training.evaluation <- contrib.training : _evaluate_once=evaluate_once
 python.training.evaluation <- contrib.training : _get_or_create_eval_step=get_or_create_eval_step
-python.ops.variable_scope <- tf : variable=Variable
-python.layers.convolutional <- layers : Convolution1D=Conv1D Convolution2D=Conv2D Convolution3D=Conv3D
-python.layers.convolutional <- layers : Convolution2DTranspose=Conv2DTranspose Convolution3DTranspose=Conv3DTranspose
-python.layers.convolutional <- layers : SeparableConvolution1D=SeparableConv1D SeparableConvolution2D=SeparableConv2D
 python.keras.utils.conv_utils <- python.layers.utils : conv_output_length deconv_output_length normalize_padding
 python.keras.utils.conv_utils <- python.layers.utils : convert_data_format normalize_tuple
 python.keras.utils.tf_utils <- contrib.framework : constant_value=smart_constant_value smart_cond

@@ -122,7 +122,7 @@ VIEWS: Mapping[str, Sequence[str]] = {
     "python.data.ops.readers": ("data",),
     **_views("python.layers", "base convolutional core normalization pooling", ("layers",)),
     **_views("python.estimator", "estimator model_fn run_config", ("estimator",)),
-    "python.feature_column.feature_column": ("feature_column",),
+    **_views("python.feature_column", "feature_column feature_column_lib feature_column_v2", ("feature_column",)),
     **_views("python.saved_model", "builder builder_impl", ("saved_model.builder", "saved_model")),
     **_views("python.saved_model", "loader loader_impl", ("saved_model.loader", "saved_model")),
     "python.saved_model.constants": ("saved_model.constants",),

@@ -100,5 +100,35 @@ linalg : tfnb.client.linear_operators.api : LinearOperatorFullMatrix LinearOpera
 linalg : tfnb.client.linear_operators.api : LinearOperatorInversion LinearOperatorKronecker
 linalg : tfnb.client.linear_operators.api : LinearOperatorLowRankUpdate LinearOperatorLowerTriangular
 linalg : tfnb.client.linear_operators.api : LinearOperatorScaledIdentity LinearOperatorToeplitz LinearOperatorZeros
+python.ops.linalg.linear_operator_addition : tfnb.client.linear_operators.batched : add_operators
+python.util.all_util : tfnb.client.compat.library_functions : make_all remove_undocumented
+python.util.lazy_loader : tfnb.client.compat.library_functions : LazyLoader
+python.util.deprecation : tfnb.client.compat.library_functions : deprecated_argument_lookup
+python.util.deprecation : tfnb.client.contrib.framework.deprecation : silence
+python.ops.array_ops : tfnb.client.compat.library_functions : rank_internal shape_internal size_internal
+python.ops.weights_broadcast_ops : tfnb.client.compat.library_functions : assert_broadcastable broadcast_weights
+python.framework.ops : tfnb.client.compat.library_functions : convert_to_tensor_v2
+python.layers.utils python.keras.utils.conv_utils : tfnb.client.compat.library_functions : normalize_data_format
+python.ops.nn_ops : tfnb.client.compat.library_functions : Convolution
+python.keras.utils.tf_utils : tfnb.client.compat.library_functions : register_symbolic_tensor_type
+python.framework.test_util : tfnb.train.testing_modes : run_all_in_graph_and_eager_modes run_in_graph_and_eager_modes
+python.framework.test_util : tfnb.train.testing_modes : run_all_in_deprecated_graph_mode_only=run_only_in_graph
+python.framework.test_util : tfnb.train.testing_modes : run_deprecated_v1=run_only_in_graph run_v1_only=unconditionally
+python.framework.test_util : tfnb.train.testing_modes : assert_no_garbage_created=unchanged
+python.framework.test_util : tfnb.train.testing_modes : assert_no_new_tensors=unchanged
+python.framework.test_util : tfnb.train.testing_modes : disable_xla=unconditionally enable_c_shapes=unchanged
+python.framework.test_util : tfnb.train.testing_modes : with_c_shapes=unchanged
+contrib.eager : tfnb.train.testing_modes : run_all_tests_in_graph_and_eager_modes=run_all_in_graph_and_eager_modes
+contrib.eager : tfnb.train.testing_modes : run_test_in_graph_and_eager_modes=run_in_graph_and_eager_modes
+python.ops.linalg.linear_operator_util : tfnb.client.linear_operators.batched : assert_is_batch_matrix
+python.ops.linalg.linear_operator_util : tfnb.client.linear_operators.batched : assert_compatible_matrix_dimensions
+python.ops.linalg.linear_operator_util : tfnb.client.linear_operators.batched : assert_zero_imag_part
+python.ops.linalg.linear_operator_util : tfnb.client.linear_operators.batched : assert_no_entries_with_modulus_zero
+python.ops.linalg.linear_operator_util : tfnb.client.linear_operators.batched : shape_tensor
+python.ops.linalg.linear_operator_util : tfnb.client.linear_operators.batched : broadcast_matrix_batch_dims
+python.ops.linalg.linear_operator_util : tfnb.client.linear_operators.batched : matmul_with_broadcast
+python.ops.linalg.linear_operator_util : tfnb.client.linear_operators.batched : cholesky_solve_with_broadcast
+python.ops.linalg.linear_operator_util : tfnb.client.linear_operators.batched : matrix_solve_with_broadcast
+python.ops.linalg.linear_operator_util : tfnb.client.linear_operators.batched : matrix_triangular_solve_with_broadcast
 """
 API: dict[str, Any] = dict(lazy_names(_TABLE))

@@ -9,7 +9,6 @@ import contextlib
 import functools
 import inspect
 import itertools
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -207,31 +206,6 @@ def deconv_output_length(input_length: int | None, filter_size: int, padding: st
     return input_length * stride + grown[padding]
 
 
-def make_all(module_name: str, doc_string_modules: Sequence[Any] | None = None) -> list[str]:
-    """Returns the public names of a module of the program's; `doc_string_modules` has no effect."""
-    return [name for name in vars(sys.modules[module_name]) if not name.startswith("_")]
-
-
-def remove_undocumented(
-    module_name: str,
-    allowed_exception_list: Sequence[str] | None = None,
-    doc_string_modules: Sequence[Any] | None = None,
-) -> None:
-    """Does nothing: TensorFlow's packages hide by it what their documentation does not name."""
-
-
-def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
-    """Returns the value of an argument that may be given by a new and by an old name.
-
-    Raises `InvalidArgumentError` if both are given.
-    """
-    if old_value is None:
-        return new_value
-    if new_value is not None:
-        raise InvalidArgumentError(f"Cannot specify both '{old_name}' and '{new_name}'")
-    return old_value
-
-
 _INSPECTION = (
     "currentframe getcallargs getdoc getfile getfullargspec getmembers getmodule getmro getsource isclass isfunction "
     "isgenerator isgeneratorfunction ismethod ismodule isroutine stack"
@@ -240,6 +214,9 @@ API: dict[str, Any] = {
     "python.framework.ops.uid": uid,
     "python.eager.context.in_graph_mode": in_graph_mode,
     "python.eager.context.in_eager_mode": in_eager_mode,
+    "python.eager.context.graph_mode": contextlib.nullcontext,
+    "contrib.eager.in_graph_mode": in_graph_mode,
+    "contrib.eager.in_eager_mode": in_eager_mode,
     "python.util.tf_inspect.ArgSpec": ArgSpec,
     "python.util.tf_inspect.getargspec": getargspec,
     **{f"python.util.tf_inspect.{name}": getattr(inspect, name) for name in _INSPECTION.split()},
@@ -251,9 +228,6 @@ API: dict[str, Any] = {
     "python.estimator.model_fn.LOSS_METRIC_KEY": "loss",
     "python.estimator.model_fn.AVERAGE_LOSS_METRIC_KEY": "average_loss",
     "python.util.tf_contextlib.contextmanager": contextlib.contextmanager,
-    "python.util.all_util.make_all": make_all,
-    "python.util.all_util.remove_undocumented": remove_undocumented,
-    "python.util.deprecation.deprecated_argument_lookup": deprecated_argument_lookup,
     "python.tf2.enabled": in_eager_mode,
     **{
         f"python.layers.utils.{function.__name__}": function

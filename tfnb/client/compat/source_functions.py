@@ -20,7 +20,7 @@ from tfnb.ir.const import constant_shape
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
-from tfnb.ops.array.constants import convert_to_tensor, ones_like, zeros
+from tfnb.ops.array.constants import convert_to_tensor, zeros
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, squeeze
 from tfnb.ops.math.compare import GREATER_EQUAL, SELECT
 from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, int32
@@ -312,14 +312,6 @@ def remove_squeezable_dimensions(
         return squeeze(x, [-1]) if excess == -1 else x, squeeze(y, [-1]) if excess == 1 else y
 
 
-def broadcast_weights(weights: Any, values: Any) -> Any:
-    """Returns the weights in the shape of `values`, to which they must be broadcast."""
-    given, shaped = convert_to_tensor(weights), convert_to_tensor(values)
-    if given.shape.is_fully_defined() and given.shape.dims == shaped.shape.dims:
-        return given
-    return given * ones_like(shaped, dtype=given.dtype)
-
-
 def metric_variable(shape: ShapeLike, dtype: DTypeLike, validate_shape: bool = True, name: str | None = None) -> Any:
     """Returns a variable of zeros in LOCAL_VARIABLES and METRIC_VARIABLES; `validate_shape` has no effect."""
     return counter(name or "Variable", as_shape(shape).known(), as_dtype(dtype))
@@ -348,7 +340,6 @@ API: dict[str, Any] = {
     "python.ops.metrics_impl.metric_variable": metric_variable,
     "python.ops.metrics_impl._remove_squeezable_dimensions": inputs_of_equal_ranks,
     "python.ops.confusion_matrix.remove_squeezable_dimensions": remove_squeezable_dimensions,
-    "python.ops.weights_broadcast_ops.broadcast_weights": broadcast_weights,
     "python.ops.control_flow_util.GetContainingXLAContext": containing_xla_context,
     "python.ops.control_flow_util.GraphOrParentsInXlaContext": in_xla_context,
     **{f"python.framework.tensor_shape.{f.__name__}": f for f in (unknown_shape, scalar, vector, matrix, as_dimension)},

@@ -9,18 +9,33 @@ import functools
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from tfnb.client.platform import tf_logging
 from tfnb.errors import InvalidArgumentError
 
-__all__ = ["deprecated", "deprecated_arg_values", "deprecated_args", "experimental"]
+__all__ = ["deprecated", "deprecated_arg_values", "deprecated_args", "experimental", "silence"]
 
 _told: set[tuple[str, str]] = set()
+_silent = ContextVar("silent", default=False)
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Within the block, the use of what is deprecated logs nothing."""
+    token = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(token)
 
 
 def _warn(what: str, date: str | None, instructions: str, once: bool = True) -> None:
+    if _silent.get():
+        return
     caller = sys._getframe(2)
     place = f"{caller.f_code.co_filename}:{caller.f_lineno}"
     if once and (what, place) in _told:
