@@ -445,3 +445,17 @@ def test_a_scan_may_wait_for_a_check():
         assert session.run(sums, {x: 1.0}).tolist() == [1, 2, 3]
         with pytest.raises(tf.errors.InvalidArgumentError, match="too small"):
             session.run(sums, {x: 0.0})
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_a_variable_that_a_loop_changes_is_fetched_when_the_loop_has_ended(use_resource):
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.get_variable("v", initializer=2.0, use_resource=use_resource)
+
+        def body(i, y):
+            with tf.control_dependencies([v.assign(v * 3.0)]):
+                return i + 1, y + 1.0
+
+        _, y = tf.while_loop(lambda i, y: i < 2, body, [0, tf.constant(0.0)], parallel_iterations=1)
+        session.run(tf.global_variables_initializer())
+        assert session.run([y, v]) == [2, 18]
