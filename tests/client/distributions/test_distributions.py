@@ -198,3 +198,47 @@ def test_divergences_are_registered_once_and_are_functions():
     tf.distributions.RegisterKL(Own, Own)(lambda a, b, name=None: a.loc)
     with pytest.raises(ValueError, match=r"KL\(Own and Own\) has already been registered"):
         tf.distributions.RegisterKL(Own, Own)(lambda a, b, name=None: b.loc)
+
+
+class Point(tf.distributions.Distribution):
+    """A distribution of a program: all of it at one point."""
+
+    def __init__(self, at):
+        self.at = tf.convert_to_tensor(at)
+        kind = tf.distributions.FULLY_REPARAMETERIZED
+        super().__init__(self.at.dtype, kind, False, True, {}, [self.at], "Point")
+
+    def _batch_shape_tensor(self):
+        return tf.constant([], tf.int32)
+
+    def _batch_shape(self):
+        return tf.TensorShape([])
+
+    def _event_shape_tensor(self):
+        return tf.shape(self.at)
+
+    def _event_shape(self):
+        return self.at.shape
+
+    def _mean(self):
+        return self.at
+
+    def _sample_n(self, n, seed=None):
+        return tf.tile(self.at[tf.newaxis], [n, 1])
+
+    def _log_prob(self, value):
+        return -tf.reduce_sum(tf.square(value - self.at), -1)
+
+
+def test_a_program_may_define_a_distribution():
+    with tf.Graph().as_default(), tf.Session() as session:
+        point = Point([1.0, 2.0])
+        assert (point.batch_shape, point.event_shape) == (tf.TensorShape([]), tf.TensorShape([2]))
+        assert [point.sample(n).shape.as_list() for n in ((), 3, [2, 3])] == [[2], [3, 2], [2, 3, 2]]
+        shapes = [point.batch_shape_tensor(), point.event_shape_tensor()]
+        drawn, mean, density, batch, event = session.run(
+            [point.sample(2), point.mean(), point.prob([[1.0, 2.0], [1.0, 1.0]]), *shapes]
+        )
+    assert drawn.tolist() == [[1, 2], [1, 2]] and mean.tolist() == [1, 2]
+    assert (batch.tolist(), event.tolist()) == ([], [2])
+    np.testing.assert_allclose(density, [1, np.exp(-1)], rtol=1e-6)

@@ -16,9 +16,9 @@ from tfnb.client.graph.default_graph import control_dependencies, name_scope
 from tfnb.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, UnimplementedError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.concat import concat
-from tfnb.ops.array.constants import constant, convert_to_tensor, zeros_like
+from tfnb.ops.array.constants import constant, convert_to_tensor, zeros, zeros_like
 from tfnb.ops.array.shape_ops import IDENTITY, RESHAPE, rank
 from tfnb.ops.array.shape_ops import shape as shape_op
 from tfnb.ops.array.shape_ops import size as size_op
@@ -26,7 +26,7 @@ from tfnb.ops.array.where_partition import where
 from tfnb.ops.logging.print_assert import assert_that
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import EQUAL, LOGICAL_NOT
-from tfnb.ops.math.reduce_functions import reduce_all
+from tfnb.ops.math.reduce_functions import reduce_all, reduce_prod
 from tfnb.ops.math.unary import EXP, IS_NAN, LOG, LOG1P, SQRT, SQUARE
 from tfnb.types import DType, Shape, as_dtype, as_shape, float32, int32
 
@@ -69,7 +69,7 @@ def tensors_of(name: str, dtype: DType | None, **parameters: Any) -> list[Any]:
     """Returns the parameters that are not None as tensors of one floating dtype: `dtype`, or that of the first tensor,
     or float32. None stays None."""
     graph = graph_of([p for p in parameters.values() if p is not None])
-    given = [p.dtype.base_dtype for p in parameters.values() if hasattr(p, "graph")]
+    given = [as_dtype(p.dtype).base_dtype for p in parameters.values() if is_tensor_like(p) and hasattr(p, "dtype")]
     arrays = [p for p in parameters.values() if isinstance(p, (np.ndarray, np.generic)) and p.dtype.kind == "f"]
     dtype = dtype or (given[0] if given else as_dtype(arrays[0].dtype) if arrays else float32)
     with graph.as_default(), graph.name_scope(name):
@@ -79,7 +79,7 @@ def tensors_of(name: str, dtype: DType | None, **parameters: Any) -> list[Any]:
             else convert_to_tensor(p, name=n)
             if isinstance(p, Tensor)
             else constant(p, dtype, name=n)
-            if not hasattr(p, "graph")
+            if not is_tensor_like(p)
             else cast(p, dtype)
             for n, p in parameters.items()
         ]
@@ -97,6 +97,9 @@ class Distribution:
 
     dtype: that of samples. reparameterization_type: how gradients go through samples. parameters: the arguments of the
     constructor by name. graph_parents: tensors whose shapes, broadcast, are the shape of the batch.
+
+    A subclass of a program defines `_batch_shape` and `_event_shape`, the same with `_tensor`, `_sample_n(n, seed)`,
+    and what else it has: `_log_prob`, `_prob`, `_cdf`, `_mean`, `_variance`, `_entropy` and so on.
     """
 
     _ALIKE: tuple[str, ...] = ()  # the parameters that have the shape of a draw
@@ -146,9 +149,16 @@ class Distribution:
 
     def _known(self, quantity: str) -> Callable[..., Any]:
         function = getattr(self, f"_{quantity}", None)
+        if function is None and quantity == "sample" and hasattr(self, "_sample_n"):
+            return self._sample_by_number
         if function is None:
             raise UnimplementedError(f"{type(self).__name__} has no {quantity}")
         return function
+
+    def _sample_by_number(self, draw: Draw) -> Any:
+        """Draws as many samples as the shape has elements, for a subclass that counts them."""
+        sample_n: Any = self._known("sample_n")
+        return RESHAPE(sample_n(reduce_prod(draw.shape), seed=draw.seed), draw.full)
 
     def _value(self, value: TensorLike) -> Tensor:
         return value if isinstance(value, Tensor) else convert_to_tensor(value, preferred_dtype=self.dtype)
@@ -156,12 +166,14 @@ class Distribution:
     @property
     def batch_shape(self) -> Any:
         """The shape of the batch of distributions, as far as it is known."""
-        return self._batch().shape
+        known = getattr(self, "_batch_shape", None)
+        return self._batch().shape if known is None else as_shape(known())
 
     @property
     def event_shape(self) -> Any:
         """The shape of one draw, as far as it is known."""
-        return Shape(())
+        known = getattr(self, "_event_shape", None)
+        return Shape(()) if known is None else as_shape(known())
 
     def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Any:
         """Returns the shape of the batch, int32."""
@@ -181,13 +193,17 @@ class Distribution:
 
     def _batch(self) -> Tensor:
         """Returns a tensor that has the shape of the batch."""
+        known = getattr(self, "_batch_shape_tensor", None)
+        if known is not None:
+            return zeros(known())
         total = self._graph_parents[0]
         for parent in self._graph_parents[1:]:
             total = total + parent
         return total
 
     def _event(self) -> Any:
-        return constant(np.zeros(0, np.int32))
+        known = getattr(self, "_event_shape_tensor", None)
+        return constant(np.zeros(0, np.int32)) if known is None else cast(known(), int32)
 
     def copy(self, **override_parameters_kwargs: object) -> Any:
         """Returns a distribution of the same kind, with some of the arguments changed."""
