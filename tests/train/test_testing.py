@@ -269,6 +269,10 @@ def test_arrays_are_near_by_the_norm_of_their_difference():
         case.assertNDArrayNear(np.zeros((2, 2)), np.full((2, 2), 0.1), 0.19)
 
 
+def test_an_array_of_one_number_is_near():
+    tf.test.TestCase("run").assertNear(np.array([1.0]), 1.05, 0.1)
+
+
 def test_an_exception_of_a_class_that_matches():
     case = tf.test.TestCase("run")
     with case.assertRaisesWithPredicateMatch(ValueError, "wro.g"):

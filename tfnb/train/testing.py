@@ -5,7 +5,6 @@ Invariant: every test of a `TestCase` starts with an empty default graph and the
 
 from __future__ import annotations
 
-import math
 import random
 import re
 import sys
@@ -262,7 +261,7 @@ class TestCase(ArrayComparisons, ContainerComparisons):
 
     def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
         """Fails unless the numbers `f1` and `f2` differ by at most `err`; `msg` is the message."""
-        self.assertTrue(f1 == f2 or math.fabs(f1 - f2) <= err, msg or f"{f1} and {f2} differ by more than {err}")
+        self.assertTrue(f1 == f2 or np.fabs(f1 - f2) <= err, msg or f"{f1} and {f2} differ by more than {err}")
 
     def assertArrayNear(
         self, farray1: Sequence[float] | np.ndarray, farray2: Sequence[float] | np.ndarray, err: float

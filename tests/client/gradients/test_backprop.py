@@ -194,3 +194,10 @@ def test_a_derivative_that_is_not_there_is_no_silent_zero(name):
     }[name]()
     with pytest.raises(errors.NotFoundError, match="has no gradient"):
         tf.gradients(made + tf.reduce_sum(x), x)
+
+
+def test_nothing_depends_on_a_number():
+    with tf.Graph().as_default():
+        x = tf.constant(2.0)
+        by_number, by_array, by_tensor = tf.gradients(x * x, [0.5, np.ones(2), x])
+        assert by_number is None and by_array is None and by_tensor is not None

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+import numpy as np
+
 from tfnb.client.control_flow.control_context import context_of, loops_around
 from tfnb.client.control_flow.imported_loops import UNCLEAR
 from tfnb.client.control_flow.while_context import LOOP, WhileContext
@@ -189,6 +191,8 @@ def _listed(value: object) -> list[Any]:
 def _as_ref(graph: GraphBuilder, x: Tensor) -> Tensor:
     if isinstance(x, IndexedSlices):
         return x.values
+    if isinstance(x, (int, float, np.ndarray, np.generic)):  # a constant, on which nothing depends
+        return graph.to_tensor(x)
     return graph.as_graph_element(x, allow_operation=False)
 
 
