@@ -59,6 +59,7 @@ INTERNAL = {
     "SessionRunHook.before_run(run_context)": "for subclasses",
     "no_regularizer(_)": "a regulariser's form",
     "_nothing_yet(_)": "the form of a train_op_fn",
+    "unconditionally(_, __)": "for decorators whose arguments say when a test is left out in TensorFlow",
     **dict.fromkeys(("BaseMonitor.step_begin(step)", "BaseMonitor.step_end(step, output)"), "for subclasses"),
     "EveryN.every_n_step_begin(step)": "for subclasses",
     "EveryN.every_n_step_end(step, outputs)": "for subclasses",

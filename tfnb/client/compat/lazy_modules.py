@@ -101,16 +101,18 @@ linalg : tfnb.client.linear_operators.api : LinearOperatorInversion LinearOperat
 linalg : tfnb.client.linear_operators.api : LinearOperatorLowRankUpdate LinearOperatorLowerTriangular
 linalg : tfnb.client.linear_operators.api : LinearOperatorScaledIdentity LinearOperatorToeplitz LinearOperatorZeros
 python.ops.linalg.linear_operator_addition : tfnb.client.linear_operators.batched : add_operators
-python.util.all_util : tfnb.client.compat.library_functions : make_all remove_undocumented
-python.util.lazy_loader : tfnb.client.compat.library_functions : LazyLoader
-python.util.deprecation : tfnb.client.compat.library_functions : deprecated_argument_lookup
+python.util.all_util : tfnb.client.contrib.framework.library_functions : make_all remove_undocumented
+python.util.lazy_loader : tfnb.client.contrib.framework.library_functions : LazyLoader
+python.util.deprecation : tfnb.client.contrib.framework.library_functions : deprecated_argument_lookup
 python.util.deprecation : tfnb.client.contrib.framework.deprecation : silence
-python.ops.array_ops : tfnb.client.compat.library_functions : rank_internal shape_internal size_internal
-python.ops.weights_broadcast_ops : tfnb.client.compat.library_functions : assert_broadcastable broadcast_weights
-python.framework.ops : tfnb.client.compat.library_functions : convert_to_tensor_v2
-python.layers.utils python.keras.utils.conv_utils : tfnb.client.compat.library_functions : normalize_data_format
-python.ops.nn_ops : tfnb.client.compat.library_functions : Convolution
-python.keras.utils.tf_utils : tfnb.client.compat.library_functions : register_symbolic_tensor_type
+python.ops.array_ops : tfnb.client.contrib.framework.library_functions : rank_internal shape_internal size_internal
+python.ops.weights_broadcast_ops : tfnb.client.contrib.framework.library_functions : assert_broadcastable
+python.ops.weights_broadcast_ops : tfnb.client.contrib.framework.library_functions : broadcast_weights
+python.framework.ops : tfnb.client.contrib.framework.library_functions : convert_to_tensor_v2
+python.layers.utils : tfnb.client.contrib.framework.library_functions : normalize_data_format
+python.keras.utils.conv_utils : tfnb.client.contrib.framework.library_functions : normalize_data_format
+python.ops.nn_ops : tfnb.client.contrib.framework.library_functions : Convolution
+python.keras.utils.tf_utils : tfnb.client.contrib.framework.library_functions : register_symbolic_tensor_type
 python.framework.test_util : tfnb.train.testing_modes : run_all_in_graph_and_eager_modes run_in_graph_and_eager_modes
 python.framework.test_util : tfnb.train.testing_modes : run_all_in_deprecated_graph_mode_only=run_only_in_graph
 python.framework.test_util : tfnb.train.testing_modes : run_deprecated_v1=run_only_in_graph run_v1_only=unconditionally

@@ -180,9 +180,12 @@ class Convolution:
         self.name, self.data_format = name, data_format
 
     def __call__(self, inp: TensorLike, filter: TensorLike) -> Any:
-        """Returns the convolution of `inp` with `filter`."""
+        """Returns the convolution of `inp` with `filter`. Raises `ShapeError` for other shapes than given before."""
+        x, w = convert_to_tensor(inp), convert_to_tensor(filter)
+        x.shape.assert_is_compatible_with(self.input_shape)
+        w.shape.assert_is_compatible_with(self.filter_shape)
         return convolution(
-            inp, filter, self.padding, self.strides, self.dilation_rate, name=self.name, data_format=self.data_format
+            x, w, self.padding, self.strides, self.dilation_rate, name=self.name, data_format=self.data_format
         )
 
 
