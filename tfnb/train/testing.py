@@ -272,7 +272,7 @@ class TestCase(ArrayComparisons, ContainerComparisons):
             self.assertNear(float(f1), float(f2), err)
 
     def assertNDArrayNear(self, ndarray1: TensorLike, ndarray2: TensorLike, err: float, msg: str | None = None) -> None:
-        """Fails unless the norm of the difference of two arrays is less than `err`; `msg` is the message."""
+        """Fails unless the norm of `ndarray1` - `ndarray2` is less than `err`; `msg` is the message."""
         norm = np.linalg.norm(np.ravel(self._array(ndarray1) - self._array(ndarray2)))
         self.assertTrue(norm < err, msg or f"the norm of the difference is {norm}, needed less than {err}")
 
