@@ -21,7 +21,7 @@ def test_batches_of_other_lengths_are_not_compiled_again():
             np.testing.assert_array_equal(
                 session.run(mask, {lengths: batch}), np.arange(4) < np.reshape(batch, (-1, 1))
             )
-        assert compilations() == before + 1
+        assert compilations() <= before + 1  # none where another test has had the same kernel
 
 
 def test_the_largest_of_many_lengths_fixes_a_shape():
