@@ -7,6 +7,7 @@ import pytest
 
 import tfnb as tf
 from tfnb import errors
+from tfnb.train.optimizers.moving_averages import assign_moving_average
 
 
 def test_a_schedule_drives_an_optimizer():
@@ -80,6 +81,16 @@ def test_moving_average_of_a_variable():
         np.testing.assert_array_equal(session.run(shadow), [2.0, 5.0])
         session.run(shadow.initializer)  # takes the variable's value and leaves it alone
         np.testing.assert_array_equal(session.run([v, shadow]), [[4.0, 0.0]] * 2)
+
+
+def test_a_number_as_decay_is_subtracted_from_one_before_it_is_rounded():
+    v, w = tf.Variable(0.0), tf.Variable(0.0)
+    plain = assign_moving_average(v, 3.0, 0.999, zero_debias=False)
+    corrected = assign_moving_average(w, 3.0, 0.999)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        found = session.run([plain, corrected])
+    np.testing.assert_array_equal(found, np.float32([0.003, 3.0000386]))  # those of TensorFlow 1.15.5
 
 
 def test_moving_averages_refuse():

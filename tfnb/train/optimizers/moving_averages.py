@@ -38,7 +38,11 @@ def assign_moving_average(
         graph.name_scope(name or "AssignMovingAvg"),
         graph.colocate_with(variable.op),
     ):
-        rest = 1 - cast(graph.to_tensor(decay), variable.dtype)
+        # a number is subtracted before it is rounded: 1 - 0.999 has few exact digits in 32 bits
+        if isinstance(decay, (int, float)):
+            rest = graph.to_tensor(1.0 - decay, variable.dtype)
+        else:
+            rest = 1 - cast(graph.to_tensor(decay), variable.dtype)
         value = _now(value)
         if zero_debias:
             return _debiased(variable, value, rest)
