@@ -134,3 +134,9 @@ def test_sizes_of_windows_as_a_shape_and_none():
         assert tf.layers.conv2d(images, 5, images.shape[1:3]).shape.as_list() == [1, 1, 1, 5]
         with pytest.raises(ValueError, match="kernel_size must be"):
             tf.layers.conv2d(images, 5, None)
+
+
+def test_the_last_operation_of_a_separable_convolution_has_its_name():
+    x = tf.placeholder(tf.float32, [1, 5, 5, 2])
+    y = tf.layers.separable_conv2d(x, 4, 3, use_bias=False, name="s")
+    assert (y.op.name, y.op.inputs[0].op.name) == ("s/separable_conv2d", "s/separable_conv2d/depthwise")

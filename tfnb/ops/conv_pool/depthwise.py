@@ -379,13 +379,13 @@ def separable_conv2d(
     """
     if isinstance(rate, str):
         rate, name = None, rate
-    with scope(name, "separable_conv2d", input, depthwise_filter, pointwise_filter):
+    with scope(name, "separable_conv2d", input, depthwise_filter, pointwise_filter) as full:
         graph = graph_of((input, depthwise_filter, pointwise_filter))
         point = graph.to_tensor(pointwise_filter)
         if not point.shape.is_compatible_with(Shape((1, 1, None, None))):
             raise InvalidArgumentError(f"separable_conv2d: the pointwise filter must be 1 x 1, got shape {point.shape}")
         y = depthwise_conv2d(input, depthwise_filter, strides, padding, rate, "depthwise", data_format, dilations)
-        return CONV2D(y, point, padding="VALID", data_format=data_format or "NHWC")
+        return CONV2D(y, point, padding="VALID", data_format=data_format or "NHWC", name=full)
 
 
 OPS: tuple[OpDef, ...] = (
