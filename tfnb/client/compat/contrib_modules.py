@@ -65,6 +65,7 @@ opt.python.training : adam_gs_optimizer adamax addsign drop_stale_gradient_optim
 opt.python.training : lazy_adam_gs_optimizer lazy_adam_optimizer moving_average_optimizer multitask_optimizer_wrapper
 opt.python.training : nadam_optimizer powersign reg_adagrad_optimizer sign_decay variable_clipping_optimizer
 opt.python.training : weight_decay_optimizers
+quantize.python : quantize_graph
 resampler.python.ops : resampler_ops
 rnn.python.ops : fused_rnn_cell gru_ops lstm_ops
 seq2seq.python.ops : attention_wrapper basic_decoder beam_search_decoder beam_search_ops decoder helper loss

@@ -34,8 +34,10 @@ from tfnb.ops.nn.bias_dropout_moments import dropout as drop
 from tfnb.ops.nn.bias_dropout_moments import moments
 from tfnb.types import DType, Shape, ShapeLike, as_shape, float32
 
-__all__ = ["API", "BatchNormalization", "Dropout", "batch_normalization", "dropout"]
+__all__ = ["API", "ONE_OPERATION", "BatchNormalization", "Dropout", "batch_normalization", "dropout"]
 
+# the mark of operations that end a batch normalisation which is one operation in TensorFlow
+ONE_OPERATION = "one FusedBatchNorm in TensorFlow"
 _FROM_THE_MEAN = "SquaredDifferenceFromTheMean"  # the name of a gradient
 
 
@@ -209,6 +211,8 @@ class BatchNormalization(Layer):
             mean, variance, gamma, beta = self._trained(x, inputs, axes, training, gamma, beta)
         mean, variance = self._broadcast(mean, x.shape, axes), self._broadcast(variance, x.shape, axes)
         y = normalized(x, mean, variance, beta, gamma, self.epsilon)
+        if self._is_fused(x, axes):
+            y.op.extra[ONE_OPERATION] = True
         if self.virtual_batch_size is not None:
             y = RESHAPE(y, shape_of(inputs))
         y = cast_to(y, inputs.dtype)

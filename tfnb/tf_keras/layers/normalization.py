@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfnb.client.layers.norm_layers import ONE_OPERATION
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.tf_keras.backend import nn
@@ -123,7 +124,10 @@ class BatchNormalization(LayerWithOptions):
         parts = [mean, variance, self.beta, self.gamma]
         if self._shown is not None:
             parts = [None if p is None else tf.reshape(p, self._shown) for p in parts]
-        return tf.nn.batch_normalization(x, *parts, self.epsilon)
+        y = tf.nn.batch_normalization(x, *parts, self.epsilon)
+        if self._unbiased:
+            y.op.extra[ONE_OPERATION] = True
+        return y
 
     def _add_updates(self, x: Any, mean: Any, variance: Any, reduced: Any, training: Any) -> None:
         if self._unbiased:

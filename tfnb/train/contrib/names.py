@@ -66,6 +66,9 @@ contrib.slim.data_provider : tfnb.train.contrib.slim_data : DataProvider
 contrib.slim.dataset_data_provider : tfnb.train.contrib.slim_data : DatasetDataProvider
 contrib.framework : tfnb.train.contrib.checkpoints : init_from_checkpoint list_variables load_checkpoint
 contrib.framework : tfnb.train.contrib.checkpoints : load_variable
+contrib.quantize : tfnb.train.contrib.quantize.graphs : create_eval_graph create_training_graph
+contrib.quantize : tfnb.train.contrib.quantize.graphs : experimental_create_eval_graph
+contrib.quantize : tfnb.train.contrib.quantize.graphs : experimental_create_training_graph
 contrib.opt : tfnb.train.contrib.adam_variants : AdaMaxOptimizer AdamGSOptimizer AdamWOptimizer
 contrib.opt : tfnb.train.contrib.adam_variants : DecoupledWeightDecayExtension LazyAdamGSOptimizer LazyAdamOptimizer
 contrib.opt : tfnb.train.contrib.adam_variants : MomentumWOptimizer NadamOptimizer extend_with_decoupled_weight_decay
