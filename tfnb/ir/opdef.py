@@ -44,6 +44,8 @@ LOCAL: Mapping[str, bool] = {"local": True}
 # The metadata of a field that TensorFlow's op does not have. If the field is set, a GraphDef has it under a name that
 # begins with "_", as TensorFlow allows.
 OURS: Mapping[str, bool] = {"ours": True}
+# The metadata of a field that TensorFlow 1.15's op does not have, but that of 2.x: a GraphDef has it if it is set.
+LATER: Mapping[str, bool] = {"later": True}
 
 
 _DTYPES = {d.name: d for d in ANY}

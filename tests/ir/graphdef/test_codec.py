@@ -13,6 +13,7 @@ from google.protobuf import text_format
 import tfnb as tf
 from tfnb.errors import GraphError, InvalidArgumentError, NotFoundError
 from tfnb.ir.graphdef import encode
+from tfnb.ops.conv_pool.pool import MAX_POOL
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +65,18 @@ def test_a_node_says_what_it_is(graph):
     assert node.attr["T"].type == 1
     assert b[0].op.node_def.attr["num_split"].i == 2
     assert isinstance(node, tf.NodeDef)
+
+
+def test_attributes_that_tensorflow_1_lacks_are_written_where_they_are_set(graph):
+    x = tf.zeros([1, 4, 4, 2])
+    tf.nn.max_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME", name="pool")
+    tf.nn.depthwise_conv2d(x, tf.ones([2, 2, 2, 1]), [1, 1, 1, 1], "SAME", name="conv")
+    paddings = [0, 0, 1, 1, 1, 1, 0, 0]
+    MAX_POOL(x, ksize=[1, 2, 2, 1], padding="EXPLICIT", explicit_paddings=paddings, name="padded")
+    nodes = {node.name: node for node in graph.as_graph_def().node}
+    assert "explicit_paddings" not in nodes["pool"].attr and "explicit_paddings" not in nodes["conv"].attr
+    assert nodes["padded"].attr["explicit_paddings"].list.i == paddings
+    test_what_is_written_comes_back_the_same(graph)
 
 
 def test_only_what_is_new(graph):

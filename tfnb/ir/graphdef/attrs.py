@@ -48,12 +48,13 @@ _OURS = "_"
 class Form(typing.NamedTuple):
     """The form of an attribute in an AttrValue: its field `kind`, or with `listed` a list of such values.
 
-    With `raw`, bytes need not be text in UTF-8.
+    With `raw`, bytes need not be text in UTF-8. An attribute `later` than TensorFlow 1.15 is written where it is set.
     """
 
     kind: str
     listed: bool = False
     raw: bool = False
+    later: bool = False
 
 
 _NUMBER = Form("i")
@@ -68,7 +69,11 @@ def _fields(attrs: type) -> Mapping[str, Form]:
     """
     hints = typing.get_type_hints(attrs)
     forms = ((f, _form(hints[f.name])) for f in dataclasses.fields(attrs) if not f.metadata.get("local"))
-    return {_OURS * bool(f.metadata.get("ours")) + f.name: form for f, form in forms if form is not None}
+    return {
+        _OURS * bool(f.metadata.get("ours")) + f.name: form._replace(later="later" in f.metadata)
+        for f, form in forms
+        if form is not None
+    }
 
 
 def _form(hint: object) -> Form | None:
@@ -169,7 +174,7 @@ def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: Attrs, into: Map
         encode_value("i" if name in numbers else "type", is_list, value, into[name])
     for name, form in _fields(opdef.attrs).items():
         value = getattr(attrs, name.removeprefix(_OURS))
-        if value is not None and (not name.startswith(_OURS) or value):
+        if value is not None and (not (form.later or name.startswith(_OURS)) or value):
             encode_value(form.kind, form.listed, value, into[name], types.get("dtype"))
 
 

@@ -6,6 +6,7 @@ Invariant: the three ops are each other's gradients, so derivatives of any order
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError, UnimplementedError
 from tfnb.ir.default import graph_of
 from tfnb.ir.kernelcall import Arg, In, KernelCall, KernelSite, Out, i32
-from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.opdef import LATER, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
@@ -54,7 +55,7 @@ class DepthwiseAttrs:
 
     strides: tuple[int, ...] = (1, 1, 1, 1)
     padding: str = "VALID"
-    explicit_paddings: tuple[int, ...] = ()
+    explicit_paddings: tuple[int, ...] = field(default=(), metadata=LATER)
     data_format: str = "NHWC"
     dilations: tuple[int, ...] = (1, 1, 1, 1)
 

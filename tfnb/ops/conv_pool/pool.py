@@ -7,13 +7,14 @@ reaches exactly the pixels on which the output depends.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir import scalar as s
-from tfnb.ir.opdef import Infer, LowerSite, OpDef
+from tfnb.ir.opdef import LATER, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
@@ -72,7 +73,7 @@ class MaxPoolAttrs:
     ksize: tuple[int, ...] = (1, 1, 1, 1)
     strides: tuple[int, ...] = (1, 1, 1, 1)
     padding: str = "VALID"
-    explicit_paddings: tuple[int, ...] = ()
+    explicit_paddings: tuple[int, ...] = field(default=(), metadata=LATER)
     data_format: str = "NHWC"
 
     def __post_init__(self) -> None:
