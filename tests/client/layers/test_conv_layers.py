@@ -140,3 +140,13 @@ def test_the_last_operation_of_a_separable_convolution_has_its_name():
     x = tf.placeholder(tf.float32, [1, 5, 5, 2])
     y = tf.layers.separable_conv2d(x, 4, 3, use_bias=False, name="s")
     assert (y.op.name, y.op.inputs[0].op.name) == ("s/separable_conv2d", "s/separable_conv2d/depthwise")
+
+
+def test_names_of_depthwise_convolutions():
+    with tf.Graph().as_default():
+        x, filters = tf.placeholder(tf.float32, [1, 5, 5, 2]), tf.ones([3, 3, 2, 1])
+        y = tf.nn.depthwise_conv2d(x, filters, [1, 1, 1, 1], "SAME")
+        z = tf.nn.depthwise_conv2d_native(x, filters, [1, 1, 1, 1], "SAME")
+        assert (y.op.name, z.op.name) == ("depthwise", "DepthwiseConv2dNative")
+        assert tf.contrib.slim.separable_conv2d(x, None, 3, scope="s", activation_fn=None).op.name == "s/BiasAdd"
+        assert tf.get_default_graph().get_operation_by_name("s/depthwise").type == "DepthwiseConv2dNative"

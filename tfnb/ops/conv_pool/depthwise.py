@@ -302,7 +302,7 @@ def depthwise_conv2d(
         filters if filter is None else filter,
         padding=padding,
         data_format=data_format or "NHWC",
-        name=name,
+        name=name or "depthwise",
         **steps,
     )
 
@@ -317,6 +317,7 @@ def depthwise_conv2d_native(
     name: str | None = None,
 ) -> Any:
     """`depthwise_conv2d` with the argument names of the op DepthwiseConv2dNative."""
+    name = name or "DepthwiseConv2dNative"
     return depthwise_conv2d(input, filter, strides, padding, dilations, name, data_format)
 
 
