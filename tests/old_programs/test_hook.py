@@ -143,7 +143,8 @@ def test_the_dictionary_of_a_module_has_all_its_names(installed):
 def test_names_are_located(installed):
     assert pydoc.locate("tensorflow.nn.relu") is tfnb.nn.relu
     assert pydoc.locate("tensorflow.contrib.rnn.LSTMCell") is tfnb.contrib.rnn.LSTMCell
-    assert pydoc.locate("tensorflow.no_such.name") is None
+    with pytest.raises(pydoc.ErrorDuringImport, match=r"no module named 'tensorflow\.no_such'"):
+        pydoc.locate("tensorflow.no_such.name")
 
 
 def test_only_the_modules_of_tensorflow_change():

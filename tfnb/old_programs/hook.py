@@ -175,6 +175,9 @@ class _Finder(MetaPathFinder, Loader):
         if root != _ROOT or self.family is None:
             return None
         if below and self._view(below) is None:
+            place, _, name = below.rpartition(".")
+            if hasattr(self._view(place), name):  # no module but a name, which pydoc.locate asks for as well
+                return None
             raise missing_module(below)
         return ModuleSpec(fullname, self, is_package=True)
 

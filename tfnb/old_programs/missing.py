@@ -33,9 +33,7 @@ def missing_name(place: ModuleType, name: str, path: str) -> MissingNameError:
 
 def missing_module(path: str) -> MissingModuleError:
     """Returns the error for the module tensorflow.`path`."""
-    error = MissingModuleError(f"no module named 'tensorflow.{path}': {_reason(path)}")
-    error.name = f"tensorflow.{path}"  # by which `pydoc.locate` knows that no import within the module has failed
-    return error
+    return MissingModuleError(f"no module named 'tensorflow.{path}': {_reason(path)}")
 
 
 def _reason(path: str) -> str:

@@ -14,7 +14,8 @@ TABLE = np.arange(28, dtype=np.float32).reshape(7, 4)
 def table(n, axis=0, name="w", **kwargs):
     """A variable in n parts; 0: whole."""
     cut = tf.fixed_size_partitioner(n, axis) if n else None
-    return tf.get_variable(name, [7, 4], partitioner=cut, **kwargs)
+    shape = None if "initializer" in kwargs else [7, 4]  # a constant has its own
+    return tf.get_variable(name, shape, partitioner=cut, **kwargs)
 
 
 def value(v, session):

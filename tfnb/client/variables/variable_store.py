@@ -176,7 +176,7 @@ def _shared_or_new(
         }
         return _partitioned(graph, scope, full, shape, requested_dtype, initializer, chosen_partitioner, rest)
     given = initializer if initializer is not None else scope.initializer
-    if shape is not None and given is not None and not callable(given):
+    if partition_info is None and shape is not None and given is not None and not callable(given):
         raise ShapeError(f"Variable {full}: If initializer is a constant, do not specify shape.")
     existing = store.variables.get(full)
     if existing is not None:

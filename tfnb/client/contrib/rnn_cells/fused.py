@@ -217,7 +217,7 @@ class _WithWeights(LSTMCell):
         self.built = True
 
     def __call__(self, inputs: Any, state: Any = None, scope: Any = None, **kwargs: Any) -> Any:
-        return self.call(inputs, state)
+        return self.call(inputs, state, **kwargs)
 
 
 class LSTMBlockFusedCell(LSTMBlockWrapper):
