@@ -176,7 +176,7 @@ class _Finder(MetaPathFinder, Loader):
             return None
         if below and self._view(below) is None:
             place, _, name = below.rpartition(".")
-            if hasattr(self._view(place), name):  # no module but a name, which pydoc.locate asks for as well
+            if name in dir(self._view(place)):  # no module but a name, which pydoc.locate asks for as well
                 return None
             raise missing_module(below)
         return ModuleSpec(fullname, self, is_package=True)
