@@ -169,7 +169,7 @@ def _finder(root: ModuleType, module: str, places: Sequence[str], siblings: Mapp
                 # a module of tfnb's own source, such as tfnb.ops, is not what a program asks for
                 if value is not _ABSENT and not (attribute in siblings and hasattr(value, "__file__")):
                     return value
-            if attribute in siblings:
+            if attribute in siblings and attribute != module.rpartition(".")[2]:  # a module is not in itself
                 return _value_at(root, siblings[attribute])
         raise AttributeError(f"module {module!r} has no attribute {attribute!r}")
 

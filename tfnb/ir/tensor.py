@@ -110,6 +110,16 @@ class Tensor:
         spec = self.spec
         self.op.set_spec(self.index, TensorSpec(spec.dtype, spec.shape.merge_with(as_shape(shape)), spec.ref))
 
+    @property
+    def _shape(self) -> Shape:
+        """The static shape, by the name under which some programs replace it, also by a less exact one."""
+        return self.spec.shape
+
+    @_shape.setter
+    def _shape(self, shape: object) -> None:
+        spec = self.spec
+        self.op.set_spec(self.index, TensorSpec(spec.dtype, as_shape(shape), spec.ref))
+
     def consumers(self) -> list[Any]:
         """Returns the operations that read the tensor."""
         return self.graph.consumers(self)

@@ -37,7 +37,7 @@ def test_convolutions():
     ]
     values = run(up, apart, each)
     assert all(np.isfinite(v).all() and v.min() >= 0 for v in values)
-    with pytest.raises(errors.ShapeError, match="channels"):
+    with pytest.raises(errors.ShapeError, match="channel dimension"):
         C.conv2d_transpose(tf.placeholder(tf.float32, [1, 2, 2, None]), 4, 3)
 
 

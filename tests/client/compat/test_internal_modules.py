@@ -118,3 +118,22 @@ def test_a_module_shows_the_modules_that_it_imports():
         from tensorflow.python.ops.rnn import rnn_cell_impl
 
         assert rnn_cell_impl.LSTMStateTuple is tf.nn.rnn_cell.LSTMStateTuple
+
+
+def test_a_module_is_no_name_of_its_own():
+    from tfnb.python.ops import array_ops
+
+    with pytest.raises(AttributeError):
+        _ = array_ops.array_ops
+
+
+def test_what_programs_do_with_inner_names_of_tensors_and_variables():
+    images = tf.random_uniform([5, 7, 9, 4])
+    images._shape = tf.TensorShape([5, 7, 9, None])
+    assert images.shape.as_list() == images._shape.as_list() == [5, 7, 9, None]
+    with pytest.raises(ValueError, match="channel dimension of the inputs should be defined"):
+        tf.layers.conv2d(images, 32, 3)
+    v = tf.Variable(2.0)
+    with tf.Session() as session:
+        session.run(v.create)
+        assert session.run(v) == 2.0

@@ -128,8 +128,21 @@ def test_labels_and_predictions_of_ranks_that_differ_by_one():
     for labels, predictions in ((x, y), (y, x), (y, y)):
         assert [t.shape.as_list() for t in squeezed(labels, predictions)] == [[3], [3]]
     assert [t.shape.as_list() for t in squeezed(y, x, expected_rank_diff=1)] == [[3], [3, 1]]
-    unknown = tf.placeholder(tf.float32)
-    assert squeezed(unknown, y) == (unknown, y)
+
+
+def test_ranks_that_only_the_step_knows_are_made_to_differ_as_expected():
+    squeezed = tf.python.ops.confusion_matrix.remove_squeezable_dimensions
+    x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+    known = tf.placeholder(tf.float32, [2, 3])
+    plain, less, fixed = squeezed(x, y), squeezed(x, y, expected_rank_diff=1), squeezed(known, y)
+    with tf.Session() as session:
+        for first, second, shapes in (([2, 1], [2], ([2], [2])), ([2], [2, 1], ([2], [2])), ([2, 1], [2, 1], None)):
+            found = [v.shape for v in session.run(plain, {x: np.ones(first), y: np.ones(second)})]
+            assert found == [tuple(s) for s in shapes or (first, second)]
+        assert [v.shape for v in session.run(less, {x: np.ones([2, 1]), y: np.ones([2, 1])})] == [(2,), (2, 1)]
+        assert session.run(fixed, {known: np.ones([2, 3]), y: np.ones([2, 3, 1])})[1].shape == (2, 3)
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(plain, {x: np.ones([2, 2]), y: np.ones([2])})
 
 
 def test_weights_in_the_shape_of_values():

@@ -115,7 +115,7 @@ def test_transposed_layer_of_unknown_size():
 
 def test_bad_layers():
     x = tf.placeholder(tf.float32, [None, 8, None])
-    with pytest.raises(errors.ShapeError, match="channels must be known"):
+    with pytest.raises(errors.ShapeError, match="channel dimension of the inputs should be defined"):
         L.conv1d(x, 3, 2)
     with pytest.raises(errors.InvalidArgumentError, match="kernel_size"):
         L.conv2d(tf.zeros([1, 4, 4, 1]), 3, (2, 2, 2))

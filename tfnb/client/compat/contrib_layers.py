@@ -172,7 +172,9 @@ def convolution(
         )
     channels = x.shape.as_list()[1 if layout.startswith("NC") else -1]
     if channels is None:
-        raise ShapeError(f"convolution: the number of channels must be known, got shape {x.shape}")
+        raise ShapeError(
+            f"convolution, shape {x.shape}: The channel dimension of the inputs should be defined. Found `None`."
+        )
     kernel, steps, rates = (n_positive_integers(axes, v) for v in (kernel_size, stride, rate))
     with variable_scope(scope, "Conv", [x], reuse=reuse) as opened:
         weights = model_variable(
@@ -245,7 +247,9 @@ def convolution2d_transpose(
     )
     channels = x.shape.with_rank(4).as_list()[1 if data_format == "NCHW" else 3]
     if channels is None:
-        raise ShapeError(f"conv2d_transpose: the number of channels must be known, got shape {x.shape}")
+        raise ShapeError(
+            f"conv2d_transpose, shape {x.shape}: The channel dimension of the inputs should be defined. Found `None`."
+        )
     with variable_scope(scope, "Conv2d_transpose", [x], reuse=reuse) as opened:
         layer.kernel = model_variable(
             "weights",
@@ -295,7 +299,9 @@ def separable_convolution2d(
     layout = data_format or "NHWC"
     channels = x.shape.with_rank(4).as_list()[1 if layout == "NCHW" else 3]
     if channels is None:
-        raise ShapeError(f"separable_conv2d: the number of channels must be known, got shape {x.shape}")
+        raise ShapeError(
+            f"separable_conv2d, shape {x.shape}: The channel dimension of the inputs should be defined. Found `None`."
+        )
     first = weights_initializer or glorot_uniform()
     n_channels = channels * depth_multiplier
     rest = (weights_regularizer, trainable, variables_collections)

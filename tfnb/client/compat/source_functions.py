@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tfnb.client.compat.nest_functions import flatten, is_nested, map_structure, pack_sequence_as
+from tfnb.client.contrib.framework.shapes import of_expected_ranks
 from tfnb.client.control_flow.tensor_array import TensorArray
-from tfnb.client.graph.default_graph import name_scope
 from tfnb.client.losses_metrics.metrics import counter
 from tfnb.client.rnn.cells import like_cell
 from tfnb.errors import DTypeError, InvalidArgumentError
@@ -304,12 +304,8 @@ def remove_squeezable_dimensions(
 
     expected_rank_diff: the rank of the predictions less that of the labels.
     """
-    with name_scope(name, "remove_squeezable_dimensions", [labels, predictions]):
-        x, y = convert_to_tensor(labels), convert_to_tensor(predictions)
-        if x.shape.ndims is None or y.shape.ndims is None:
-            return x, y
-        excess = y.shape.ndims - x.shape.ndims - expected_rank_diff
-        return squeeze(x, [-1]) if excess == -1 else x, squeeze(y, [-1]) if excess == 1 else y
+    predicted, labelled = of_expected_ranks(predictions, labels, expected_rank_diff, name)
+    return labelled, predicted
 
 
 def metric_variable(shape: ShapeLike, dtype: DTypeLike, validate_shape: bool = True, name: str | None = None) -> Any:

@@ -97,7 +97,9 @@ class _Conv(Layer):
         dims = as_shape(shape).with_rank(self.rank + 2).as_list()
         channels = dims[1 if self.channels_first else -1]
         if channels is None:
-            raise ShapeError(f"{self.default_name}: the number of channels must be known, got shape {shape}")
+            raise ShapeError(
+                f"{self.default_name} of {shape}: The channel dimension of the inputs should be defined. Found `None`."
+            )
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={1 if self.channels_first else -1: channels})
         return channels
 

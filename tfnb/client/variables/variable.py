@@ -245,6 +245,11 @@ class Variable(VariableReference, Sliced, metaclass=CreatedThroughScopes):
         """The operation that initialises the variable."""
         return self._initializer
 
+    @property
+    def create(self) -> Operation:
+        """The operation that initialises the variable, by the name that resource variables have for it."""
+        return self._initializer
+
     def begin_with(self, value: Tensor) -> None:
         """Makes `value`, a tensor of the variable's dtype and shape, the initial value from now on."""
         with self._graph.colocate_with(self._cell.op):

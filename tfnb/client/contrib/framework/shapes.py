@@ -70,15 +70,31 @@ def remove_squeezable_dimensions(
     predictions: TensorLike, labels: TensorLike, name: str | None = None
 ) -> tuple[Any, Any]:
     """Returns both tensors, the one whose rank is greater by one without its last dimension, which must be 1."""
+    return of_expected_ranks(predictions, labels, 0, name)
+
+
+def of_expected_ranks(
+    predictions: TensorLike, labels: TensorLike, expected_rank_diff: int, name: str | None = None
+) -> tuple[Any, Any]:
+    """Returns both tensors, one without its last dimension of 1 if the ranks then differ as expected.
+
+    expected_rank_diff: the rank of the predictions less that of the labels. Ranks that are not known statically are
+    compared in the step. `name` is the name scope.
+    """
     with name_scope(name, "remove_squeezable_dimensions", [predictions, labels]):
         x, y = convert_to_tensor(predictions), convert_to_tensor(labels)
         if x.shape.ndims is not None and y.shape.ndims is not None:
-            difference = x.shape.ndims - y.shape.ndims
-            return squeeze(x, [-1]) if difference == 1 else x, squeeze(y, [-1]) if difference == -1 else y
-        ranks = rank(x) - rank(y)
-        shorter_x = cond(EQUAL(ranks, 1), lambda: squeeze(x, [-1]), lambda: IDENTITY(x))
-        shorter_y = cond(EQUAL(ranks, -1), lambda: squeeze(y, [-1]), lambda: IDENTITY(y))
-        return shorter_x, shorter_y
+            excess = x.shape.ndims - y.shape.ndims - expected_rank_diff
+            return squeeze(x, [-1]) if excess == 1 else x, squeeze(y, [-1]) if excess == -1 else y
+        ranks = rank(x) - rank(y) - expected_rank_diff
+        return _squeezed_if(EQUAL(ranks, 1), x), _squeezed_if(EQUAL(ranks, -1), y)
+
+
+def _squeezed_if(condition: Any, x: Any) -> Any:
+    """Returns `x`, without its last dimension if the condition holds and that dimension may be 1."""
+    if x.shape.ndims == 0 or (x.shape.ndims is not None and x.shape.as_list()[-1] not in (1, None)):
+        return x
+    return cond(condition, lambda: squeeze(x, [-1]), lambda: IDENTITY(x))
 
 
 def with_same_shape(expected_tensor: Any, tensor: Any) -> Any:
