@@ -9,6 +9,12 @@ import pytest
 import tfnb as tf
 
 
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
 def test_a_class_that_stands_for_a_tensor_copies_the_operators():
     class Standing:
         """An object with a tensor."""

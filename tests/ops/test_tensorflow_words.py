@@ -228,8 +228,9 @@ def test_shared_shuffling_queues_have_the_same_seeds():
 
 
 def test_a_placeholder_of_an_old_graph_has_no_shape():
-    tf.placeholder(tf.float32, [], name="x")
-    file = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default() as graph:
+        tf.placeholder(tf.float32, [], name="x")
+    file = graph.as_graph_def()
     for producer, dims in ((21, None), (22, ())):
         file.versions.producer = producer
         with tf.Graph().as_default():
