@@ -144,11 +144,14 @@ class PrivateModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         if file := shared_cases(fullname):
             return importlib.util.spec_from_file_location(fullname, file)
+        is_on, LOADING.is_on = LOADING.is_on, False  # so that no placeholder of the name is taken for what there is
         try:
             return hook._finder.find_spec(fullname, path, target)
         except ImportError:
-            if not LOADING.is_on:
+            if not is_on:
                 raise
+        finally:
+            LOADING.is_on = is_on
         LOADING.placeholders.append(fullname.partition(".")[2])
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
