@@ -26,6 +26,9 @@ _RULES = (
 _SUMMED = [f"SparseApply{rule}Summed" for rule in _RULES.split()]
 # Ops of our own that TensorFlow lacks, and why.
 OURS = {
+    "BytesInUse": "of the library of tf.contrib.memory_stats, which TensorFlow loads when it is imported",
+    "BytesLimit": "as BytesInUse",
+    "MaxBytesInUse": "as BytesInUse",
     "ApplyAdamWithAmsgrad": "TensorFlow has it on resource variables alone",
     "ApplyKerasMomentum": "as ApplyAdamWithAmsgrad",
     "SparseApplyKerasMomentum": "as ApplyAdamWithAmsgrad",

@@ -248,7 +248,7 @@ REDUCE = OpDef(
     """The state after a function of the state and an element was applied to each element in turn.
 
     Host only.""",
-    types={"output_types": ANY},
+    types={"output_types": ANY, "Tstate": ANY, "Targuments": ANY},
     attrs=ReduceAttrs,
     infer=lambda c: tuple(c.attrs.output_shapes) or (Shape(None),) * len(c.types["output_types"]),
     host=_folded,
