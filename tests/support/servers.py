@@ -3,19 +3,18 @@
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import time
 import urllib.request
+
+from tfnb.train.testing_tools import free_ports
 
 TOKEN = "tests-only"
 STATUS = f"api/status?token={TOKEN}"  # what a Jupyter server says when it has started
 
 
 def free_port():
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    return free_ports(1)[0]
 
 
 def start(command, log, **how):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 import types
 
 import pytest
 
 import tfnb as tf
+from tfnb.train import testing_tools
 
 
 def test_a_benchmark_reports_times(capsys):
@@ -16,6 +18,16 @@ def test_a_benchmark_reports_times(capsys):
     assert report["iters"] == 3 and report["wall_time"] > 0
     assert report["throughput"] == pytest.approx(2 / report["wall_time"])
     assert capsys.readouterr().out.startswith("name: add iters: 3")
+
+
+def test_free_ports_are_not_those_of_outgoing_connections(monkeypatch):
+    ports = testing_tools.free_ports(20)
+    assert len(set(ports)) == 20 and max(ports) < 32768
+    monkeypatch.setattr(testing_tools, "_PORTS", ports)
+    with socket.create_server(("127.0.0.1", ports[0])), socket.create_server(("127.0.0.1", ports[1])):
+        assert set(testing_tools.free_ports(18)) == set(ports[2:])
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="19 free ports are needed, and only 18"):
+            testing_tools.free_ports(19)
 
 
 def test_stand_ins_are_undone():

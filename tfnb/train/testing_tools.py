@@ -5,6 +5,8 @@ Invariant: nothing here changes a graph; stand-ins are undone in the reverse ord
 
 from __future__ import annotations
 
+import contextlib
+import random
 import socket
 import sys
 import time
@@ -14,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import InvalidArgumentError, ResourceExhaustedError
 from tfnb.ir.messages import GraphDef
 from tfnb.session import dask
 from tfnb.session.api import ConfigProto, Session
@@ -25,9 +27,12 @@ __all__ = [
     "assert_equal_graph_def",
     "benchmark_config",
     "create_local_cluster",
+    "free_ports",
     "is_built_with_gpu_support",
     "is_built_with_rocm",
 ]
+
+_PORTS = range(10_000, 32_000)
 
 
 def is_built_with_gpu_support() -> bool:
@@ -59,7 +64,8 @@ def create_local_cluster(
     closes them.
     """
     numbers, configs = {"worker": num_workers, "ps": num_ps}, {"worker": worker_config, "ps": ps_config}
-    addresses = {job: [f"localhost:{_free_port()}" for _ in range(n)] for job, n in numbers.items() if n}
+    ports = iter(free_ports(num_workers + num_ps))
+    addresses = {job: [f"localhost:{next(ports)}" for _ in range(n)] for job, n in numbers.items() if n}
     servers: dict[str, list[Any]] = {"worker": [], "ps": []}
     try:
         for job, tasks in addresses.items():
@@ -72,11 +78,24 @@ def create_local_cluster(
     return servers["worker"], servers["ps"]
 
 
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-    return port
+def free_ports(count: int) -> list[int]:
+    """Returns `count` different ports of loopback at which nothing listens.
+
+    A port is free only until somebody else takes it. These ports therefore lie below those that systems give to
+    outgoing connections (from 32768 on under Linux, from 49152 on elsewhere): such a connection of this or another
+    process would take a port before its server listens. They are drawn at random, so that programs that look for
+    ports at the same time find different ones. Raises `ResourceExhaustedError` if too few are free.
+    """
+    found: list[int] = []
+    for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
+        if len(found) == count:
+            break
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            found.append(port)
+    if len(found) < count:
+        raise ResourceExhaustedError(f"{count} free ports are needed, and only {len(found)} of {_PORTS} are free")
+    return found
 
 
 class Benchmark:

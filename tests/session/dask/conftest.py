@@ -1,7 +1,6 @@
 """Real Dask workers, and real servers in processes of their own."""
 
 import contextlib
-import socket
 import subprocess
 import sys
 
@@ -9,6 +8,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import tfnb as tf
+from tfnb.train.testing_tools import free_ports
 
 SERVE = "import sys, tfnb as tf; tf.train.Server(eval(sys.argv[1]), sys.argv[2], int(sys.argv[3])).join()"
 
@@ -37,15 +37,7 @@ def no_event_files():
 @pytest.fixture
 def addresses():
     """addresses(n) -> "localhost:port" of n ports that are free."""
-
-    def find(n):
-        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
-        found = [f"localhost:{s.getsockname()[1]}" for s in sockets]
-        for s in sockets:
-            s.close()
-        return found
-
-    return find
+    return lambda n: [f"localhost:{port}" for port in free_ports(n)]
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def test_between_graph_training_with_two_workers(addresses, serve):
     ps, one, two = addresses(3)
     cluster = {"ps": [ps], "worker": [one, two]}
     serve(cluster, "ps", 0)
-    servers = [tf.train.Server(cluster, "worker", i) for i in range(2)]
+    servers = []
 
     def work(i, found):
         with tf.Graph().as_default():
@@ -69,10 +69,11 @@ def test_between_graph_training_with_two_workers(addresses, serve):
 
     found = {}
     threads = [threading.Thread(target=work, args=(i, found)) for i in range(2)]
-    [t.start() for t in threads]
-    [t.join(60) for t in threads]
-    for server in servers:
-        server.close()
+    with contextlib.ExitStack() as ends:
+        for i in range(2):
+            servers.append(ends.enter_context(tf.train.Server(cluster, "worker", i)))
+        [t.start() for t in threads]
+        [t.join(60) for t in threads]
     np.testing.assert_allclose(found[0], [1, 2, 3, 4], rtol=1e-3)
     np.testing.assert_array_equal(found[0], found[1])  # one variable for both
 
