@@ -27,6 +27,24 @@ def test_names_are_unique_and_scoped(graph):
     assert [t.name for t in (a, b, c, d)] == ["a:0", "a_1:0", "s/c:0", "s_1/c:0"]
 
 
+def test_names_that_differ_in_the_case_of_letters_are_one(graph):
+    names = [graph.unique_name(name) for name in ("add", "Add", "ADD_1", "add_1", "Add")]
+    assert names == ["add", "Add_1", "ADD_1_1", "add_1_2", "Add_2"]
+    with tf.name_scope("S"), tf.name_scope("x"):
+        pass
+    with tf.name_scope("s"):
+        assert tf.constant(1.0, name="x").op.name == "s_1/x"
+
+
+def test_a_file_may_have_names_that_differ_in_the_case_of_letters(graph):
+    stored = tf.GraphDef()
+    for name in ("w", "W"):
+        stored.node.add(name=name, op="NoOp")
+    tf.import_graph_def(stored, name="")
+    assert [op.name for op in graph.get_operations()] == ["w", "W"]
+    assert tf.no_op(name="w").name == "w_1"
+
+
 def test_a_scope_that_decorates_a_function_is_a_new_one_in_each_call(graph):
     @graph.name_scope("s")
     def make(depth):

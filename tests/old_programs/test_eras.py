@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tfnb
+from tfnb.old_programs import hook
 from tfnb.old_programs.hook import tensorflow_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,3 +105,14 @@ def test_the_linear_map_has_the_names_of_the_era():
     early.python.ops.rnn_cell._linear([x, x], 4, True, 1.0)
     early.python.ops.rnn_cell._linear(x, 4, False, scope="map")
     assert [v.name for v in tfnb.global_variables()] == ["Linear/Matrix:0", "Linear/Bias:0", "map/Matrix:0"]
+
+
+@pytest.mark.parametrize(("era", "second"), [("0.6", "W"), ("0.12", "W"), ("1.5", "W"), ("1.15", "W_1"), (None, "W_1")])
+def test_names_that_differ_in_the_case_of_letters(era, second):
+    with hook.installation(era) as tf, tf.Graph().as_default() as graph:
+        assert [tf.no_op(name="w").name, tf.no_op(name="W").name] == ["w", second]
+    with graph.as_default():  # a graph keeps the rule that it was created with
+        assert tfnb.no_op(name="V").name == "V"
+        assert tfnb.no_op(name="v").name == {"W": "v", "W_1": "v_1"}[second]
+    with tfnb.Graph().as_default():
+        assert [tfnb.no_op(name="w").name, tfnb.no_op(name="W").name] == ["w", "W_1"]

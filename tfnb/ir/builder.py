@@ -456,7 +456,7 @@ def claim_name(graph: GraphBuilder, name: str) -> None:
     with graph._lock:
         if name in graph._by_name:
             raise GraphError(f"the graph has an operation {name!r} already")
-        graph._names.unique(name)
+        graph._names.mark(name)
 
 
 def claim_frame(graph: GraphBuilder, name: str) -> str:

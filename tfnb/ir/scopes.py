@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from tfnb.errors import InvalidArgumentError
 
@@ -22,32 +22,43 @@ _VALID_SCOPE = re.compile(r"[A-Za-z0-9_.\\/>-]*\Z")
 
 
 class Names:
-    """Unique names: a second `add` becomes `add_1`. Upper and lower case differ, as in TensorFlow's 0.x."""
+    """Unique names: a second `add` becomes `add_1`.
+
+    Names that differ only in the case of letters are one name, as since TensorFlow 1.12: after `add` comes `Add_1`.
+    `Names.case_matters` tells whether they are different names in the objects that are created from then on, as in
+    TensorFlow until 1.11.
+    """
+
+    case_matters: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
+        self._key: Callable[[str], str] = str if Names.case_matters else str.lower
 
     def copy(self) -> Names:
         """Returns a copy, which later names do not change."""
         names = Names()
-        names._used = dict(self._used)
+        names._used, names._key = dict(self._used), self._key
         return names
+
+    def mark(self, name: str) -> None:
+        """Reserves exactly this name, which may be in use already."""
+        self._used.setdefault(self._key(name), 1)
 
     def unique(self, name: str, mark: bool = True) -> str:
         """Returns `name`, or `name_k` with the first k that is free. With `mark` the name is in use from now on."""
-        count = self._used.get(name)
+        key = self._key(name)
+        count = self._used.get(key)
         if count is None:
             if mark:
-                self._used[name] = 1
+                self._used[key] = 1
             return name
-        candidate = f"{name}_{count}"
-        while candidate in self._used:
+        while f"{key}_{count}" in self._used:
             count += 1
-            candidate = f"{name}_{count}"
         if mark:
-            self._used[name] = count + 1
-            self._used[candidate] = 1
-        return candidate
+            self._used[key] = count + 1
+            self._used[f"{key}_{count}"] = 1
+        return f"{name}_{count}"
 
 
 @dataclass(frozen=True)

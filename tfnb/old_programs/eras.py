@@ -28,7 +28,7 @@ from tfnb.ops.logging.print_assert import assert_that
 from tfnb.ops.nn import losses
 from tfnb.types import ShapeLike, as_shape
 
-__all__ = ["ERAS", "replacements", "version_of"]
+__all__ = ["ERAS", "case_matters", "replacements", "version_of"]
 
 # era -> the `tf.__version__` that programs read
 ERAS = {"0.6": "0.6.0", "0.12": "0.12.1", "1.5": "1.5.0", "1.15": "1.15.5"}
@@ -41,6 +41,11 @@ def version_of(era: str | None) -> str:
     if era not in ERAS:
         raise InvalidArgumentError(f"era is {era!r}; needed one of {', '.join(ERAS)}")
     return ERAS[era]
+
+
+def case_matters(era: str | None) -> bool:
+    """Returns whether operations whose names differ in the case of letters only may stand in one graph."""
+    return era in ("0.6", "0.12", "1.5")
 
 
 def replacements(era: str | None) -> Mapping[int, object]:

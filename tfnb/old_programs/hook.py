@@ -20,7 +20,8 @@ from typing import Any
 from tfnb.client import VIEWS
 from tfnb.errors import FailedPreconditionError
 from tfnb.ir.graphdef.encode import PRODUCER
-from tfnb.old_programs.eras import replacements, version_of
+from tfnb.ir.scopes import Names
+from tfnb.old_programs.eras import case_matters, replacements, version_of
 from tfnb.old_programs.missing import missing_module, missing_name
 
 __all__ = ["install", "installation", "installed", "real_tensorflow", "tensorflow_of", "uninstall"]
@@ -217,7 +218,8 @@ def install(era: str | None = None) -> ModuleType:
     era: "0.6", "0.12", "1.5" or "1.15", the version whose meanings, names and `tf.__version__` the program expects;
     without it the types of a call's arguments decide, and `tf.__version__` is that of 1.15. A real TensorFlow that was
     imported before is usable within `real_tensorflow`, and `uninstall` puts it back. Installing again changes the era
-    of what is imported from then on. Raises `InvalidArgumentError` for another era.
+    of what is imported from then on, and of the names in graphs that are created from then on. Raises
+    `InvalidArgumentError` for another era.
     """
     family = _Family(version_of(era), replacements(era))
     with _finder.lock:
@@ -227,6 +229,7 @@ def install(era: str | None = None) -> ModuleType:
             _finder.set_aside = _take_modules()
             sys.meta_path.insert(0, _finder)
         _finder.family, _finder.era = family, era
+        Names.case_matters = case_matters(era)
         return import_module(_ROOT)
 
 
@@ -240,6 +243,7 @@ def uninstall() -> None:
             return
         sys.meta_path.remove(_finder)
         _finder.family = None
+        Names.case_matters = case_matters(None)
         _take_modules()
         sys.modules.pop(_NO_TENSORFLOW, None)
         sys.modules.update(_finder.set_aside)

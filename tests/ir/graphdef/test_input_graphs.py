@@ -29,7 +29,7 @@ def queues_and_readers(folder):
     lengths = tf.fill([number], number)
     shuffled = tf.train.shuffle_batch([number], 5, 20, 5, seed=3, name="shuffled")
     padded = tf.train.batch([lengths], 5, dynamic_pad=True, allow_smaller_final_batch=True, name="padded")
-    tf.identity(tf.reduce_sum(shuffled), name="sum")
+    tf.identity(tf.reduce_sum(shuffled), name="total")
     tf.identity(padded, name="rows")
 
 
@@ -79,7 +79,7 @@ def across(program, folder, binary):
 
 @pytest.mark.parametrize("binary", [False, True])
 def test_queues_and_readers(files, binary):
-    for fetch in ("sum", "rows"):
+    for fetch in ("total", "rows"):
         found = []
         for graph in across(queues_and_readers, files, binary):
             with graph.as_default(), tf.Session() as session:
@@ -88,7 +88,7 @@ def test_queues_and_readers(files, binary):
                 runners = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
                 wanted = (
                     [r for r in runners if "shuffle" in r.name or "producer" in r.name]
-                    if fetch == "sum"
+                    if fetch == "total"
                     else [r for r in runners if "padd" in r.name or "producer" in r.name]
                 )
                 assert len(wanted) == 2
@@ -97,7 +97,7 @@ def test_queues_and_readers(files, binary):
                 coord.request_stop()
                 coord.join(threads)
         assert found[0] == found[1]
-        assert found[0] == ([[15]] if fetch == "sum" else [[[[n] * n + [0] * (5 - n) for n in range(1, 6)]]])
+        assert found[0] == ([[15]] if fetch == "total" else [[[[n] * n + [0] * (5 - n) for n in range(1, 6)]]])
 
 
 def test_data_sets(files):

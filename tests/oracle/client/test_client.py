@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tfnb as tf
 
@@ -287,3 +289,22 @@ def test_names_under_scopes() -> None:
     with tf1.Graph().as_default():
         theirs = _scopes(tf1)
     assert ours == theirs
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["a", "A", "a_1", "A_1", "a_2", "b/", "B/"]), st.booleans()), max_size=12))
+def test_unique_names(asked: list[tuple[str, bool]]) -> None:
+    def names(t: Any) -> list[str]:
+        graph, found = t.Graph(), []
+        with graph.as_default():
+            for name, marked in asked:
+                if name.endswith("/"):
+                    with t.name_scope(name[:-1]):
+                        found.append(t.constant(0, name="a").name)
+                elif marked:
+                    found.append(t.constant(0, name=name).name)
+                else:
+                    found.append(graph.unique_name(name, mark_as_used=False))
+        return found
+
+    assert names(tf) == names(tf1)
