@@ -11,13 +11,12 @@ from tfnb.client.linear_operators.composed import (
     LinearOperatorComposition,
     LinearOperatorInversion,
     LinearOperatorKronecker,
-    LinearOperatorLowRankUpdate,
 )
+from tfnb.client.linear_operators.low_rank import LinearOperatorHouseholder, LinearOperatorLowRankUpdate
 from tfnb.client.linear_operators.operator import LinearOperator
 from tfnb.client.linear_operators.simple import (
     LinearOperatorDiag,
     LinearOperatorFullMatrix,
-    LinearOperatorHouseholder,
     LinearOperatorIdentity,
     LinearOperatorLowerTriangular,
     LinearOperatorScaledIdentity,

@@ -1,4 +1,4 @@
-"""Operators that consist of one part: a diagonal, a matrix, a triangle, a multiple of the identity, zeros, a mirror.
+"""Operators that consist of one part: a diagonal, a matrix, a triangle, a multiple of the identity, zeros.
 
 Invariant: a structure that decides a property, as the identity is self-adjoint, does not let it be denied.
 """
@@ -22,7 +22,6 @@ from tfnb.ops.control_flow.switch_merge import NO_OP
 from tfnb.ops.linalg.band_part import MATRIX_BAND_PART
 from tfnb.ops.linalg.decompositions import matrix_triangular_solve
 from tfnb.ops.linalg.diag import MATRIX_DIAG, MATRIX_DIAG_PART
-from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.linalg.matrix_functions import adjoint_of
 from tfnb.ops.logging.assertions import API as ASSERTIONS
 from tfnb.ops.math.binary import POW
@@ -35,7 +34,6 @@ from tfnb.types import DTypeLike, Shape, as_dtype, as_shape, float32
 __all__ = [
     "LinearOperatorDiag",
     "LinearOperatorFullMatrix",
-    "LinearOperatorHouseholder",
     "LinearOperatorIdentity",
     "LinearOperatorLowerTriangular",
     "LinearOperatorScaledIdentity",
@@ -43,11 +41,13 @@ __all__ = [
 ]
 
 
-def _column(x: Any) -> Any:
+def as_column(x: Any) -> Any:
+    """Returns vectors, shape (batch..., n), as matrices of one column each, shape (batch..., n, 1)."""
     return EXPAND_DIMS(x, np.int32(-1))
 
 
-def _matrix(x: TensorLike, name: str, least: int) -> Any:
+def as_matrix(x: TensorLike, name: str, least: int) -> Any:
+    """Returns the argument `name` of an operator as a tensor, which must have at least `least` dimensions."""
     tensor = convert_to_tensor(x, name=name)
     if tensor.shape.ndims is not None and tensor.shape.ndims < least:
         raise InvalidArgumentError(f"Argument {name} must have at least {least} dimensions. Found: {tensor}")
@@ -71,7 +71,7 @@ class LinearOperatorFullMatrix(LinearOperator):
         is_square: bool | None = None,
         name: str = "LinearOperatorFullMatrix",
     ) -> None:
-        self._matrix = _matrix(matrix, "matrix", 2)
+        self._matrix = as_matrix(matrix, "matrix", 2)
         hints = (is_non_singular, is_self_adjoint, is_positive_definite, is_square)
         super().__init__(self._matrix.dtype, [self._matrix], *hints, name)
 
@@ -99,7 +99,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
     ) -> None:
         if is_square is False:
             raise InvalidArgumentError("Only square lower triangular operators supported at this time.")
-        given = _matrix(tril, "tril", 2)
+        given = as_matrix(tril, "tril", 2)
         self._tril = MATRIX_BAND_PART(given, np.int64(-1), np.int64(0))
         super().__init__(self._tril.dtype, [given], is_non_singular, is_self_adjoint, is_positive_definite, True, name)
 
@@ -138,7 +138,7 @@ class LinearOperatorDiag(LinearOperator):
         is_square: bool | None = None,
         name: str = "LinearOperatorDiag",
     ) -> None:
-        self._diag = _matrix(diag, "diag", 1)
+        self._diag = as_matrix(diag, "diag", 1)
         if is_square is False:
             raise InvalidArgumentError("Only square diagonal operators currently supported.")
         if not self._diag.dtype.is_complex:
@@ -166,10 +166,10 @@ class LinearOperatorDiag(LinearOperator):
 
     def _matmul(self, x: Any, adjoint: bool, adjoint_arg: bool) -> Any:
         factors = conj(self._diag) if adjoint else self._diag
-        return _column(factors) * (adjoint_of(x) if adjoint_arg else x)
+        return as_column(factors) * (adjoint_of(x) if adjoint_arg else x)
 
     def _solve(self, rhs: Any, adjoint: bool) -> Any:
-        return rhs / _column(conj(self._diag) if adjoint else self._diag)
+        return rhs / as_column(conj(self._diag) if adjoint else self._diag)
 
     def _diag_part(self) -> Any:
         return self._diag
@@ -230,12 +230,12 @@ class _OfSides(LinearOperator):
         return self._batch_shape().concatenate(Shape((self._rows[1], self._columns[1])))
 
     def _shape_tensor(self) -> Any:
-        sides = [_column(self._rows[0]), _column(self._columns[0])]
+        sides = [as_column(self._rows[0]), as_column(self._columns[0])]
         return concat(sides if self._batch is None else [self._batch, *sides], 0)
 
     def _sizes(self, *last: Any) -> Any:
         """The batch followed by other sizes."""
-        parts = [_column(part) for part in last]
+        parts = [as_column(part) for part in last]
         if not parts:
             return self.batch_shape_tensor()
         return concat(parts if self._batch is None else [self._batch, *parts], 0)
@@ -341,14 +341,14 @@ class LinearOperatorScaledIdentity(_OfSides):
     def _factor(self, adjoint: bool, dimensions: int) -> Any:
         factor = conj(self._multiplier) if adjoint else self._multiplier
         for _ in range(dimensions):
-            factor = _column(factor)
+            factor = as_column(factor)
         return factor
 
     def _to_dense(self) -> Any:
         return eye(self._rows[0], dtype=self.dtype) * self._factor(False, 2)
 
     def _checked(self, x: Any) -> Any:
-        return x + zeros(concat([_column(self._rows[0]), constant([1])], 0), dtype=self.dtype) if self._checks else x
+        return x + zeros(concat([as_column(self._rows[0]), constant([1])], 0), dtype=self.dtype) if self._checks else x
 
     def _matmul(self, x: Any, adjoint: bool, adjoint_arg: bool) -> Any:
         return self._checked(adjoint_of(x) if adjoint_arg else x) * self._factor(adjoint, 2)
@@ -357,7 +357,7 @@ class LinearOperatorScaledIdentity(_OfSides):
         return self._checked(rhs) / self._factor(adjoint, 2)
 
     def _diag_part(self) -> Any:
-        return ones(_column(self._rows[0]), dtype=self.dtype) * self._factor(False, 1)
+        return ones(as_column(self._rows[0]), dtype=self.dtype) * self._factor(False, 1)
 
     def _determinant(self) -> Any:
         return POW(self._multiplier, cast(self._rows[0], self.dtype))
@@ -433,69 +433,6 @@ class LinearOperatorZeros(_OfSides):
 
     def _assert_positive_definite(self) -> Any:
         raise InvalidArgumentError("Zeros operators are always non-positive definite.")
-
-
-class LinearOperatorHouseholder(LinearOperator):
-    """The operator of the mirror I - 2 v v^H / |v|^2 with the axis v = `reflection_axis`, shape (batch..., n)."""
-
-    def __init__(
-        self,
-        reflection_axis: TensorLike,
-        is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None,
-        is_positive_definite: bool | None = None,
-        is_square: bool | None = None,
-        name: str = "LinearOperatorHouseholder",
-    ) -> None:
-        self._axis = _matrix(reflection_axis, "reflection_axis", 1)
-        given = (("self adjoint", is_self_adjoint), ("square", is_square), ("non-singular", is_non_singular))
-        for word, value in given:
-            if value is False:
-                raise InvalidArgumentError(f"A Householder operator is always {word}.")
-        if is_positive_definite is True:
-            raise InvalidArgumentError("A Householder operator is always non-positive definite.")
-        super().__init__(self._axis.dtype, [self._axis], True, True, False, True, name)
-
-    @property
-    def reflection_axis(self) -> Any:
-        """The axis."""
-        return self._axis
-
-    def _shape(self) -> Shape:
-        dims = self._axis.shape.sizes
-        return Shape(None) if dims is None else Shape((*dims, dims[-1]))
-
-    def _shape_tensor(self) -> Any:
-        sizes = shape(self._axis)
-        return concat([sizes, sizes[-1:]], 0)
-
-    def _unit(self) -> Any:
-        norm = SQRT(reduce_sum(real(self._axis * conj(self._axis)), -1, keepdims=True))
-        return _column(self._axis / cast(norm, self.dtype))
-
-    def _to_dense(self) -> Any:
-        unit = self._unit()
-        return eye(shape(self._axis)[-1], dtype=self.dtype) - 2 * matmul(unit, unit, adjoint_b=True)
-
-    def _matmul(self, x: Any, adjoint: bool, adjoint_arg: bool) -> Any:
-        unit, right = same_batch(self._unit(), adjoint_of(x) if adjoint_arg else x)
-        return right - 2 * matmul(unit, matmul(unit, right, adjoint_a=True))
-
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
-        return self._matmul(rhs, False, False)
-
-    def _inverse(self) -> LinearOperator:
-        return self
-
-    def _diag_part(self) -> Any:
-        unit = self._unit()
-        return 1 - 2 * reduce_sum(unit * conj(unit), -1)
-
-    def _determinant(self) -> Any:
-        return -ones(self.batch_shape_tensor(), dtype=self.dtype)
-
-    def _log_abs_determinant(self) -> Any:
-        return zeros(self.batch_shape_tensor(), dtype=self.dtype.real_dtype)
 
 
 WRAPPERS["LinearOperatorLowerTriangular"] = LinearOperatorLowerTriangular
