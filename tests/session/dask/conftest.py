@@ -3,11 +3,13 @@
 import contextlib
 import subprocess
 import sys
+import time
 
 import pytest
 from distributed import Client, LocalCluster
 
 import tfnb as tf
+from tfnb.errors import UnavailableError
 from tfnb.train.testing_tools import free_ports
 
 SERVE = "import sys, tfnb as tf; tf.train.Server(eval(sys.argv[1]), sys.argv[2], int(sys.argv[3])).join()"
@@ -42,13 +44,24 @@ def addresses():
 
 @pytest.fixture
 def serve():
-    """serve(cluster, job, number) -> a process that hosts this task."""
+    """serve(cluster, job, number) -> a process that hosts this task; with wait=True it does so already."""
     started = []
 
-    def begin(cluster, job, number):
+    def begin(cluster, job, number, wait=False):
         process = subprocess.Popen([sys.executable, "-c", SERVE, repr(cluster), job, str(number)])
         started.append(process)
+        end = time.monotonic() + 60
+        while wait and not connects(cluster[job][number]):
+            assert process.poll() is None and time.monotonic() < end
+            time.sleep(0.05)
         return process
+
+    def connects(address):
+        try:
+            tf.Session(f"grpc://{address}").close()
+        except UnavailableError:
+            return False
+        return True
 
     yield begin
     for process in started:

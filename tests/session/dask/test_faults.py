@@ -407,8 +407,7 @@ def test_messages_that_come_again_do_no_harm(addresses, monkeypatch):
 
 def test_two_clients_of_one_name(addresses, serve):
     [address] = addresses(1)
-    serve({"worker": [address]}, "worker", 0)
-    until(lambda: _connects(address))
+    serve({"worker": [address]}, "worker", 0, wait=True)
     x = tf.placeholder(tf.float32, [])
     with tf.device("/job:worker/task:0"):
         y = x * 2.0
@@ -416,14 +415,6 @@ def test_two_clients_of_one_name(addresses, serve):
         for i in range(3):  # an answer goes to who has asked
             assert one.run(y, {x: i}) == 2 * i
             assert two.run(y, {x: 10 + i}) == 20 + 2 * i
-
-
-def _connects(address):
-    try:
-        tf.Session(f"grpc://{address}").close()
-    except UnavailableError:
-        return False
-    return True
 
 
 def test_strangers_and_their_garbage_are_dropped():

@@ -80,16 +80,8 @@ def test_between_graph_training_with_two_workers(addresses, serve):
 
 def test_a_client_that_is_no_task(addresses, serve):
     [address] = addresses(1)
-    serve({"worker": [address]}, "worker", 0)
-    end = time.monotonic() + 60
-    while True:
-        try:
-            sess = tf.Session(f"grpc://{address}")
-            break
-        except UnavailableError:
-            assert time.monotonic() < end
-            time.sleep(0.1)
-    with sess:
+    serve({"worker": [address]}, "worker", 0, wait=True)
+    with tf.Session(f"grpc://{address}") as sess:
         c = tf.constant([1.0, 2.0]) * tf.placeholder_with_default(2.0, [])
         np.testing.assert_array_equal(sess.run(c), [2, 4])
         names = {d.name for d in sess.list_devices()}
@@ -98,7 +90,7 @@ def test_a_client_that_is_no_task(addresses, serve):
 
 def test_a_client_runs_its_python_functions(addresses, serve):
     (address,) = addresses(1)
-    serve({"local": [address]}, "local", 0)
+    serve({"local": [address]}, "local", 0, wait=True)
     y = tf.py_func(lambda a: a + 1, [tf.constant(1.0)], tf.float32)
     with tf.Session(f"grpc://{address}") as sess:
         assert sess.run(y * 2.0) == 4.0
@@ -106,7 +98,7 @@ def test_a_client_runs_its_python_functions(addresses, serve):
 
 def test_a_variable_of_unknown_shape_without_a_value_elsewhere(addresses, serve):
     (address,) = addresses(1)
-    serve({"local": [address]}, "local", 0)
+    serve({"local": [address]}, "local", 0, wait=True)
     v = tf.Variable(tf.placeholder(tf.int32), validate_shape=False, name="v")
     with tf.Session(f"grpc://{address}") as sess, pytest.raises(FailedPreconditionError, match="uninitialized value v"):
         sess.run(v)
