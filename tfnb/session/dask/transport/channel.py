@@ -10,15 +10,17 @@ certificates of Dask's authority before that, and everything is encrypted.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hmac
 import ipaddress
+import os
 import secrets
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,10 +59,24 @@ class Peer(NamedTuple):
 
 
 class Tls(NamedTuple):
-    """The TLS contexts of both sides of a connection. They are the contexts of Dask's comm."""
+    """The TLS contexts of both sides of a connection, with the keys of Dask's comm. They belong to one channel."""
 
     listening: ssl.SSLContext
     connecting: ssl.SSLContext
+
+
+class _TlsSocket(ssl.SSLSocket):
+    """A TLS socket that closes itself if its peer has gone before the handshake.
+
+    `wrap_socket` asks for the peer's name first, and leaves an `SSLSocket` of a peer that has gone open.
+    """
+
+    def getpeername(self) -> Any:
+        try:
+            return super().getpeername()
+        except OSError:
+            self.close()
+            raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET)) from None
 
 
 Receive = Callable[[Head, np.ndarray, Stream], None]
@@ -85,6 +101,8 @@ class Channel:
             raise PermissionDeniedError(f"tensors would leave {host} without TLS")
         self._receive, self._refuse = receive, refuse
         self._tls = tls
+        for context in tls or ():
+            context.sslsocket_class = _TlsSocket
         self._budget = Budget(limit)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._listener = socket.create_server((host.strip("[]"), 0), family=family, backlog=_BACKLOG)
@@ -252,7 +270,6 @@ class Channel:
                 sock.settimeout(_GREETING)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 if self.peer.sealed and self._tls is not None:
-                    sock.getpeername()  # raises if the peer has gone: wrap_socket would leave its socket open then
                     sock = self._tls.listening.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
             with self._as_unauthenticated(sock):
                 if isinstance(sock, ssl.SSLSocket):
