@@ -208,3 +208,22 @@ def test_an_update_is_solved_whatever_properties_it_is_given():
         found, size = session.run([operator.solvevec([1.0, 2.0]), operator.log_abs_determinant()])
     np.testing.assert_allclose(found, np.linalg.solve(whole, [1.0, 2.0]))
     np.testing.assert_allclose(size, np.log(abs(np.linalg.det(whole))))
+
+
+def test_an_operator_of_a_program_uses_the_scope_and_the_check():
+    class Doubled(tf.linalg.LinearOperatorDiag):
+        def matmul(self, x, adjoint=False, adjoint_arg=False, name="matmul"):
+            with self._name_scope(name):
+                x = tf.identity(x, name="x")
+                self._check_input_dtype(x)
+                return 2.0 * self._matmul(x, adjoint, adjoint_arg)
+
+    operator = Doubled([1.0, 2.0], name="doubled")
+    product = operator.matmul([[1.0], [1.0]])
+    assert product.op.name.startswith("doubled/matmul/")
+    with operator._name_scope() as scope:
+        assert scope.startswith("doubled")
+    with tf.Session() as session:
+        assert session.run(product).tolist() == [[2.0], [4.0]]
+    with pytest.raises(TypeError, match="Expected argument to have dtype"):
+        operator.matmul(np.ones([2, 1], np.float64))

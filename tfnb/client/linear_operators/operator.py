@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.client.graph.default_graph import name_scope
 from tfnb.client.linear_operators.shapes import OperatorShape
 from tfnb.errors import InvalidArgumentError, UnimplementedError
 from tfnb.ir.tensor import TensorLike
@@ -113,7 +112,7 @@ class LinearOperator(OperatorShape):
             right = x.adjoint() if adjoint_arg else x
             _check_sides(self.name, left.domain_dimension.value, right.range_dimension.value)
             return WRAPPERS["LinearOperatorComposition"]([left, right])
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             tensor = convert_to_tensor(x, dtype=self.dtype)
             side = self.range_dimension.value if adjoint else self.domain_dimension.value
             dims = tensor.shape.sizes
@@ -124,7 +123,7 @@ class LinearOperator(OperatorShape):
 
     def matvec(self, x: TensorLike, adjoint: bool = False, name: str = "matvec") -> Any:
         """Returns A @ x, or with `adjoint` A^H @ x, of vectors x, shape (batch..., columns)."""
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             column = expand_dims(convert_to_tensor(x, dtype=self.dtype), -1)
         return squeeze(self.matmul(column, adjoint, name=name), [-1])
 
@@ -142,7 +141,7 @@ class LinearOperator(OperatorShape):
         if isinstance(rhs, LinearOperator):
             left = self.adjoint() if adjoint else self
             return WRAPPERS["LinearOperatorComposition"]([left.inverse(), rhs.adjoint() if adjoint_arg else rhs])
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             tensor = convert_to_tensor(rhs, dtype=self.dtype)
             right = adjoint_of(tensor) if adjoint_arg else tensor
             dims = right.shape.sizes
@@ -151,14 +150,14 @@ class LinearOperator(OperatorShape):
 
     def solvevec(self, rhs: TensorLike, adjoint: bool = False, name: str = "solve") -> Any:
         """Returns x of A @ x = rhs, or with `adjoint` of A^H @ x = rhs, of vectors rhs, shape (batch..., rows)."""
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             column = expand_dims(convert_to_tensor(rhs, dtype=self.dtype), -1)
         return squeeze(self.solve(column, adjoint, name=name), [-1])
 
     def determinant(self, name: str = "det") -> Any:
         """Returns the determinants, shape (batch...). Raises `UnimplementedError` unless the matrix is square."""
         self._need_square("determinant")
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             return self._determinant()
 
     def log_abs_determinant(self, name: str = "log_abs_det") -> Any:
@@ -167,32 +166,32 @@ class LinearOperator(OperatorShape):
         Raises `UnimplementedError` unless the matrix is square.
         """
         self._need_square("log_abs_determinant")
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             return cast(self._log_abs_determinant(), self.dtype)
 
     def trace(self, name: str = "trace") -> Any:
         """Returns the sums of the diagonals, shape (batch...)."""
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             return reduce_sum(self._diag_part(), -1)
 
     def diag_part(self, name: str = "diag_part") -> Any:
         """Returns the diagonals, shape (batch..., min(rows, columns))."""
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             return self._diag_part()
 
     def to_dense(self, name: str = "to_dense") -> Any:
         """Returns the matrix itself, a tensor of shape (batch..., rows, columns)."""
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             return self._to_dense()
 
     def add_to_tensor(self, x: TensorLike, name: str = "add_to_tensor") -> Any:
         """Returns A + x; the shape of x must broadcast with that of A."""
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             return self._to_dense() + convert_to_tensor(x, dtype=self.dtype)
 
     def adjoint(self, name: str = "adjoint") -> LinearOperator:
         """Returns the operator of the conjugate transpose."""
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             return self if self.is_self_adjoint else self._adjoint()
 
     @property
@@ -207,7 +206,7 @@ class LinearOperator(OperatorShape):
         """
         if self.is_square is False or self.is_non_singular is False:
             raise InvalidArgumentError(f"{self.name}: Cannot invert a matrix that is not square or is singular")
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             return self._inverse()
 
     def cholesky(self, name: str = "cholesky") -> LinearOperator:
@@ -219,22 +218,22 @@ class LinearOperator(OperatorShape):
             raise InvalidArgumentError(
                 f"{self.name}: Cannot take a Cholesky decomposition: Not a positive definite self adjoint matrix."
             )
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             return self._cholesky()
 
     def assert_non_singular(self, name: str = "assert_non_singular") -> Any:
         """Returns an operation that fails in a step in which a matrix is singular, up to rounding."""
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             return self._assert_non_singular()
 
     def assert_positive_definite(self, name: str = "assert_positive_definite") -> Any:
         """Returns an operation that fails in a step in which a matrix is not positive definite."""
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             return self._assert_positive_definite()
 
     def assert_self_adjoint(self, name: str = "assert_self_adjoint") -> Any:
         """Returns an operation that fails in a step in which a matrix is not its own adjoint."""
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             return self._assert_self_adjoint()
 
     def _assert_non_singular(self) -> Any:

@@ -6,6 +6,7 @@ Invariant: a property that is None is unknown; those that contradict each other 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,15 @@ class OperatorShape:
         self._is_non_singular, self._is_self_adjoint = is_non_singular, is_self_adjoint
         self._is_positive_definite, self._is_square = is_positive_definite, is_square
         self._name = name or type(self).__name__
+
+    def _name_scope(self, name: str | None = None) -> AbstractContextManager[Any]:
+        """Returns the scope of a method's names: `name` below that of the operator. Operators of programs enter it."""
+        return name_scope(self.name if name is None else f"{self.name}/{name}")
+
+    def _check_input_dtype(self, arg: Any) -> None:
+        """Raises `DTypeError` unless a tensor has the dtype of the operator. Operators of programs call it."""
+        if arg.dtype.base_dtype != self.dtype:
+            raise DTypeError(f"Expected argument to have dtype {self.dtype}.  Found: {arg.dtype} in tensor {arg}")
 
     def _shape(self) -> Shape:
         raise NotImplementedError
@@ -159,7 +169,7 @@ class OperatorShape:
 
     def shape_tensor(self, name: str = "shape_tensor") -> Any:
         """Returns the shape as an int32 vector."""
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             known = self.shape
             if known.is_fully_defined():
                 return constant(np.asarray(known.known(), np.int32))

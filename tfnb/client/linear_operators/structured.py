@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.client.graph.default_graph import name_scope
 from tfnb.client.linear_operators.operator import LinearOperator
 from tfnb.client.linear_operators.simple import not_zero
 from tfnb.errors import InvalidArgumentError
@@ -93,12 +92,12 @@ class _Circulant(LinearOperator):
 
     def convolution_kernel(self, name: str = "convolution_kernel") -> Any:
         """Returns the first column as a block: the inverse transform of the spectrum."""
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             return cast(self._transform(self._spectrum, "ifft"), self.dtype)
 
     def assert_hermitian_spectrum(self, name: str = "assert_hermitian_spectrum") -> Any:
         """Returns an operation that fails in a step in which the matrix is not real."""
-        with name_scope(f"{self.name}/{name}"):
+        with self._name_scope(name):
             kernel = self._transform(self._spectrum, "ifft")
             eps = np.finfo(self._spectrum.dtype.real_dtype.np).eps * 100
             parts = absolute(imag(kernel))
