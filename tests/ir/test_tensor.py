@@ -7,6 +7,7 @@ import weakref
 import pytest
 
 import tfnb as tf
+from tfnb.ir.tensor import array_of_tensors
 
 
 @pytest.fixture(autouse=True)
@@ -42,3 +43,11 @@ def test_attributes_stay():
 def test_a_dict_may_hold_tensors_weakly():
     x = tf.constant(1.0)
     assert weakref.WeakKeyDictionary({x: 1})[x] == 1
+
+
+def test_an_array_of_tensors():
+    x, v = tf.constant(1.0), tf.get_variable("v", [2])
+    array = array_of_tensors([[x, v], (v, x)])
+    assert array.shape == (2, 2) and array.dtype == object and array[0, 1] is v and array[1, 1] is x
+    for other in (x, [x, [v]], [x, 1.0], [1.0], [], "text"):
+        assert array_of_tensors(other) is None

@@ -131,3 +131,19 @@ def test_twice_is_as_once(monkeypatch):
     assert type(np.meshgrid([1], [2])) is list
     with pytest.raises(ValueError, match="inhomogeneous"):
         np.array([[1, 2], [3]], np.int32)
+
+
+def test_lists_of_tensors(tmp_path):
+    text = """
+import numpy as np
+import tensorflow as tf
+x, y = tf.constant([1.0, 2.0]), tf.placeholder(tf.float32)
+pairs = np.array([[x, y], [y, x]])
+print(pairs.shape, pairs.dtype, pairs[1, 0] is y, np.asarray([x, y]).tolist() == [x, y])
+for wrong in (x, [x, 1.0]):
+    try:
+        np.array(wrong)
+    except ValueError:
+        print("refused")
+"""
+    assert run(tmp_path, text) == ["(2, 2) object True True", "refused", "refused"]

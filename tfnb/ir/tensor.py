@@ -14,7 +14,16 @@ import numpy as np
 from tfnb.errors import DTypeError, InvalidArgumentError, SlicedAssignmentError
 from tfnb.types import DType, Shape, TensorSpec, as_shape
 
-__all__ = ["Runner", "SupportsTensor", "Tensor", "TensorLike", "call_operator", "install_operators", "is_tensor_like"]
+__all__ = [
+    "Runner",
+    "SupportsTensor",
+    "Tensor",
+    "TensorLike",
+    "array_of_tensors",
+    "call_operator",
+    "install_operators",
+    "is_tensor_like",
+]
 
 _OPERATORS: dict[str, Callable[..., Any]] = {}
 
@@ -256,3 +265,26 @@ Tensor.OVERLOADABLE_OPERATORS = frozenset(
 def is_tensor_like(x: object) -> bool:
     """Returns whether `x` is a tensor, or can be used as one, like a variable or indexed slices."""
     return isinstance(x, Tensor) or hasattr(x, "__tensor__")
+
+
+def array_of_tensors(values: object) -> np.ndarray | None:
+    """Returns an array of objects with the form of nested lists of tensors, or None unless that is what `values` is."""
+    sizes = _sizes_of_lists(values)
+    if not sizes:
+        return None
+    result = np.empty(sizes, object)
+    for index in np.ndindex(sizes):
+        part: Any = values
+        for i in index:
+            part = part[i]
+        result[index] = part
+    return result
+
+
+def _sizes_of_lists(values: object) -> tuple[int, ...] | None:
+    """Returns the lengths of nested lists of tensors, () of a tensor, None if lengths differ or a part is no tensor."""
+    if not isinstance(values, (list, tuple)):
+        return () if is_tensor_like(values) else None
+    parts = {_sizes_of_lists(part) for part in values}
+    sizes = parts.pop() if len(parts) == 1 else None
+    return None if sizes is None else (len(values), *sizes)

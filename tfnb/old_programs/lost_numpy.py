@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.ir.tensor import array_of_tensors
+
 __all__ = ["add_missing", "give_back_numpy"]
 
 _TYPES = (bool, int, float, complex, object, str)
@@ -193,13 +195,17 @@ def _of_bytes(fromstring: Callable[..., Any]) -> Callable[..., Any]:
 def _of_the_time(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """Returns `make`, with the meanings of the time in a program's own calls.
 
-    Of lists of unequal length it makes an array of objects, and with `copy=False` it copies where it must.
+    Of lists of unequal length and of lists of tensors it makes an array of objects, and with `copy=False` it copies
+    where it must.
     """
 
     def made(*args: Any, **kwargs: Any) -> np.ndarray:
         try:
             return make(*args, **kwargs)
         except ValueError as error:
+            objects = array_of_tensors(args[0]) if args else None
+            if objects is not None and not _of_a_library(sys._getframe(1).f_code.co_filename):
+                return objects
             wanted = kwargs.get("dtype", args[1] if len(args) > 1 else None)
             changed: dict[str, Any] = {}
             if wanted is None and "inhomogeneous" in str(error):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.ir.device_spec import DeviceSpec
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import TensorLike, array_of_tensors
 from tfnb.types import as_dtype
 
 __all__ = ["ArrayComparisons", "CheckedThread", "ContainerComparisons"]
@@ -32,6 +32,9 @@ class ArrayComparisons(_Plain):
         return tensors
 
     def _array(self, value: object) -> np.ndarray:
+        objects = array_of_tensors(value)  # these are compared by which tensors they are
+        if objects is not None:
+            return objects
         return np.asarray(self.evaluate(value) if hasattr(value, "graph") else value)
 
     def assertAllGreater(self, a: TensorLike, comparison_target: float) -> None:
