@@ -296,3 +296,16 @@ def test_lists_of_arrays_of_several_shapes_are_close():
     case.assertNotAllClose([1.0, 2.0], [1.0, 2.1], rtol=0.01)
     with pytest.raises(AssertionError, match="close at all elements"):
         case.assertNotAllClose([1.0, 2.0], [1.0, 2.1], rtol=0.1)
+
+
+def test_lists_of_tensors_are_compared_by_which_they_are():
+    case = tf.test.TestCase("run")
+    a, b = tf.constant(1.0), tf.constant(1.0)
+    case.assertAllEqual([a, b], (a, b))
+    with pytest.raises(AssertionError):
+        case.assertAllEqual([a, b], [b, a])
+
+
+def test_a_test_has_one_folder():
+    case, other = tf.test.TestCase("run"), tf.test.TestCase("run")
+    assert case.get_temp_dir() == case.get_temp_dir() != other.get_temp_dir()

@@ -120,6 +120,7 @@ class TestCase(ArrayComparisons, ContainerComparisons):
 
     __test__ = True
     _cached: Session | None = None
+    _folder: str | None = None
 
     def setUp(self) -> None:
         """Makes an empty graph the default graph, and sets its seed and those of Python and NumPy.
@@ -146,8 +147,10 @@ class TestCase(ArrayComparisons, ContainerComparisons):
         super().tearDown()
 
     def get_temp_dir(self) -> str:
-        """Returns a new folder for this test."""
-        return tempfile.mkdtemp(dir=get_temp_dir())
+        """Returns the folder of this test, which is another one than those of other tests."""
+        if self._folder is None:
+            self._folder = tempfile.mkdtemp(dir=get_temp_dir())
+        return self._folder
 
     @contextmanager
     def session(
