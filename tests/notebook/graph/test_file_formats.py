@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import tfnb as tf
 from tfnb.errors import DataLossError, NotFoundError, ResourceExhaustedError
+from tfnb.ir.protos import proto
 from tfnb.notebook.graph import file_formats
 from tfnb.notebook.graph.file_formats import read_graph
 
@@ -32,7 +33,7 @@ def test_every_kind(graph, tmp_path):
     tf.train.write_graph(graph, str(tmp_path), "b.pbtxt")
     with graph.as_default():
         tf.train.export_meta_graph(str(tmp_path / "c.ckpt.meta"))
-    saved = file_formats._saved_model()(saved_model_schema_version=1)
+    saved = proto("saved_model").SavedModel(saved_model_schema_version=1)
     saved.meta_graphs.add().graph_def.CopyFrom(graph.as_graph_def())
     (tmp_path / "saved_model.pb").write_bytes(saved.SerializeToString())
     (tmp_path / "saved_model.pbtxt").write_text(str(saved))

@@ -15,6 +15,7 @@ from tfnb.errors import (
     InvalidArgumentError,
     NotFoundError,
 )
+from tfnb.ir.protos import proto
 from tfnb.train.saving import saved_model
 
 pytestmark = pytest.mark.opencl
@@ -120,7 +121,7 @@ def test_assets_of_models_before_1_13_are_in_a_collection(sess, tmp_path):
     builder = sm.builder.SavedModelBuilder(str(tmp_path / "m"))
     builder.add_meta_graph_and_variables(sess, ["serve"], assets_collection=[asset], main_op=told.assign(asset).op)
     path = Path(builder.save())
-    message = saved_model._saved_model_message().FromString(path.read_bytes())
+    message = proto("saved_model").SavedModel.FromString(path.read_bytes())
     (meta,) = message.meta_graphs
     (packed,) = meta.collection_def[sm.constants.ASSETS_KEY].any_list.value
     assert packed.type_url.endswith("AssetFileDef") and len(meta.asset_file_def) == 1

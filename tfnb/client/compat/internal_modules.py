@@ -180,7 +180,7 @@ VIEWS: Mapping[str, Sequence[str]] = {
 _MESSAGES = {
     "framework": "attr_value function graph node_def op_def step_stats summary tensor tensor_shape types variable "
     "versions",
-    "protobuf": "meta_graph rewriter_config saver",
+    "protobuf": "meta_graph rewriter_config saved_model saver struct",
     "util": "event",
 }
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterator
-from functools import cache
 from typing import Any, cast
 
 from tfnb.errors import DataLossError, ResourceExhaustedError
@@ -67,34 +66,10 @@ def _messages(path: str) -> Iterator[Any]:
 
 
 def _kinds(name: str) -> Iterator[Any]:
-    kinds = [proto("graph").GraphDef, proto("meta_graph").MetaGraphDef, _saved_model()]
+    kinds = [proto("graph").GraphDef, proto("meta_graph").MetaGraphDef, proto("saved_model").SavedModel]
     first = 1 if ".meta" in name else 2 if "saved_model" in name else 0
     yield kinds.pop(first)
     yield from kinds
-
-
-@cache
-def _saved_model() -> Any:
-    """Returns the class of TensorFlow's SavedModel messages, which `tensorboard` lacks: a version and MetaGraphDefs."""
-    descriptors = importlib.import_module("google.protobuf.descriptor_pb2")
-    pools = importlib.import_module("google.protobuf.descriptor_pool")
-    factory = importlib.import_module("google.protobuf.message_factory")
-    inner = proto("meta_graph").MetaGraphDef.DESCRIPTOR
-    file = descriptors.FileDescriptorProto(
-        name="tfnb/saved_model.proto", package="tfnb", syntax="proto3", dependency=[inner.file.name]
-    )
-    message, field = file.message_type.add(name="SavedModel"), descriptors.FieldDescriptorProto
-    message.field.add(name="saved_model_schema_version", number=1, type=field.TYPE_INT64, label=field.LABEL_OPTIONAL)
-    message.field.add(
-        name="meta_graphs",
-        number=2,
-        type=field.TYPE_MESSAGE,
-        type_name=f".{inner.full_name}",
-        label=field.LABEL_REPEATED,
-    )
-    pool = pools.Default()
-    pool.Add(file)
-    return factory.GetMessageClass(pool.FindMessageTypeByName("tfnb.SavedModel"))
 
 
 def _from_bytes(message: Message, content: bytes) -> bool:

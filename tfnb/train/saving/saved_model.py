@@ -12,7 +12,6 @@ import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -60,30 +59,6 @@ _ASSETS, _ASSETS_KEY = "assets", "saved_model_assets"
 _MAIN_OP, _LEGACY_INIT_OP = "saved_model_main_op", "legacy_init_op"
 
 
-@cache
-def _saved_model_message() -> Any:
-    """Returns the class of TensorFlow's SavedModel message, which has a version and MetaGraphDefs."""
-    descriptors = importlib.import_module("google.protobuf.descriptor_pb2")
-    pool = importlib.import_module("google.protobuf.descriptor_pool").Default()
-    meta_graph = proto("meta_graph").MetaGraphDef.DESCRIPTOR
-    file = descriptors.FileDescriptorProto(
-        name="tfnb/saved_model.proto", package="tfnb", syntax="proto3", dependency=[meta_graph.file.name]
-    )
-    field = descriptors.FieldDescriptorProto
-    message = file.message_type.add(name="SavedModel")
-    message.field.add(name="saved_model_schema_version", number=1, type=field.TYPE_INT64, label=field.LABEL_OPTIONAL)
-    message.field.add(
-        name="meta_graphs",
-        number=2,
-        type=field.TYPE_MESSAGE,
-        label=field.LABEL_REPEATED,
-        type_name=f".{meta_graph.full_name}",
-    )
-    pool.AddSerializedFile(file.SerializeToString())
-    factory = importlib.import_module("google.protobuf.message_factory")
-    return factory.GetMessageClass(pool.FindMessageTypeByName("tfnb.SavedModel"))
-
-
 def _asset_name(folder: str, source: str) -> str:
     """Returns the name of an asset in the folder: that of the file, with a number if it has another content there."""
     base_name = os.path.basename(source)
@@ -105,7 +80,7 @@ class SavedModelBuilder:
         if os.path.exists(self._dir):
             raise ExportExistsError(f"the export directory {self._dir} exists already")
         self._scratch: Scratch | None = None
-        self._message = _saved_model_message()(saved_model_schema_version=1)
+        self._message = proto("saved_model").SavedModel(saved_model_schema_version=1)
         self._has_variables = False
 
     def add_meta_graph_and_variables(
@@ -281,7 +256,7 @@ def maybe_saved_model_directory(export_dir: str) -> bool:
 
 
 def _read(folder: str) -> Any:
-    message = _saved_model_message()
+    message = proto("saved_model").SavedModel
     path = os.path.join(folder, _FILE)
     try:
         if os.path.exists(path):
