@@ -96,6 +96,11 @@ def test_a_star_import_gives_the_public_names(installed):
     names = {}
     exec("from tensorflow.contrib.slim import *\nfrom tensorflow.python.framework.errors import *", names)
     assert names["conv2d"] is tfnb.contrib.slim.conv2d and names["OutOfRangeError"] is tfnb.errors.OutOfRangeError
+    for module in ("tensorflow", "tensorflow.compat.v1", "tensorflow.train", "tensorflow.python.training.adam"):
+        names = {}
+        exec(f"from {module} import *", names)
+        assert "AdamOptimizer" in names or names["placeholder"] is tfnb.placeholder
+        assert "datasets" not in names
 
 
 def test_source_modules_of_tfnb_are_no_names_of_tensorflow(installed):

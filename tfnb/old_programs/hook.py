@@ -67,8 +67,8 @@ class TensorFlowModule(ModuleType):
         return _attributes_of(self)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "__all__":
-            return dir(self)
+        if name == "__all__":  # Python looks for a module of each name that is not an attribute
+            return [public for public in dir(self) if hasattr(self, public)]
         path = f"{self.__below}.{name}" if self.__below else name
         if name.startswith("__") and name.endswith("__"):
             raise missing_name(self, name, path)
