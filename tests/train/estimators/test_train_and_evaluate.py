@@ -117,6 +117,18 @@ def test_heads_of_several_kinds():
     assert sorted(spec.predictions)[:2] == [("count", "logits"), ("count", "predictions")]
 
 
+def test_the_model_function_has_the_parameters():
+    def model_fn(features, labels, mode, params, config):
+        assert config.tf_random_seed == 7 and params == {"scale": 2.0}
+        return tf.estimator.EstimatorSpec(mode, predictions=features * params["scale"] + labels)
+
+    model = tf.estimator.Estimator(model_fn, params={"scale": 2.0})
+    spec = model.model_fn(tf.constant(3.0), 1.0, "infer", tf.estimator.RunConfig(tf_random_seed=7))
+    assert model._session_config.allow_soft_placement
+    with tf.Session() as session:
+        assert session.run(spec.predictions) == 7.0
+
+
 def test_metrics_are_added_and_features_forwarded(tmp_path):
     model = tf.estimator.BaselineRegressor(str(tmp_path))
     model.train(data(X[:, 1], epochs=1))

@@ -184,7 +184,7 @@ class Estimator:
                 save_checkpoint_steps=None,
                 save_summaries_steps=config.save_summary_steps or None,
                 save_summaries_secs=None,
-                config=self._session_config(),
+                config=self._session_config,
                 log_step_count_steps=config.log_step_count_steps,
             ) as session:
                 while not session.should_stop():
@@ -340,7 +340,7 @@ class Estimator:
             local_init = scaffold.local_init_op
             if local_init is None:
                 local_init = Scaffold.default_local_init_op()
-            with Session(graph=graph, config=self._session_config()) as session:
+            with Session(graph=graph, config=self._session_config) as session:
                 saver.restore(session, path)
                 folder = timestamped_folder(export_dir_base)
                 builder = SavedModelBuilder(folder)
@@ -368,12 +368,13 @@ class Estimator:
             with graph.device(self.config.device_fn) if self.config.device_fn is not None else nullcontext():
                 yield graph
 
+    @property
     def _session_config(self) -> ConfigProto:
         return self.config.session_config or ConfigProto(allow_soft_placement=True)
 
     def _session(self, scaffold: Scaffold, path: str, hooks: list[SessionRunHook]) -> MonitoredSession:
         """Returns a session whose variables have the values of a checkpoint."""
-        creator = ChiefSessionCreator(scaffold, config=self._session_config(), checkpoint_filename_with_path=path)
+        creator = ChiefSessionCreator(scaffold, config=self._session_config, checkpoint_filename_with_path=path)
         return MonitoredSession(creator, hooks)
 
     def _build(self, input_fn: Callable[..., Any], mode: str) -> tuple[EstimatorSpec, Scaffold, list[SessionRunHook]]:
@@ -437,14 +438,20 @@ class Estimator:
         arguments = {k: v for k, v in available.items() if k in parameters}
         return lambda *args: function(*args, **arguments)
 
-    def spec_of(self, features: object, labels: object, mode: str) -> EstimatorSpec:
-        """Calls the model function.
+    @property
+    def model_fn(self) -> Callable[..., EstimatorSpec]:
+        """The model function with `params`: a function of (features, labels, mode, config)."""
+        return self.spec_of
+
+    def spec_of(self, features: object, labels: object, mode: str, config: RunConfig | None = None) -> EstimatorSpec:
+        """Calls the model function, with `config` instead of the estimator's own if it is given.
 
         Raises `InvalidArgumentError` when it has no parameter for the labels, or returns no EstimatorSpec.
         """
         if labels is not None and "labels" not in inspect.signature(self._model_fn).parameters:
             raise InvalidArgumentError("the input function gives labels, and model_fn does not take `labels`")
-        return self._checked(self._with_known(self._model_fn, mode, labels=labels)(features))
+        config = config or self.config
+        return self._checked(self._with_known(self._model_fn, mode, labels=labels, config=config)(features))
 
     def _checked(self, spec: object) -> EstimatorSpec:
         if not isinstance(spec, EstimatorSpec):
