@@ -16,7 +16,6 @@ from tfnb.errors import (
     NotFoundError,
 )
 from tfnb.ir.protos import proto
-from tfnb.train.saving import saved_model
 
 pytestmark = pytest.mark.opencl
 sm = tf.saved_model

@@ -100,8 +100,13 @@ def init_from_checkpoint(ckpt_dir_or_file: FilePath, assignment_map: Mapping[str
     for a name that the checkpoint or the graph lacks, and `ShapeError` when shapes differ.
     """
     reader = load_checkpoint(ckpt_dir_or_file)
+    shapes = reader.get_variable_to_shape_map()
     for stored_name, variable in _pairs(assignment_map):
-        _begin_with(reader, stored_name, variable)
+        if stored_name not in shapes:
+            raise UnknownNameError(
+                f"Tensor {stored_name} is not found in {os.fsdecode(ckpt_dir_or_file)} checkpoint {shapes}"
+            )
+        _begin_with(reader, stored_name, variable, shapes[stored_name])
 
 
 def _pairs(assignment_map: Mapping[str, Any] | Sequence[Variable]) -> list[tuple[str, Any]]:
@@ -139,15 +144,16 @@ def _scope_pairs(theirs: str, ours: str, named: Mapping[str, list[Any]]) -> list
     return pairs
 
 
-def _begin_with(reader: CheckpointReader, name: str, variable: Variable) -> None:
-    if not reader.has_tensor(name):
-        raise UnknownNameError(f"Key {name} not found in checkpoint, wanted for {variable.name}")
+def _begin_with(reader: CheckpointReader, name: str, variable: Variable, shape: Sequence[int]) -> None:
     if not isinstance(variable, Variable):
         raise InvalidArgumentError(f"init_from_checkpoint needs a variable, got {variable!r}")
-    shape, part = reader.get_variable_to_shape_map()[name], variable.save_slice_info
+    part = variable.save_slice_info
     required_shape = variable.shape if part is None else as_shape(part.full_shape)
     if not required_shape.is_compatible_with(shape):
-        raise ShapeError(f"{variable.name} has shape {required_shape}, {name} in the checkpoint {shape}")
+        raise ShapeError(
+            f"Shape of variable {variable.name} ({required_shape}) doesn't match with shape of tensor {name} ({shape}) "
+            "from checkpoint reader."
+        )
     graph = variable.graph
     with graph.as_default(), graph.name_scope("checkpoint_initializer"), graph.control_dependencies(None):
         prefix = graph.constant(np.array(reader._checkpoint.prefix.encode(), object))
