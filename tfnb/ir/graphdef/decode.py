@@ -67,10 +67,13 @@ def import_graph_def(
         nodes = [_of_unknown_shape(node) for node in nodes]
     with all_or_nothing(graph):
         used: set[Link] = set()
+        names = {node.name for node in message.node}
         element = add_nodes(graph, nodes, functions.find, tensors_by_link, prefix, used)
-        unused = [str(link) for link in tensors_by_link if link not in used]
+        unused = [str(link) for link in tensors_by_link if link not in used and link.name not in names]
         if unused:
-            raise InvalidArgumentError(f"input_map names {unused}, which no node of the GraphDef reads")
+            raise InvalidArgumentError(
+                f"Attempted to map inputs that were not found in graph_def: [{', '.join(unused)}]"
+            )
         return None if return_elements is None else [element(name) for name in return_elements]
 
 
