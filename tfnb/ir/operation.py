@@ -1,6 +1,6 @@
 """Operation: a node of the user's graph (white paper, section 2).
 
-Invariant: identity is by object; inputs, attributes and name never change after creation.
+Invariant: identity is by object; inputs, attributes and name never change after creation, places may.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tfnb.errors import Origin, UnknownNameError
+from tfnb.errors import Origin, UnimplementedError, UnknownNameError
+from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.graphdef.encode import node_def
-from tfnb.ir.graphdef.message_types import NodeDef, OpDefMessage
+from tfnb.ir.graphdef.message_types import AttrValue, NodeDef, OpDefMessage
 from tfnb.ir.graphdef.op_def import op_def_message
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.tensor import Runner, Tensor, call_operator
@@ -105,13 +106,32 @@ class Operation:
         return [name.encode() for name in self.colocation] or [f"loc:@{self.name}".encode()]
 
     def get_attr(self, name: str) -> Any:
-        """Returns an attribute or type variable, text as bytes. Raises `UnknownNameError` for other names."""
+        """Returns an attribute or type variable, text as bytes. Raises `UnknownNameError` for other names.
+
+        "_class" is the list of the groups with which the operation shares its device, if it does.
+        """
+        if name == "_class" and self.colocation:
+            return self.colocation_groups()
         if name in self.types:
             return self.types[name]
         if hasattr(self.attrs, name):
             value = getattr(self.attrs, name)
             return value.encode() if isinstance(value, str) else value
         raise UnknownNameError(f"No attr named {name!r} in the operation {self.name}", self)
+
+    def _set_device(self, device: object) -> None:
+        """Replaces the device that is asked for: a name such as "/device:CPU:0", or a `tf.DeviceSpec`."""
+        spec = DeviceSpec.from_string(str(device.to_string() if isinstance(device, DeviceSpec) else device or ""))
+        self.device = spec.to_string()
+
+    def _set_attr(self, name: str, value: AttrValue) -> None:
+        """Replaces the groups with which the operation shares its device, the attribute "_class".
+
+        Raises `UnimplementedError` for other names.
+        """
+        if name != "_class":
+            raise UnimplementedError(f"the attribute {name!r} of the operation {self.name} cannot be changed", self)
+        self.colocation = tuple(group.decode() for group in value.list.s)
 
     def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> None:
         """Runs the operation in `session` or the default session."""

@@ -134,6 +134,33 @@ def test_colocation_moves_with_the_scope(graph):
     assert op.colocation == ("loc:@m/v",)
 
 
+def test_where_an_operation_is_placed_can_be_changed(graph):
+    v = tf.Variable(1.0, name="v")
+    assert v.initializer.get_attr("_class") == [b"loc:@v"]
+    with pytest.raises(ValueError, match="No attr named '_class'"):
+        v.op.get_attr("_class")
+    w = tf.Variable(2.0, name="w")
+    v.initializer._set_attr("_class", tf.AttrValue(list=tf.AttrValue.ListValue(s=[b"loc:@w"])))
+    assert v.initializer.colocation_groups() == [b"loc:@w"] == w.initializer.colocation_groups()
+    with pytest.raises(NotImplementedError, match="'T'"):
+        v.initializer._set_attr("T", tf.AttrValue())
+    w.op._set_device("/cpu:0")
+    assert w.op.device == "/device:CPU:0"
+    w.op._set_device(tf.DeviceSpec(job="worker"))
+    assert w.op.device == "/job:worker"
+    with pytest.raises(ValueError, match="not a device name"):
+        w.op._set_device("/nowhere!")
+
+
+def test_a_tensor_that_no_node_reads_may_be_replaced(graph):
+    tf.placeholder(tf.float32, [], name="x")
+    with tf.Graph().as_default():
+        one = tf.constant(1.0)
+        assert tf.import_graph_def(graph.as_graph_def(), {"x": one}) is None
+        with pytest.raises(ValueError, match=r"Attempted to map inputs that were not found in graph_def: .y:0"):
+            tf.import_graph_def(graph.as_graph_def(), {"x": one, "y": one})
+
+
 def test_importing_tfnb_loads_no_protobuf():
     code = "import sys, tfnb; print([m for m in sys.modules if m.startswith(('google.protobuf', 'tensorboard'))])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
