@@ -34,7 +34,15 @@ __all__ = [
 ]
 
 
-class DType:
+class _DTypes(type):
+    """Calls of `DType` with the number of a type in TensorFlow's protobufs give the one object of that type."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        number = kwargs.get("type_enum", args[0] if len(args) == 1 else None)
+        return super().__call__(*args, **kwargs) if number is None else as_dtype(int(number))
+
+
+class DType(metaclass=_DTypes):
     """The type of a tensor's elements.
 
     `np` is the NumPy dtype, `cl` the OpenCL C scalar type ("" if tensors of this type exist on the host only), and

@@ -18,7 +18,7 @@ DIMS = st.lists(st.none() | st.integers(0, 5), max_size=4).map(tuple)
 @pytest.mark.parametrize("dtype", ALL, ids=str)
 def test_a_dtype_is_found_by_name_number_and_numpy_type(dtype):
     assert as_dtype(dtype.name) is dtype
-    assert as_dtype(dtype.enum) is dtype
+    assert as_dtype(dtype.enum) is dtype and tf.DType(dtype.enum) is dtype is tf.DType(type_enum=dtype.enum)
     assert as_dtype(dtype.name + "_ref") is dtype
     if not dtype.is_string:
         assert as_dtype(dtype.np) is dtype

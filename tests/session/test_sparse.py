@@ -101,6 +101,9 @@ def test_conversion():
         assert tf.convert_to_tensor_or_sparse_tensor([1, 2]).dtype is tf.int32
         with pytest.raises(errors.DTypeError, match="float32"):
             tf.convert_to_tensor_or_sparse_tensor(value, tf.int32)
+        assert tf.convert_to_tensor_or_indexed_slices(sp, tf.float32) is sp
+        with pytest.raises(errors.DTypeError, match="requested dtype int32 for Tensor with dtype float32"):
+            tf.convert_to_tensor_or_indexed_slices(sp, tf.int32)
 
 
 def test_a_known_shape_need_not_be_fed(sess):

@@ -90,8 +90,18 @@ def get_collection_ref(key: str) -> list[Any]:
 def convert_to_tensor_or_indexed_slices(
     value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
 ) -> Any:
-    """Returns `value` if it is an `IndexedSlices`, else as a tensor; see `tf.convert_to_tensor`."""
-    return value if isinstance(value, IndexedSlices) else convert_to_tensor(value, dtype, name)
+    """Returns `value` if it is an `IndexedSlices` or a `SparseTensor`, else as a tensor; see `tf.convert_to_tensor`.
+
+    Raises `DTypeError` when it has another dtype than `dtype`.
+    """
+    if not isinstance(value, (IndexedSlices, SparseTensor)):
+        return convert_to_tensor(value, dtype, name)
+    if dtype is not None and value.dtype is not types.as_dtype(dtype):
+        wanted = types.as_dtype(dtype).name
+        raise DTypeError(
+            f"Tensor conversion requested dtype {wanted} for Tensor with dtype {value.dtype.name}: {value}"
+        )
+    return value
 
 
 def convert_to_tensor_or_sparse_tensor(
