@@ -146,6 +146,15 @@ class GraphBuilder(GraphElements, Collections):
         return self
 
     @property
+    def building_function(self) -> bool:
+        """Whether this is the graph of a function's body."""
+        return self.captures
+
+    def _get_control_flow_context(self) -> Any:
+        """Returns the cond or while context in which nodes are made, or None. Programs ask by this name."""
+        return self.scopes.control_flow
+
+    @property
     def graph_def_versions(self) -> Versions:
         """The VersionDef message that the GraphDefs of this graph carry. A program may change it, which changes nothing
         else.

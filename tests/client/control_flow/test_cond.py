@@ -265,3 +265,19 @@ def test_what_a_constant_from_outside_makes_wrong_in_a_branch_is_no_error_unless
             session.run(resized, {kind: 0})
     with pytest.raises(ValueError, match="evenly divisible"):
         tf.cond(kind > 0, lambda: x, lambda: tf.reshape(x, [-1, 5, 10]))
+
+
+def test_a_program_asks_for_the_context():
+    graph, x = tf.get_default_graph(), tf.placeholder(tf.float32, [])
+    found = []
+
+    def inside():
+        context = graph._get_control_flow_context()
+        found.append(context)
+        return context.AddValue(x) + 1.0
+
+    y = tf.cond(x > 0.0, inside, lambda: x)
+    assert isinstance(found[0], tf.python.ops.control_flow_ops.ControlFlowContext)
+    assert graph._get_control_flow_context() is None and not graph.building_function
+    with tf.Session() as session:
+        assert [session.run(y, {x: v}) for v in (1.0, -1.0)] == [2.0, -1.0]

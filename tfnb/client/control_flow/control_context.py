@@ -142,6 +142,10 @@ class Context(ABC):
             self.made_outside.add(inner)
         return inner
 
+    def AddValue(self, val: Tensor) -> Tensor:
+        """As `enter`; programs that ask a graph for its context call it by this name."""
+        return self.enter(val)
+
     @abstractmethod
     def capture(self, t: Tensor) -> Tensor:
         """Adds the nodes through which a tensor from outside enters; called in the outer context."""
