@@ -78,7 +78,8 @@ sparsemax.python.ops : sparsemax sparsemax_loss
 specs.python : params_ops specs specs_lib specs_ops summaries
 stateless.python : stateless_ops
 testing.python.framework : fake_summary_writer
-tpu.python.tpu : tpu_config tpu_estimator
+tpu.python.ops : tpu_ops
+tpu.python.tpu : tpu_config tpu_estimator tpu_optimizer
 training.python.training : bucket_ops device_setter evaluation hparam sgdr_learning_rate_decay training
 util.python : loader
 """

@@ -109,10 +109,15 @@ python.ops.array_ops : tfnb.client.contrib.framework.library_functions : rank_in
 python.ops.weights_broadcast_ops : tfnb.client.contrib.framework.library_functions : assert_broadcastable
 python.ops.weights_broadcast_ops : tfnb.client.contrib.framework.library_functions : broadcast_weights
 python.framework.ops : tfnb.client.contrib.framework.library_functions : convert_to_tensor_v2
+python.framework.ops : tfnb.client.contrib.framework.library_functions : internal_convert_to_tensor
 python.layers.utils : tfnb.client.contrib.framework.library_functions : normalize_data_format
 python.keras.utils.conv_utils : tfnb.client.contrib.framework.library_functions : normalize_data_format
 python.ops.nn_ops : tfnb.client.contrib.framework.library_functions : Convolution
 python.keras.utils.tf_utils : tfnb.client.contrib.framework.library_functions : register_symbolic_tensor_type
+python.ops.control_flow_ops : tfnb.client.control_flow.control_context : ControlFlowContext=Context
+python.ops.resource_variable_ops : tfnb.client.compat.library_facts : is_resource_variable
+python.framework.op_def_registry : tfnb.client.compat.library_facts : get_registered_ops
+contrib.tpu.python.tpu.tpu_function python.tpu.tpu_function : tfnb.client.compat.library_facts : get_tpu_context
 python.framework.test_util : tfnb.train.testing_modes : run_all_in_graph_and_eager_modes run_in_graph_and_eager_modes
 python.framework.test_util : tfnb.train.testing_modes : run_all_in_deprecated_graph_mode_only=run_only_in_graph
 python.framework.test_util : tfnb.train.testing_modes : run_deprecated_v1=run_only_in_graph run_v1_only=unconditionally

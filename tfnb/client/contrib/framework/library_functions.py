@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from tfnb.client.losses_metrics.weights import fits
+from tfnb.client.variables.variable_reference import VariableReference
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
 from tfnb.ir.tensor import TensorLike
@@ -29,6 +30,7 @@ __all__ = [
     "broadcast_weights",
     "convert_to_tensor_v2",
     "deprecated_argument_lookup",
+    "internal_convert_to_tensor",
     "make_all",
     "normalize_data_format",
     "rank_internal",
@@ -147,6 +149,19 @@ def convert_to_tensor_v2(
 ) -> Any:
     """Returns `value` as a tensor; see `tf.convert_to_tensor`, whose arguments have another order."""
     return convert_to_tensor(value, dtype, name, dtype_hint)
+
+
+def internal_convert_to_tensor(
+    value: Any,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    as_ref: bool = False,
+    preferred_dtype: DTypeLike | None = None,
+) -> Any:
+    """Returns `tf.convert_to_tensor` of the value; with `as_ref` of a variable the output that holds it."""
+    if as_ref and isinstance(value, VariableReference):
+        return value._ref()
+    return convert_to_tensor(value, dtype, name, preferred_dtype)
 
 
 def normalize_data_format(data_format: str) -> str:
