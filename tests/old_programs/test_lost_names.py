@@ -147,3 +147,17 @@ for wrong in (x, [x, 1.0]):
         print("refused")
 """
     assert run(tmp_path, text) == ["(2, 2) object True True", "refused", "refused"]
+
+
+def test_modules_that_tensorflow_loaded(tmp_path):
+    text = """
+import multiprocessing, urllib, xml.dom
+print(urllib.request.urlopen.__name__, multiprocessing.pool.ThreadPool(1).apply(abs, [-2]))
+print(xml.dom.minidom.__name__)
+try:
+    urllib.nothing
+except AttributeError as error:
+    print(error)
+"""
+    expected = ["urlopen 2", "xml.dom.minidom", "module 'urllib' has no attribute 'nothing'"]
+    assert run(tmp_path, text) == expected

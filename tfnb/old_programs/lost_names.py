@@ -12,6 +12,7 @@ import collections
 import collections.abc
 import fractions
 import functools
+import importlib
 import inspect
 import json
 import math
@@ -20,12 +21,22 @@ import sys
 import threading
 import time
 import xml.etree.ElementTree
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from types import ModuleType
 from typing import Any
 
 from tfnb.old_programs.lost_numpy import add_missing, give_back_numpy
 
 __all__ = ["give_back"]
+
+# Modules that an import of TensorFlow loaded on its way, so that programs used them by the name of their package alone:
+# `import urllib` and then `urllib.request.urlretrieve`.
+_LOADED_WITH_TENSORFLOW = {
+    "http": ("client", "cookiejar", "cookies"),
+    "multiprocessing": ("pool",),
+    "urllib": ("error", "request", "response"),
+    "xml.dom": ("minidom",),
+}
 
 
 def give_back() -> None:
@@ -40,6 +51,8 @@ def give_back() -> None:
     add_missing(threading.Thread, "isAlive", threading.Thread.is_alive)
     add_missing(xml.etree, "cElementTree", xml.etree.ElementTree)
     sys.modules.setdefault("xml.etree.cElementTree", xml.etree.ElementTree)
+    for package, modules in _LOADED_WITH_TENSORFLOW.items():
+        _load_on_use(importlib.import_module(package), modules)
     for place, name, change in (
         (builtins, "open", _universal_newlines),
         (json, "load", _without_encoding),
@@ -50,6 +63,23 @@ def give_back() -> None:
         if not hasattr(function, "given_back"):
             setattr(place, name, _wrapped(function, change))
     give_back_numpy()
+
+
+def _load_on_use(package: ModuleType, modules: Collection[str]) -> None:
+    """Lets modules of a package be imported when they are first asked for as its attributes."""
+    earlier = vars(package).get("__getattr__")
+    if hasattr(earlier, "given_back"):
+        return
+
+    def find(name: str) -> Any:
+        if name in modules:
+            return importlib.import_module(f"{package.__name__}.{name}")
+        if earlier is not None:
+            return earlier(name)
+        raise AttributeError(f"module {package.__name__!r} has no attribute {name!r}")
+
+    vars(find)["given_back"] = True
+    vars(package)["__getattr__"] = find
 
 
 def _wrapped(function: Callable[..., Any], change: Callable[..., Any]) -> Callable[..., Any]:
