@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -110,3 +112,5 @@ def test_what_an_estimator_refuses(tmp_path):
         tpu.TPUEstimatorSpec("train", host_call=[1, 2])
     with pytest.raises(InvalidArgumentError, match="eval_metrics has 1 arguments, and its function takes 2"):
         tpu.TPUEstimatorSpec("eval", eval_metrics=(lambda a, b: {}, [1]))
+    metrics = functools.partial(lambda a, mode="train", **more: {}, mode="eval")  # what is bound counts for nothing
+    tpu.TPUEstimatorSpec("eval", eval_metrics=(metrics, [1]))

@@ -173,8 +173,9 @@ def _check_host_call(name: str, call: Any) -> None:
     kinds = [p.kind for p in inspect.signature(call[0]).parameters.values()]
     if isinstance(call[1], dict) or inspect.Parameter.VAR_POSITIONAL in kinds:
         return
-    if len(kinds) != len(call[1]):
-        raise InvalidArgumentError(f"{name} has {len(call[1])} arguments, and its function takes {len(kinds)}")
+    taken = sum(kind not in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD) for kind in kinds)
+    if taken != len(call[1]):
+        raise InvalidArgumentError(f"{name} has {len(call[1])} arguments, and its function takes {taken}")
 
 
 def _called(call: HostCall) -> Any:
