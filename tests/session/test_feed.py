@@ -73,6 +73,7 @@ def test_a_number_that_the_dtype_does_not_hold_is_refused(dtype, value):
         ("complex64", 1j, 1j),
         ("float32", True, 1),
         ("bool", [0, 2], [False, True]),
+        ("bool", None, False),
         ("float16", np.array([1], ml_dtypes.bfloat16), [1]),
         ("float32", np.array([1, 2.5, np.float32(3), Fraction(1, 2), Decimal("0.25")], object), [1, 2.5, 3, 0.5, 0.25]),
         ("int32", np.array([[1, 2], [3, True]], object), [[1, 2], [3, 1]]),

@@ -137,7 +137,7 @@ def _converted(tensor: Tensor, dtype: DType, value: object) -> np.ndarray:
             tensor.op,
         )
     try:
-        array = np.asarray(value)
+        array = np.asarray(value, np.bool_ if value is None and dtype.is_bool else None)
         if dtype.is_string:
             return _texts(array, value)
         if dtype.np.kind == "O":  # a handle, or another object with which nothing is computed

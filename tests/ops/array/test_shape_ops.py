@@ -205,3 +205,9 @@ def test_shape_size_and_rank_of_sparse_tensors():
         fed = tf.sparse_placeholder(tf.int32)
         shape, size, rank = sess.run([tf.shape(fed, out_type=tf.int64), tf.size(fed), tf.rank(fed)], {fed: value})
         assert (shape.tolist(), size, rank, shape.dtype) == ([2, 3], 6, 2, np.int64)
+
+
+def test_no_type_is_that_of_the_tensor():
+    """Programs give False, meant for `optimize`, as the second argument."""
+    x = tf.constant([1, 2], tf.int64)
+    assert tf.zeros_like(x, False).dtype is tf.int64 and tf.ones_like(x, False).dtype is tf.int64

@@ -331,7 +331,7 @@ def ones(shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None)
 
 def _like(tensor: TensorLike, dtype: DTypeLike | None, name: str | None, fill: int, optimize: bool) -> Any:
     x = graph_of((tensor,)).to_tensor(tensor)
-    target_dtype = x.dtype if dtype is None else as_dtype(dtype)
+    target_dtype = x.dtype if dtype is None or dtype is False else as_dtype(dtype)  # programs give `optimize` second
     op, default = ((ZEROS_LIKE, "zeros_like"), (ONES_LIKE, "ones_like"))[fill]
     if optimize and x.shape.is_fully_defined():
         with x.graph.as_default():
