@@ -516,3 +516,17 @@ def test_a_whole_variable_and_a_slice_of_its_name():
     part.save_slice_info = tf.Variable.SaveSliceInfo("v", [1], [0], [1])
     with pytest.raises(InvalidArgumentError, match="same name: v"):
         tf.train.Saver([whole, part])
+
+
+def test_the_files_of_a_checkpoint_may_have_another_prefix(sess, tmp_path):
+    v = tf.Variable(3.0, name="v")
+    start(sess)
+    path = tf.train.Saver().save(sess, str(tmp_path / "model.ckpt-1"))
+    (tmp_path / "out").mkdir()
+    for file in tf.gfile.Glob(path + "*"):
+        tf.gfile.Copy(file, str(tmp_path / "out" / "best") + file.partition(path)[2])
+        tf.gfile.Rename(file, str(tmp_path / "last") + file.partition(path)[2])
+    for moved in (tmp_path / "out" / "best", tmp_path / "last"):
+        sess.run(v.assign(0.0))
+        tf.train.Saver().restore(sess, str(moved))
+        assert sess.run(v) == 3.0 and tf.train.load_variable(str(moved), "v") == 3.0

@@ -143,7 +143,12 @@ class Shards:
                 continue  # the error is raised when a value is read
 
     def path(self, number: int) -> str:
-        return os.path.join(self._folder, self._shards[number][0])
+        """Returns where a shard is: under its name in the index, or, if all files were renamed, under the prefix."""
+        name = self._shards[number][0]
+        path = os.path.join(self._folder, name)
+        _, mark, end = name.rpartition(".data-")
+        renamed = os.path.join(self._folder, f"{os.path.basename(self._prefix)}{mark}{end}")
+        return renamed if mark and not os.path.lexists(path) and os.path.lexists(renamed) else path
 
     def _open(self, number: int) -> int:
         path, size = self.path(number), self._shards[number][1]
