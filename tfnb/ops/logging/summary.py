@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ops.logging import summary_messages as kernels
@@ -81,22 +81,9 @@ class TensorSummaryAttrs:
     display_name: str = ""
 
 
-def _scalars(c: Infer) -> Shape:
-    if not c.shapes[0].is_compatible_with(c.shapes[1]):
-        raise ShapeError(f"{c.op_name}: tags and values are not the same shape: {c.shapes[0]}, {c.shapes[1]}")
+def _one_text(c: Infer) -> Shape:
+    """The shape of a Summary; what a step cannot use is an error of the step, for a program may never ask for it."""
     return scalar
-
-
-def _tagged(*ranks: int) -> Any:
-    def infer(c: Infer) -> Shape:
-        if not c.shapes[0].is_compatible_with(scalar):
-            raise ShapeError(f"{c.op_name}: Shape must be rank 0: the tag must be a scalar, got shape {c.shapes[0]}")
-        if ranks and c.shapes[1].ndims not in (None, *ranks):
-            allowed = " or ".join(map(str, ranks))
-            raise ShapeError(f"{c.op_name}: needed a tensor of rank {allowed}, got {c.shapes[1]}")
-        return scalar
-
-    return infer
 
 
 SCALAR_SUMMARY = OpDef(
@@ -108,7 +95,7 @@ SCALAR_SUMMARY = OpDef(
     tags: strings; values: real numbers of the same shape, stored as float32. Errors: InvalidArgumentError when the
     shapes differ.""",
     types={"T": REALS},
-    infer=_scalars,
+    infer=_one_text,
     host=kernels.scalar_summary,
     grad=NOT_DIFFERENTIABLE,
 )
@@ -121,7 +108,7 @@ HISTOGRAM_SUMMARY = OpDef(
 
     tag: a scalar; values: real numbers of any shape. Errors: InvalidArgumentError for NaN and infinite values.""",
     types={"T": REALS},
-    infer=_tagged(),
+    infer=_one_text,
     host=kernels.histogram_summary,
     grad=NOT_DIFFERENTIABLE,
 )
@@ -137,7 +124,7 @@ IMAGE_SUMMARY = OpDef(
     Pixels with NaN or infinities get `bad_color`. Errors: InvalidArgumentError for other shapes.""",
     types={"T": (float32, uint8, float16, float64)},
     attrs=ImageAttrs,
-    infer=_tagged(4),
+    infer=_one_text,
     host=kernels.image_summary,
     grad=NOT_DIFFERENTIABLE,
 )
@@ -155,7 +142,7 @@ AUDIO_SUMMARY = OpDef(
     "summary: string",
     _AUDIO,
     attrs=AudioAttrs,
-    infer=_tagged(2, 3),
+    infer=_one_text,
     host=kernels.audio_summary,
     grad=NOT_DIFFERENTIABLE,
 )
@@ -166,7 +153,7 @@ AUDIO_SUMMARY_V2 = OpDef(
     "summary: string",
     _AUDIO,
     attrs=AudioV2Attrs,
-    infer=_tagged(2, 3),
+    infer=_one_text,
     host=kernels.audio_summary,
     grad=NOT_DIFFERENTIABLE,
 )
@@ -192,7 +179,7 @@ TENSOR_SUMMARY_V2 = OpDef(
     serialized_summary_metadata: a scalar, a SummaryMetadata that names the plugin that displays it. Errors:
     InvalidArgumentError when it is not such a message.""",
     types={"T": ALL},
-    infer=_tagged(),
+    infer=_one_text,
     host=kernels.tensor_summary_v2,
     grad=NOT_DIFFERENTIABLE,
 )

@@ -50,7 +50,10 @@ def _tag(call: HostCall, tag: np.ndarray) -> str:
 def scalar_summary(call: HostCall, tags: np.ndarray, values: np.ndarray) -> np.ndarray:
     """The host kernel of ScalarSummary; see the op."""
     if tags.shape != values.shape:
-        raise InvalidArgumentError(f"tags and values are not the same shape: {tags.shape}, {values.shape}", call.op)
+        tag = f" (tag '{tags.item().decode('utf-8', 'replace')}')" if tags.size == 1 else ""
+        raise InvalidArgumentError(
+            f"tags and values not the same shape: {list(tags.shape)} != {list(values.shape)}{tag}", call.op
+        )
     summary = proto("summary").Summary()
     for tag, value in zip(tags.flat, values.reshape(-1), strict=True):
         summary.value.add(tag=tag.decode("utf-8", "replace"), simple_value=float(value))
@@ -147,8 +150,7 @@ def image_summary(call: HostCall, tag: np.ndarray, tensor: np.ndarray) -> np.nda
     name = _tag(call, tag)
     if tensor.ndim != 4 or tensor.shape[3] not in _IMAGE_MODES:
         raise InvalidArgumentError(
-            f"{name}: images must be [batch, height, width, 1, 3 or 4], got shape {tensor.shape}",
-            call.op,
+            f"Tensor must be 4-D with last dim 1, 3, or 4, not {list(tensor.shape)} (tag '{name}')", call.op
         )
     if not tensor.size:
         raise InvalidArgumentError(f"{name}: the images {tensor.shape} are empty", call.op)
@@ -186,10 +188,7 @@ def audio_summary(
     name = _tag(call, tag)
     rate = float(call.attrs.sample_rate if sample_rate is None else sample_rate)
     if tensor.ndim not in (2, 3):
-        raise InvalidArgumentError(
-            f"{name}: sound must be [batch, frames] or [batch, frames, channels], got shape {tensor.shape}",
-            call.op,
-        )
+        raise InvalidArgumentError(f"Tensor must be 3-D or 2-D, got: {list(tensor.shape)} (tag '{name}')", call.op)
     if not 0 < rate < 2**31:
         raise InvalidArgumentError(f"{name}: the sample rate must be positive, got {rate}", call.op)
     sounds = tensor if tensor.ndim == 3 else tensor[:, :, None]
