@@ -30,7 +30,10 @@ from tensorflow.contrib.losses.python.metric_learning import triplet_semihard_lo
 from tensorflow.contrib.metrics.python.ops import metric_ops
 from tensorflow.contrib.stateless import stateless_random_uniform
 from tensorflow.contrib.training.python.training.hparam import HParams
+from tensorflow.contrib.tpu.python.ops import tpu_ops
+from tensorflow.contrib.tpu.python.tpu import tpu_config, tpu_estimator, tpu_function, tpu_optimizer
 from tensorflow.contrib.util import constant_value
+from tensorflow.core.protobuf import saved_model_pb2, struct_pb2
 from tensorflow.python.eager import context
 from tensorflow.python.estimator.canned import dnn, head
 from tensorflow.python.estimator.export.export_output import PredictOutput
@@ -47,6 +50,7 @@ from tensorflow.python.ops.distributions import categorical, kullback_leibler, n
 from tensorflow.python.ops.rnn import _transpose_batch_time
 from tensorflow.python.ops.rnn_cell_impl import _RNNCell
 from tensorflow.python.pywrap_tensorflow import NewCheckpointReader
+from tensorflow.python.pywrap_tensorflow_internal import NewCheckpointReader
 from tensorflow.python.saved_model.signature_def_utils_impl import predict_signature_def
 from tensorflow.python.tools import freeze_graph, inspect_checkpoint
 from tensorflow.python.training.moving_averages import assign_moving_average

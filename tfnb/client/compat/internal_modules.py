@@ -101,6 +101,7 @@ VIEWS: Mapping[str, Sequence[str]] = {
     **_views("python.platform", "logging tf_logging", ("logging",)),
     "python.platform.resource_loader": ("resource_loader",),
     "python.lib.io.file_io": ("gfile",),
+    "python.pywrap_tensorflow_internal": ("python.pywrap_tensorflow",),
     **_views("python.lib.io", "python_io tf_record", ("python_io",)),
     **_views(
         "python.training",
