@@ -120,8 +120,12 @@ for arguments in ({"dtype": np.float32}, {}):
 
 
 def test_twice_is_as_once(monkeypatch):
-    for name in ("array", "asarray", "reshape", "fromstring", "meshgrid"):
+    stacks = ("vstack", "row_stack", "hstack", "dstack", "column_stack", "stack", "sum")
+    others = ("histogram", "histogram2d", "histogramdd", "save", "savez", "savez_compressed")
+    for name in ("array", "asarray", "reshape", "fromstring", "meshgrid", *stacks, *others):
         monkeypatch.setattr(np, name, getattr(np, name))
+    monkeypatch.setattr(np.random, "permutation", np.random.permutation)
+    printed = np.get_printoptions()
     for place, name in ((builtins, "open"), (json, "load"), (json, "loads"), (random, "sample")):
         monkeypatch.setattr(place, name, getattr(place, name))
     give_back()
@@ -129,6 +133,7 @@ def test_twice_is_as_once(monkeypatch):
     give_back()
     assert (np.array, random.sample) == once
     assert type(np.meshgrid([1], [2])) is list
+    np.set_printoptions(**printed)
     with pytest.raises(ValueError, match="inhomogeneous"):
         np.array([[1, 2], [3]], np.int32)
 
@@ -160,4 +165,64 @@ except AttributeError as error:
     print(error)
 """
     expected = ["urlopen 2", "xml.dom.minidom", "module 'urllib' has no attribute 'nothing'"]
+    assert run(tmp_path, text) == expected
+
+
+def test_arrays_of_one_element_and_of_none(tmp_path):
+    text = """
+import math
+import numpy as np
+a = np.array([[2.5]])
+x = np.zeros(2)
+x[0] = np.array([5.0])
+print(float(a), int(a), complex(a), math.sqrt(np.array([4.0])), "%.1f %d" % (a, a), x[0])
+print(bool(np.array([])), bool(np.array([3])), float(np.array(1.5)))
+for wrong in (float, bool):
+    try:
+        wrong(np.ones(2))
+    except (TypeError, ValueError) as error:
+        print(error)
+"""
+    expected = [
+        "2.5 2 (2.5+0j) 2.0 2.5 2 5.0",
+        "False True 1.5",
+        "only size-1 arrays can be converted to Python scalars",
+        "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()",
+    ]
+    assert run(tmp_path, text) == expected
+
+
+def test_what_functions_of_numpy_took(tmp_path):
+    text = """
+import os, tempfile
+import numpy as np
+os.chdir(tempfile.mkdtemp())
+print(np.vstack(map(list, [[1, 2], [3, 4]])).tolist(), np.hstack({"a": [1], "b": [2]}.values()).tolist())
+print(np.sum(x for x in [1, 2]), np.sum([[1, 2], [3, 4]], axis=0).tolist())
+print(np.histogram([1.0, 2.0], bins=2, normed=True)[0].tolist(), np.histogram([1.0], bins=1)[0].tolist())
+np.save("ragged.npy", [[1], [2, 3]])
+np.savez("both.npz", np.arange(2), ragged=[[1], [2, 3]])
+print(np.load("ragged.npy", allow_pickle=True).tolist(), np.load("both.npz")["arr_0"].tolist())
+print(sorted(np.random.permutation([[1], [2, 3]]).tolist()), sorted(np.random.permutation(3).tolist()))
+print(np.array([-1, 300], dtype=np.uint8).tolist(), np.asarray([-1], np.uint16).dtype)
+print([np.float32(0.5), np.int64(2)], np.sctypes["float"][0].__name__, np.nbytes[np.float32])
+print(np.obj2sctype("f4").__name__, np.find_common_type([np.float32, np.int64], []))
+np.disp("shown")
+try:
+    np.array([2.0**70, 10**30], np.float32), np.array(["a", 10**30], int)
+except (OverflowError, ValueError):
+    print("refused")
+"""
+    expected = [
+        "[[1, 2], [3, 4]] [1, 2]",
+        "3 [4, 6]",
+        "[1.0, 1.0] [1]",
+        "[[1], [2, 3]] [0, 1]",
+        "[[1], [2, 3]] [0, 1, 2]",
+        "[255, 44] uint16",
+        "[0.5, 2] float16 4",
+        "float32 float64",
+        "shown",
+        "refused",
+    ]
     assert run(tmp_path, text) == expected

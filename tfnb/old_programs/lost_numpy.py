@@ -1,4 +1,4 @@
-"""What NumPy had at the time of TensorFlow 1.x and lost since: names, methods of arrays, texts of bytes, ragged arrays.
+"""What NumPy had at the time of TensorFlow 1.x and lost since: names, methods of arrays, what functions take.
 
 Invariant: what NumPy has today stays as it is, and other libraries still get its error for lists of unequal length.
 """
@@ -15,6 +15,7 @@ import sys
 import sysconfig
 from collections.abc import Callable
 from operator import attrgetter
+from types import GeneratorType
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,15 @@ _RENAMED = {
     "void0": "void",
 }
 
+# The dtypes that `np.sctypes` listed by their kind.
+_KINDS = {
+    "int": "int8 int16 int32 int64",
+    "uint": "uint8 uint16 uint32 uint64",
+    "float": "float16 float32 float64 longdouble",
+    "complex": "complex64 complex128 clongdouble",
+    "others": "bool object bytes str void",
+}
+
 
 class _Casts(dict[Any, Callable[[Any], np.ndarray]]):
     """What `np.cast` was: `np.cast[dtype]` makes arrays of that dtype."""
@@ -89,6 +99,13 @@ def give_back_numpy() -> None:
             continue
     add_missing(np, "cast", _Casts())
     add_missing(np, "asscalar", lambda a: np.asarray(a).item())
+    kinds_of_numbers = {kind: [np.dtype(name).type for name in names.split()] for kind, names in _KINDS.items()}
+    add_missing(np, "sctypes", kinds_of_numbers)
+    add_missing(np, "nbytes", {k: np.dtype(k).itemsize for kinds in kinds_of_numbers.values() for k in kinds})
+    add_missing(np, "obj2sctype", lambda rep, default=None: np.dtype(rep).type)
+    add_missing(np, "issubsctype", np.issubdtype)
+    add_missing(np, "find_common_type", lambda arrays, scalars: np.result_type(*arrays, *scalars))
+    add_missing(np, "disp", lambda mesg, device=None, linefeed=True: print(mesg, end="\n" * linefeed, file=device))
     add_missing(np, "msort", lambda a: np.sort(a, axis=0))
     add_missing(np, "alen", lambda a: len(np.atleast_1d(a)))
     add_missing(np, "asfarray", _float_array)
@@ -101,11 +118,23 @@ def give_back_numpy() -> None:
         np.reshape = _with_newshape(np.reshape)
     np.fromstring = _of_bytes(np.fromstring)
     np.meshgrid = _with_a_list(np.meshgrid)
-    kinds: tuple[Any, ...] = (np.ndarray, np.generic)
-    for kind in kinds:
+    if repr(np.float64(1.0)) != "1.0":  # NumPy 2 names the type where a list of numbers is printed
+        np.set_printoptions(legacy="1.25")
+    arrays: tuple[Any, ...] = (np.ndarray, np.generic)
+    for kind in arrays:
         for name, method in {"tostring": kind.tobytes, "ptp": _peak_to_peak, "newbyteorder": _other_bytes}.items():
             _add_method(kind, name, method)
     _add_method(np.ndarray, "itemset", _set_item)
+    for name in ("__float__", "__int__", "__complex__"):
+        _change_method(np.ndarray, name, _of_one_element)
+    _change_method(np.ndarray, "__bool__", _empty_is_false)
+    for name in ("vstack", "row_stack", "hstack", "dstack", "column_stack", "stack"):
+        setattr(np, name, _of_iterators(getattr(np, name)))
+    np.sum = _of_generators(np.sum)
+    for name in ("histogram", "histogram2d", "histogramdd"):
+        setattr(np, name, _with_normed(getattr(np, name)))
+    for place, name in ((np, "save"), (np, "savez"), (np, "savez_compressed"), (np.random, "permutation")):
+        setattr(place, name, _of_ragged_lists(getattr(place, name)))
 
 
 def add_missing(module: Any, name: str, value: object) -> None:
@@ -128,6 +157,35 @@ def _add_method(kind: type, name: str, method: Callable[..., Any]) -> None:
     [methods] = gc.get_referents(kind.__dict__)
     methods[name] = method
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
+
+
+def _change_method(kind: type, name: str, change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Replaces a method of a type that is written in C, which Python forbids by a flag of such types."""
+    method = getattr(kind, name)
+    flags = ctypes.c_ulong.from_address(id(kind) + _FLAGS_OFFSET)
+    if hasattr(method, "given_back") or flags.value != kind.__flags__:  # another Python has the flags elsewhere
+        return
+    changed = _wraps(method, change(method))
+    flags.value &= ~_IMMUTABLE
+    try:
+        setattr(kind, name, changed)
+    finally:
+        flags.value |= _IMMUTABLE
+
+
+# Where CPython keeps the flags of a type (behind 21 pointers), and the flag of a type that cannot be changed.
+_FLAGS_OFFSET, _IMMUTABLE = 21 * ctypes.sizeof(ctypes.c_void_p), 1 << 8
+
+
+def _of_one_element(convert: Callable[[np.ndarray], Any]) -> Callable[[np.ndarray], Any]:
+    """Returns `convert`, which makes a number of an array of one element, of whatever rank; NumPy 2.4 refuses that."""
+
+    def converted(self: np.ndarray) -> Any:
+        if self.ndim and self.size != 1:
+            raise TypeError("only size-1 arrays can be converted to Python scalars")
+        return convert(self.reshape(()) if self.ndim else self)
+
+    return converted
 
 
 def _float_array(a: Any, dtype: Any = np.float64) -> np.ndarray:
@@ -192,6 +250,65 @@ def _of_bytes(fromstring: Callable[..., Any]) -> Callable[..., Any]:
     return _wraps(fromstring, made)
 
 
+def _is_ragged(error: ValueError) -> bool:
+    return "inhomogeneous" in str(error)
+
+
+def _empty_is_false(truth: Callable[[np.ndarray], bool]) -> Callable[[np.ndarray], bool]:
+    """Returns `truth`, which is False of an array without elements; NumPy 2.2 refuses that."""
+    return lambda self: bool(self.size) and truth(self)
+
+
+def _of_iterators(stack: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function that stacks arrays, which may also come from an iterator or the values of a dict."""
+
+    def stacked(arrays: Any, *args: Any, **kwargs: Any) -> Any:
+        if not hasattr(arrays, "__getitem__") and hasattr(arrays, "__iter__"):
+            arrays = list(arrays)
+        return stack(arrays, *args, **kwargs)
+
+    return _wraps(stack, stacked)
+
+
+def _of_generators(add: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns `np.sum`, which of a generator is Python's sum."""
+
+    def total(a: Any, *args: Any, **kwargs: Any) -> Any:
+        return sum(a) if isinstance(a, GeneratorType) else add(a, *args, **kwargs)
+
+    return _wraps(add, total)
+
+
+def _with_normed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns `function`, where `normed` is an earlier name of `density`."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if "normed" in kwargs:
+            kwargs["density"] = bool(kwargs.pop("normed"))
+        return function(*args, **kwargs)
+
+    return _wraps(function, called)
+
+
+def _of_ragged_lists(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns `function`, which takes lists of lists of unequal length as arrays of objects."""
+
+    def as_array(value: Any) -> Any:
+        if not isinstance(value, (list, tuple)):
+            return value
+        try:
+            return np.asarray(value)
+        except ValueError as error:
+            if not _is_ragged(error):
+                raise
+        return np.asarray(value, object)
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return function(*map(as_array, args), **{name: as_array(value) for name, value in kwargs.items()})
+
+    return _wraps(function, called)
+
+
 def _of_the_time(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """Returns `make`, with the meanings of the time in a program's own calls.
 
@@ -202,13 +319,20 @@ def _of_the_time(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     def made(*args: Any, **kwargs: Any) -> np.ndarray:
         try:
             return make(*args, **kwargs)
+        except OverflowError:  # an integer that the dtype does not hold was wrapped around
+            if _of_a_library(sys._getframe(1).f_code.co_filename):
+                raise
+            wanted = kwargs.pop("dtype", args[1] if len(args) > 1 else None)
+            if wanted is None or np.dtype(wanted).kind not in "iu":
+                raise
+            return make(args[0], np.int64, *args[2:], **kwargs).astype(wanted)
         except ValueError as error:
             objects = array_of_tensors(args[0]) if args else None
             if objects is not None and not _of_a_library(sys._getframe(1).f_code.co_filename):
                 return objects
             wanted = kwargs.get("dtype", args[1] if len(args) > 1 else None)
             changed: dict[str, Any] = {}
-            if wanted is None and "inhomogeneous" in str(error):
+            if wanted is None and _is_ragged(error):
                 changed = {"dtype": object}
             elif kwargs.get("copy", True) is False and "avoid copy" in str(error):
                 changed = {"copy": None}
