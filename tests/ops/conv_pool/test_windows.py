@@ -116,3 +116,15 @@ def test_pooling_is_called_by_its_name():
         ]
         assert names == ["p", "avg_pool"]
         assert tf.nn.pool(x, [2, 2], "MAX", "VALID", [2, 2]).op.name == "max_pool/BatchToSpaceND"
+
+
+def test_transposes_are_named_as_their_functions():
+    with tf.Graph().as_default():
+        x, kernel = tf.zeros([2, 5, 5, 3]), tf.zeros([3, 3, 4, 3])
+        assert tf.nn.conv2d_transpose(x, kernel, [2, 10, 10, 4], 2).name == "conv2d_transpose:0"
+        assert tf.nn.conv2d_transpose(x, kernel, [2, 10, 10, 4], 2, name="up").name == "up:0"
+        volumes = tf.nn.conv3d_transpose(x[:, None], kernel[None], [2, 2, 10, 10, 4], 2)
+        assert volumes.name == "conv3d_transpose:0"
+    with tf.Graph().as_default():
+        y = tf.layers.conv2d_transpose(tf.zeros([2, 5, 5, 3]), 4, 3, use_bias=False)
+        assert y.name == "conv2d_transpose/conv2d_transpose:0"

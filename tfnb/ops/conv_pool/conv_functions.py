@@ -148,7 +148,7 @@ def conv2d_transpose(
         strides=spread(strides, 2, first, "strides"),
         data_format=data_format or "NHWC",
         dilations=spread(dilations, 2, first, "dilations"),
-        name=name,
+        name=name or "conv2d_transpose",
         **padding_of(padding),
     )
 
@@ -180,7 +180,7 @@ def conv3d_transpose(
         padding=padding,
         data_format=data_format or "NDHWC",
         dilations=spread(dilations, 3, first, "dilations"),
-        name=name,
+        name=name or "conv3d_transpose",
     )
 
 
