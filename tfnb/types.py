@@ -37,9 +37,9 @@ __all__ = [
 class _DTypes(type):
     """Calls of `DType` with the number of a type in TensorFlow's protobufs give the one object of that type."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: object, **kwargs: object) -> DType:
         number = kwargs.get("type_enum", args[0] if len(args) == 1 else None)
-        return super().__call__(*args, **kwargs) if number is None else as_dtype(int(number))
+        return super().__call__(*args, **kwargs) if number is None else as_dtype(number)
 
 
 class DType(metaclass=_DTypes):

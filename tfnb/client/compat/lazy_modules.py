@@ -115,9 +115,10 @@ python.keras.utils.conv_utils : tfnb.client.contrib.framework.library_functions 
 python.ops.nn_ops : tfnb.client.contrib.framework.library_functions : Convolution
 python.keras.utils.tf_utils : tfnb.client.contrib.framework.library_functions : register_symbolic_tensor_type
 python.ops.control_flow_ops : tfnb.client.control_flow.control_context : ControlFlowContext=Context
-python.ops.resource_variable_ops : tfnb.client.compat.library_facts : is_resource_variable
-python.framework.op_def_registry : tfnb.client.compat.library_facts : get_registered_ops
-contrib.tpu.python.tpu.tpu_function python.tpu.tpu_function : tfnb.client.compat.library_facts : get_tpu_context
+python.ops.resource_variable_ops : tfnb.client.contrib.framework.library_facts : is_resource_variable
+python.framework.op_def_registry : tfnb.client.contrib.framework.library_facts : get_registered_ops
+contrib.tpu.python.tpu.tpu_function : tfnb.client.contrib.framework.library_facts : get_tpu_context
+python.tpu.tpu_function : tfnb.client.contrib.framework.library_facts : get_tpu_context
 python.framework.test_util : tfnb.train.testing_modes : run_all_in_graph_and_eager_modes run_in_graph_and_eager_modes
 python.framework.test_util : tfnb.train.testing_modes : run_all_in_deprecated_graph_mode_only=run_only_in_graph
 python.framework.test_util : tfnb.train.testing_modes : run_deprecated_v1=run_only_in_graph run_v1_only=unconditionally

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.caches import remembered
+from tfnb.client.variables.variable_reference import VariableReference
 from tfnb.errors import UnimplementedError
 from tfnb.ir.graphdef.message_types import OpDefMessage
 from tfnb.ir.graphdef.op_def import op_def_message
@@ -23,8 +24,8 @@ def get_registered_ops() -> dict[str, OpDefMessage]:
 
 
 def is_resource_variable(var: object) -> bool:
-    """Returns False: a variable is read through the operation that holds it here, never through a handle."""
-    return False
+    """Returns whether a variable is read through a handle: none is here, each has the operation that holds it."""
+    return isinstance(var, VariableReference) and var.op.type == "VarHandleOp"
 
 
 class TpuContext:
