@@ -97,6 +97,19 @@ def test_a_module_shows_no_other_names():
             import tensorflow.contrib.seq2seq.python.ops.no_such_module  # noqa: F401
 
 
+def test_slim_shows_what_its_modules_import():
+    with installation() as tf, tf.Graph().as_default(), tf.Session() as sess:
+        slim = tf.contrib.slim
+        zero = tf.get_variable("zero", [2], initializer=slim.init_ops.zeros_initializer())
+        ones = slim.array_ops.ones_like(zero)
+        both = slim.math_ops.add(slim.nn.relu(zero), slim.nn_ops.softmax(ones))
+        mean = slim.moving_averages.assign_moving_average(zero, 1.0, 0.5, zero_debias=False)
+        sess.run(tf.global_variables_initializer())
+        assert sess.run(both).tolist() == [0.5, 0.5]
+        assert sess.run(mean).tolist() == [0.5, 0.5]
+        assert slim.ops.GraphKeys is tf.GraphKeys and slim.loss_ops.get_losses() == []
+
+
 def test_a_guided_gradient_uses_the_generated_one():
     with installation() as tf:
         from tensorflow.python.framework import ops

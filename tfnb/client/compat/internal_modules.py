@@ -137,6 +137,20 @@ VIEWS: Mapping[str, Sequence[str]] = {
     "contrib.slim.feature_column": ("contrib.layers.feature_column", "contrib.layers"),
     "contrib.slim.metrics": ("contrib.metrics",),
     "contrib.slim.variables": ("contrib.framework", ""),
+    # what the modules of slim import is visible in slim itself, and programs use it: slim.init_ops.zeros_initializer()
+    **_views(
+        "contrib.slim",
+        "array_ops clip_ops control_flow_ops dtypes math_ops nest ops parsing_ops random_ops resource_variable_ops "
+        "sparse_ops sparse_tensor string_ops tensor_shape variable_scope",
+        ("", "math", "random", "strings", "sparse", "nest"),
+    ),
+    "contrib.slim.init_ops": ("", "initializers"),
+    "contrib.slim.moving_averages": ("python.training.moving_averages", "train"),
+    **_views("contrib.slim", "nn nn_ops", _NN),
+    "contrib.slim.loss_ops": ("contrib.losses",),
+    "contrib.slim.metric_ops": ("contrib.metrics",),
+    "contrib.slim.summary": ("summary",),
+    "contrib.slim.train": ("train",),
     "python.ops.distributions.util": ("contrib.distributions", "distributions", ""),
     **_views("python.util", "nest", ("nest", "contrib.framework.nest")),
     "python.data.util.nest": ("nest", "contrib.framework.nest"),
