@@ -509,3 +509,15 @@ def test_elements_with_their_numbers(graph):
     assert all_of(dataset) == [(5, 2.0), (6, 3.0)]
     legacy = Dataset.range(6).map_with_legacy_function(lambda x: x * 2).filter_with_legacy_function(lambda x: x > 6)
     assert all_of(legacy) == [8, 10]
+
+
+def test_threads_and_a_buffer_of_map_as_in_1_2():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        numbers = tf.contrib.data.Dataset.range(5).map(lambda x: x * 2, num_threads=2, output_buffer_size=3)
+        ops = {op.type for op in tf.get_default_graph().get_operations()}
+        assert {"ParallelMapDataset", "PrefetchDataset"} <= ops
+        following = numbers.make_one_shot_iterator().get_next()
+        assert [sess.run(following) for _ in range(5)] == [0, 2, 4, 6, 8]
+        squares = tf.data.Dataset.range(3).map(lambda x: x * x, output_buffer_size=1)
+        following = squares.make_one_shot_iterator().get_next()
+        assert [sess.run(following) for _ in range(3)] == [0, 1, 4]

@@ -76,7 +76,14 @@ class Transformations(Generic[DatasetT]):
         shapes = [a.most_specific_compatible_shape(b) for a, b in pairs]
         return self._derive(ops.CONCATENATE, [dataset.variant], ElementSpec.of(own_spec.types, shapes), also=[dataset])
 
-    def map(self, map_func: Callable[..., Any], num_parallel_calls: TensorLike | None = None) -> DatasetT:
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: TensorLike | None = None,
+        *,
+        num_threads: TensorLike | None = None,
+        output_buffer_size: TensorLike | None = None,
+    ) -> DatasetT:
         """Returns a data set of the elements `map_func(element)`. The items of a tuple are passed as separate
         arguments.
 
@@ -84,7 +91,12 @@ class Transformations(Generic[DatasetT]):
         a tuple here, and a named tuple is passed as one argument. What it does to variables and queues it does for each
         element; they must be of the task that computes the data set.
         num_parallel_calls: the number of elements that are computed at once, an int32 scalar; the order is kept.
+        num_threads, output_buffer_size: TensorFlow 1.2's `tf.contrib.data.Dataset` had these for `num_parallel_calls`
+        and for a `prefetch` of the result.
         """
+        if num_threads is not None or output_buffer_size is not None:
+            mapped = self.map(map_func, num_threads if num_parallel_calls is None else num_parallel_calls)
+            return mapped if output_buffer_size is None else mapped.prefetch(output_buffer_size)
         f = trace(self._on_elements(map_func), self.element_spec, _mapped_element, "map")
         spec = ElementSpec.of(f.result, [x.shape for x in parts(f.result)])
         if num_parallel_calls is None:
