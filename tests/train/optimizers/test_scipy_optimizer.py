@@ -49,3 +49,14 @@ def test_what_is_refused():
     v = tf.Variable(1.0)
     with pytest.raises(errors.InvalidArgumentError, match="session"):
         Interface(tf.square(v)).minimize()
+
+
+def test_a_loss_of_one_element():
+    """`tf.image.total_variation` of a batch of one image makes the loss of style transfer a vector."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.Variable([3.0, -2.0])
+        loss = tf.reduce_sum(tf.square(tf.reshape(x, [1, 2])), axis=1)
+        optimizer = tf.contrib.opt.ScipyOptimizerInterface(loss, method="L-BFGS-B", options={"maxiter": 10})
+        sess.run(tf.global_variables_initializer())
+        optimizer.minimize(sess)
+        np.testing.assert_allclose(sess.run(x), [0, 0], atol=1e-5)

@@ -111,7 +111,7 @@ class ExternalOptimizerInterface:
             )
             if loss_callback is not None:
                 loss_callback(*fetched)
-            return float(loss), self._pack(grads)
+            return np.asarray(loss).item(), self._pack(grads)
 
         def condition(tensor: Tensor, grads: Any) -> tuple[Any, Any]:
             return (
