@@ -84,6 +84,38 @@ def test_an_array_takes_the_default_of_a_type_variable_that_does_not_allow_its_d
         np.testing.assert_array_equal(session.run(call(tf.constant(x))), expected[name])
 
 
+@pytest.mark.parametrize(
+    ("call", "dtype"),
+    [
+        (lambda x: tf.nn.max_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME"), "float32"),
+        (lambda x: tf.nn.max_pool(x.astype(np.int64), [1, 2, 2, 1], [1, 2, 2, 1], "SAME"), "float32"),
+        (lambda x: tf.nn.avg_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME"), "float64"),
+        (tf.nn.lrn, "float32"),
+        (tf.image.rgb_to_hsv, "float32"),
+        (lambda x: tf.fft(x[0, 0, 0]), "complex64"),
+        (lambda x: tf.invert_permutation(np.array([1, 0])), "int32"),
+        (lambda x: tf.image.draw_bounding_boxes(x, np.zeros((1, 1, 4))), "float32"),
+        (
+            lambda x: tf.gather(
+                tf.range(3), tf.image.non_max_suppression(x[0, 0, :, [0, 1, 2, 2]].T, x[0, 0, :, 0], 1)
+            ),
+            0,
+        ),
+    ],
+)
+def test_an_array_takes_the_default_of_a_type_variable(call, dtype):
+    """Also when its own dtype is allowed, as in TensorFlow: photos as float64 arrays are pooled as float32."""
+    x = np.linspace(0, 1, 12).reshape(1, 2, 2, 3)
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(call(x)).dtype == (dtype or np.int32)
+
+
+def test_integers_that_a_default_cannot_hold_stay():
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(tf.fill([1], tf.size(tf.reshape(tf.zeros([2]), np.array([2], np.int64))))).tolist() == [2]
+        assert tf.one_hot(np.array([2**40]), 2).op.inputs[0].dtype == tf.int64
+
+
 def test_an_array_without_an_allowed_dtype_or_a_default_is_refused():
     with tf.Graph().as_default(), pytest.raises(DTypeError, match="not in list of allowed values: it takes int32"):
         tf.gather(tf.zeros([3]), np.array([0.0]))

@@ -271,13 +271,18 @@ def _forced_dtype(opdef: OpDef, a: Arg, value: object) -> DType | None:
 
 
 def _as_allowed(opdef: OpDef, variable: str, value: np.ndarray | np.generic) -> np.ndarray | np.generic:
-    """Returns the value as the default of the type variable, or as it is if there is none or its dtype is allowed."""
+    """Returns the value as the default of the type variable, also if its own dtype is allowed; as it is if there is no
+    default. Integers that the default cannot hold stay what they are if that is allowed.
+    """
     allowed = opdef.types[variable]
     # NumPy makes an empty list float64, so an empty array needs no default.
     default = opdef.defaults.get(variable) or (None if value.size else allowed[0])
-    if default is None or value.dtype.kind not in "biuf" or as_dtype(value.dtype) in allowed:
+    if default is None or value.dtype.kind not in ("biufc" if default.is_complex else "biuf"):
         return value
-    return value.astype(default.np)
+    converted = value.astype(default.np)
+    if default.is_integer and (converted != value).any() and as_dtype(value.dtype) in allowed:
+        return value
+    return converted
 
 
 def _check_types(opdef: OpDef, types: dict[str, Any]) -> None:

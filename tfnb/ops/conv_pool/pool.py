@@ -36,7 +36,7 @@ from tfnb.ops.conv_pool.conv_reference import (
     pool_axes,
 )
 from tfnb.ops.conv_pool.windows import ImageArgs, attrs_of, pads, settle, sizes_in, window_count
-from tfnb.types import FLOATS, Shape
+from tfnb.types import FLOATS, Shape, float32
 
 __all__ = [
     "AVG_POOL",
@@ -212,6 +212,7 @@ MAX_POOL = OpDef(
     ceil(height / strides[1]) for "SAME", ceil((height - ksize[1] + 1) / strides[1]) for "VALID". Errors: the rank is
     not 4.""",
     types={"T": FLOATS},
+    defaults={"T": float32},
     attrs=MaxPoolAttrs,
     infer=_infer_pool,
     host=IMAGE.host(_kernel(max_pool_host)),

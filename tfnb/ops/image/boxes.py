@@ -95,6 +95,7 @@ DRAW_BOUNDING_BOXES = OpDef(
     images: float16 or float32, (n, height, width, channels) with 1, 3 or 4 channels. boxes: (n, boxes, 4). output:
     dtype and shape of images. Runs on the host.""",
     types={"T": (float32, float16)},
+    defaults={"T": float32},
     infer=_drawn_shape,
     host=draw_boxes,
     grad=NOT_DIFFERENTIABLE,
@@ -156,6 +157,7 @@ def _chosen(c: Infer) -> Shape:
 
 
 _BOX_FLOATS = (float32, float16)
+_BOX_DEFAULTS = {"T": float32, "T_threshold": float32}
 
 
 def _suppression(name: str, inputs: str, host: Callable[..., Any], **more: Any) -> OpDef:
@@ -187,12 +189,14 @@ NON_MAX_SUPPRESSION_V2 = _suppression(
     "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold",
     lambda call, b, s, n, t: _suppressed(call, b, s, n, float(t)),
     types={"T": _BOX_FLOATS, "T_threshold": _BOX_FLOATS},
+    defaults=_BOX_DEFAULTS,
 )
 NON_MAX_SUPPRESSION_V3 = _suppression(
     "NonMaxSuppressionV3",
     "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold",
     lambda call, b, s, n, t, low: _suppressed(call, b, s, n, float(t), float(low)),
     types={"T": _BOX_FLOATS, "T_threshold": _BOX_FLOATS},
+    defaults=_BOX_DEFAULTS,
 )
 
 
@@ -423,9 +427,9 @@ def non_max_suppression(
     boxes: (m, 4); scores: (m,). Any two selected boxes overlap by less than `iou_threshold`, and all their scores are
     above `score_threshold`.
     """
-    x = graph_of((boxes, scores)).to_tensor(boxes)
-    thresholds = (x.graph.to_tensor(t, float32) for t in (iou_threshold, score_threshold))
-    return NON_MAX_SUPPRESSION_V3(x, scores, max_output_size, *thresholds, name=name)
+    graph = graph_of((boxes, scores))
+    thresholds = (graph.to_tensor(t, float32) for t in (iou_threshold, score_threshold))
+    return NON_MAX_SUPPRESSION_V3(boxes, scores, max_output_size, *thresholds, name=name, graph=graph)
 
 
 def sample_distorted_bounding_box(

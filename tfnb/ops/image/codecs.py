@@ -370,6 +370,7 @@ ENCODE_PNG = OpDef(
     image: uint8 or uint16, (..., height, width, channels), of grey, grey with alpha, RGB or RGBA. contents: strings in
     the shape of the leading dimensions. Errors: another number of channels, or no pixels. Runs on the host.""",
     types={"T": (uint8, uint16)},
+    defaults={"T": uint8},
     attrs=EncodePngAttrs,
     infer=lambda c: Shape(c.shapes[0].sizes[:-3]) if c.shapes[0].sizes else unknown_shape,
     host=_host_encode_png,

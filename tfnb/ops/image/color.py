@@ -177,6 +177,7 @@ def _pixel_op(
         doc + "\n\nimages: floats, shape (..., 3). output: the same dtype and shape.\n"
         "Errors: the last dimension is not 3.",
         types={"T": types},
+        defaults={"T": float32},
         infer=_three_channels,
         host=_host_pixels(of),
         lower=_lower_pixels(of),
@@ -256,6 +257,7 @@ ADJUST_CONTRAST = OpDef(
     images: float16 or float32, (..., height, width, channels); the mean is over height and width. contrast_factor: a
     scalar. output: the dtype and shape of images.""",
     types={"T": (float32, float16)},
+    defaults={"T": float32},
     infer=_infer_contrast,
     host=_host_contrast,
     expand=lambda op, x, factor: _contrast(x, factor),
@@ -431,7 +433,9 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
         return TILE(x, cast(EQUAL(places, np.int32(-1)), int32) * 2 + 1, name=name)
     if x.shape.sizes[-1] not in (1, None):
         raise ShapeError(f"grayscale_to_rgb: the last dimension must be 1, got shape {x.shape}", x.op)
-    return TILE(x, np.array([1] * (len(x.shape.sizes) - 1) + [3], np.int32), name=name)
+    result = TILE(x, np.array([1] * (len(x.shape.sizes) - 1) + [3], np.int32), name=name)
+    result.set_shape([*x.shape.sizes[:-1], 3])
+    return result
 
 
 def per_image_standardization(image: TensorLike) -> Any:

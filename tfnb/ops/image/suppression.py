@@ -140,6 +140,7 @@ NON_MAX_SUPPRESSION_V4 = OpDef(
     "selected_indices: int32, valid_outputs: int32",
     _DOC.format(more=""),
     types={"T": _FLOATS, "T_threshold": _FLOATS},
+    defaults={"T": float32, "T_threshold": float32},
     attrs=PadAttrs,
     infer=_infer_v4,
     host=_host_v4,
@@ -155,6 +156,7 @@ NON_MAX_SUPPRESSION_V5 = OpDef(
         "the factor exp(-overlap^2 / (2 sigma))."
     ),
     types={"T": _FLOATS},
+    defaults={"T": float32},
     attrs=PadAttrs,
     infer=lambda c: (_infer_v4(c)[0], _infer_v4(c)[0], scalar),
     host=_host_v5,

@@ -108,6 +108,7 @@ HISTOGRAM_SUMMARY = OpDef(
 
     tag: a scalar; values: real numbers of any shape. Errors: InvalidArgumentError for NaN and infinite values.""",
     types={"T": REALS},
+    defaults={"T": float32},
     infer=_one_text,
     host=kernels.histogram_summary,
     grad=NOT_DIFFERENTIABLE,
@@ -123,6 +124,7 @@ IMAGE_SUMMARY = OpDef(
     floats are scaled for each image: so that the largest becomes 255 if none is negative, else so that 0 becomes 128.
     Pixels with NaN or infinities get `bad_color`. Errors: InvalidArgumentError for other shapes.""",
     types={"T": (float32, uint8, float16, float64)},
+    defaults={"T": float32},
     attrs=ImageAttrs,
     infer=_one_text,
     host=kernels.image_summary,

@@ -249,7 +249,8 @@ OPS: tuple[OpDef, ...] = (FFT, IFFT, FFT2D, IFFT2D, FFT3D, IFFT3D, *_REAL)
 
 def _complex_call(opdef: OpDef) -> Callable[..., Any]:
     def transform(input: Tensor, name: str | None = None) -> Any:
-        x = graph_of([input]).to_tensor(input)
+        # an array is complex64, the default of the op's type, whatever its own dtype is
+        x = graph_of([input]).to_tensor(input, complex64 if isinstance(input, (np.ndarray, np.generic)) else None)
         if x.dtype not in COMPLEX:
             x = cast_to(x, complex128 if x.dtype.size == 8 and x.dtype.is_floating else complex64)
         return opdef(x, name=name)

@@ -18,7 +18,7 @@ from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged, unchanged
 from tfnb.ir.tensor import Tensor
-from tfnb.types import FLOATS, REALS, Shape
+from tfnb.types import FLOATS, REALS, Shape, float32
 
 __all__ = ["API", "ELU", "LEAKY_RELU", "OPS", "RELU", "RELU6", "SELU", "SOFTPLUS", "SOFTSIGN"]
 
@@ -240,6 +240,7 @@ LEAKY_RELU = OpDef(
     "activations: T",
     "`features` where `features` > 0, else alpha * features.",
     types={"T": FLOATS},
+    defaults={"T": float32},
     attrs=LeakyReluAttrs,
     infer=unchanged,
     scalar=lambda a, x: s.where(x > 0, x, x * a.alpha),

@@ -171,6 +171,7 @@ LRN: OpDef = OpDef(
     output = input / (bias + alpha * sum of input^2 over the channels at most depth_radius away)^beta. input: a float
     type, shape (batch, height, width, channels). output: the same dtype and shape. Errors: the rank is not 4.""",
     types={"T": FLOATS},
+    defaults={"T": float32},
     attrs=LrnAttrs,
     infer=_infer_lrn,
     host=_host_lrn,
