@@ -23,3 +23,12 @@ def test_numbers_are_scaled_by_their_common_norm():
         assert clipped[1] is None
         found = sess.run([clipped[0], clipped[2], norm])
     np.testing.assert_allclose(found, [0.6, 0.8, 5.0])
+
+
+def test_a_norm_that_is_a_number_of_numpy_takes_the_dtype_of_the_tensor():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.constant([3.0, 4.0])
+        clipped = [tf.clip_by_norm(x, np.float64(1)), tf.clip_by_norm(x, np.int64(1))]
+        clipped += [tf.clip_by_global_norm([x], np.float64(1))[0][0], tf.clip_by_average_norm(x, np.float64(0.5))]
+        for found in sess.run(clipped):
+            np.testing.assert_allclose(found, [0.6, 0.8], rtol=1e-6)

@@ -149,3 +149,17 @@ def test_bad_calls() -> None:
         x = tf.placeholder(tf.float64, SCORES.shape)
         (slope,) = tf.gradients(tf.nn.ctc_loss(sparse(LABELS), x, LENGTHS), [x])
         tf.gradients(slope, [x])
+
+
+def test_lengths_that_are_an_array_of_another_dtype():
+    """Programs pass `steps * np.ones(batch)`, which is float64."""
+    labels = tf.SparseTensor([[0, 0]], np.array([1], np.int32), [1, 1])
+    scores = tf.constant(SCORES[:, :1].astype(np.float32))
+    with tf.Session() as session:
+        for call in (
+            lambda n: tf.nn.ctc_loss(labels, scores, n),
+            lambda n: tf.nn.ctc_greedy_decoder(scores, n)[1],
+            lambda n: tf.nn.ctc_beam_search_decoder(scores, n)[1],
+        ):
+            expected, *found = session.run([call([4]), call(4 * np.ones(1)), call(np.array([4]))])
+            assert expected.tolist() == found[0].tolist() == found[1].tolist()

@@ -105,3 +105,10 @@ def test_rows_of_a_sparse_placeholder_without_a_shape():
             unknown, known = sess.run(results, {**feeds, axes: reduced})
             for one, other in zip(unknown, known, strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+def test_a_slice_by_arrays_of_another_dtype():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.SparseTensor([[0, 1], [1, 0]], [1.0, 2.0], [2, 3])
+        part = tf.sparse_slice(x, np.array([0, 0], np.int32), np.array([1, 2], np.int32))
+        assert session.run(part.values).tolist() == [1]

@@ -17,7 +17,7 @@ from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import Infer, NoAttrs, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.math.binary import MAXIMUM, MINIMUM
@@ -74,7 +74,7 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None =
         squares = SUM(SQUARE(values), reduced_axes, keep_dims=True)
         is_positive = GREATER(squares, ZEROS_LIKE(squares))  # the gradient of the root of 0 is infinite
         norm = SELECT(is_positive, SQRT(SELECT(is_positive, squares, ONES_LIKE(squares))), squares)
-        bound = graph.to_tensor(clip_norm, None if hasattr(clip_norm, "dtype") else values.dtype)
+        bound = graph.to_tensor(clip_norm, None if is_tensor_like(clip_norm) else values.dtype)
         clipped = values * bound / MAXIMUM(norm, bound)
         _alike(clipped, values, "clip_by_norm")
         return IndexedSlices(clipped, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else IDENTITY(clipped)
@@ -90,7 +90,7 @@ def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None 
         x = graph.to_tensor(t)
         count = SUM(ONES_LIKE(x), all_axes(x))
         inverse = count * RSQRT(SUM(SQUARE(x), all_axes(x)))
-        bound = graph.to_tensor(clip_norm, None if hasattr(clip_norm, "dtype") else x.dtype)
+        bound = graph.to_tensor(clip_norm, None if is_tensor_like(clip_norm) else x.dtype)
         return IDENTITY(x * bound * MINIMUM(inverse, ONES_LIKE(bound) / bound))
 
 
@@ -132,7 +132,7 @@ def clip_by_global_norm(
     norm = global_norm(t_list, name) if use_norm is None else use_norm
     with graph.name_scope(name or "clip_by_global_norm"):
         norm = graph.to_tensor(norm)
-        bound = graph.to_tensor(clip_norm, None if hasattr(clip_norm, "dtype") else norm.dtype)
+        bound = graph.to_tensor(clip_norm, None if is_tensor_like(clip_norm) else norm.dtype)
         scale = bound * MINIMUM(1.0 / norm, ONES_LIKE(bound) / bound)
         scale = scale + (norm - norm)  # becomes NaN if the norm is not finite, so that the error is visible
         clipped = [_scaled(t, scale) for t in t_list]

@@ -19,7 +19,7 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, PREVENT_GRADIENT
 from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
 from tfnb.types import DEVICE_FLOATS, Shape, int32
@@ -274,7 +274,7 @@ def ctc_loss(
     x = graph.to_tensor(scores)
     if not time_major:
         x = TRANSPOSE(x, np.asarray([1, 0, 2], np.int32))
-    lengths = graph.to_tensor(sequence_length, None if hasattr(sequence_length, "dtype") else int32)
+    lengths = graph.to_tensor(sequence_length, None if is_tensor_like(sequence_length) else int32)
     return CTC_LOSS(
         x,
         labels.indices,

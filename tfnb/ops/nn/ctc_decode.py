@@ -17,7 +17,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import TensorLike, is_tensor_like
 from tfnb.ops.nn.ctc import LOWEST, check_lengths, log_softmax_frames
 from tfnb.types import DEVICE_FLOATS, Shape, int32
 
@@ -217,7 +217,7 @@ CTC_BEAM_SEARCH_DECODER = OpDef(
 
 def _inputs(inputs: TensorLike, sequence_length: TensorLike) -> tuple[Any, Any]:
     graph = graph_of((inputs, sequence_length))
-    dtype = None if hasattr(sequence_length, "dtype") else int32
+    dtype = None if is_tensor_like(sequence_length) else int32
     return graph.to_tensor(inputs), graph.to_tensor(sequence_length, dtype)
 
 

@@ -221,8 +221,8 @@ def random_gamma(
     graph = graph_of((alpha, beta, shape))
     with graph.as_default(), graph.name_scope(name or "random_gamma"):
         kind = as_dtype(dtype)
-        a = graph.to_tensor(alpha, None if hasattr(alpha, "dtype") else kind)
-        b = graph.to_tensor(1.0 if beta is None else beta, None if hasattr(beta, "dtype") else a.dtype)
+        a = graph.to_tensor(alpha, None if is_tensor_like(alpha) else kind)
+        b = graph.to_tensor(1.0 if beta is None else beta, None if is_tensor_like(beta) else a.dtype)
         draw = RANDOM_GAMMA(_dims(graph, shape), a + ZEROS_LIKE(b), graph=graph, **seeds_for(graph, seed))
         return MAXIMUM(draw / b, np.finfo(a.dtype.np).tiny)
 

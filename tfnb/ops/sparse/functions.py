@@ -14,7 +14,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import RANGE
 from tfnb.ops.array.gather import GATHER, GATHER_V2
@@ -199,7 +199,7 @@ def sparse_slice(
     start, size: vectors of integers, one for each dimension. The indices of the result count from `start`.
     """
     x = _sparse(sp_input, "sparse_slice")
-    at, n = (x.graph.to_tensor(v, None if hasattr(v, "dtype") else int64) for v in (start, size))
+    at, n = (x.graph.to_tensor(v, None if is_tensor_like(v) else int64) for v in (start, size))
     return SparseTensor(*SPARSE_SLICE(x.indices, x.values, x.dense_shape, at, n, name=name))
 
 
