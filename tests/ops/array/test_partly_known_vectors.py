@@ -62,3 +62,23 @@ def test_a_slice_whose_start_and_size_one_operation_computes_may_take_all_of_an_
         assert depth == 3
         start, counts = tf.unstack(tf.placeholder_with_default([[1, 1], [-1, 1]], [2, 2]))
         assert sess.run(tf.slice([[1, 2, 3], [4, 5, 6]], start, counts)).tolist() == [[5]]
+
+
+def test_the_rest_of_a_dimension_in_a_list_with_tensors():
+    x = np.arange(24).reshape(2, 3, 4)
+    with tf.Graph().as_default(), tf.Session() as session:
+        n = tf.placeholder(tf.int32, [])
+        packed = tf.slice(x, [0, n - 2, n - 1], [1, n, -1])
+        joined = tf.slice(x, tf.stack([0, n - 2, n - 1]), tf.concat([[1], [n], [-1]], 0))
+        assert packed.shape.as_list() == [1, None, None]
+        for found in session.run([packed, joined], {n: 2}):
+            assert found.tolist() == x[:1, 0:2, 1:].tolist()
+
+
+def test_axes_and_lengths_in_lists_with_tensors():
+    x = np.arange(24).reshape(2, 3, 4)
+    with tf.Graph().as_default(), tf.Session() as session:
+        n = tf.placeholder(tf.int32, [])
+        assert session.run(tf.reverse(x, [n]), {n: 2}).tolist() == x[:, :, ::-1].tolist()
+        turned = tf.reverse_sequence(x, [n, 1], seq_axis=1, batch_axis=0)
+        assert session.run(turned, {n: 2})[0].tolist() == x[0, [1, 0, 2]].tolist()

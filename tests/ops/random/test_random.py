@@ -179,6 +179,17 @@ def test_a_fed_shape_and_tensor_bounds() -> None:
                 assert got.shape == dims and got.min() >= 10 and got.max() <= 11
 
 
+def test_random_crop_of_a_size_with_tensors() -> None:
+    """Images and their masks are joined and cropped at once: the number of channels is then a tensor."""
+    image = np.arange(60).reshape(4, 5, 3).astype(np.float32)
+    with tf.Graph().as_default(), tf.Session() as session:
+        fed = tf.placeholder(tf.float32, [None, None, 3])
+        crop = tf.random_crop(fed, [2, tf.shape(fed)[1] - 1, tf.shape(fed)[-1]])
+        assert crop.shape.as_list()[0] == 2
+        assert session.run(crop, {fed: image}).shape == (2, 4, 3)
+        assert session.run(tf.image.random_crop(image, tf.stack([1, tf.constant(2), 3]))).shape == (1, 2, 3)
+
+
 def test_random_crop() -> None:
     image = np.arange(5 * 6).reshape(5, 6)
     seen = set()
@@ -255,3 +266,10 @@ def test_poisson_samples_are_looked_up_in_tables_of_the_distribution(rng):
     found = gamma_poisson._inverse_poisson(special, rate, u)  # a table for each rate
     few = [gamma_poisson._inverse_poisson(special, rate, row) for row in u]
     assert (found == few).all()
+
+
+def test_a_gamma_distribution_of_an_array_has_the_given_dtype() -> None:
+    with tf.Graph().as_default():
+        assert tf.random_gamma(np.array([2]), np.float64(2.0)).dtype == tf.float32
+        assert tf.random_gamma([2], np.ones(2), np.ones(2)).dtype == tf.float32
+        assert tf.random_gamma([2], np.ones(2, np.float32), dtype=tf.float64).dtype == tf.float64

@@ -18,7 +18,7 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, unchanged
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, SHAPE
 from tfnb.ops.array.top_k import TOP_K_V2
 from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
@@ -235,7 +235,7 @@ def reverse_sequence(
     if seq is None:
         raise InvalidArgumentError("reverse_sequence: needs seq_axis")
     lengths = seq_lengths
-    if not hasattr(seq_lengths, "dtype"):
+    if isinstance(seq_lengths, (list, tuple)) and not any(map(is_tensor_like, seq_lengths)):
         lengths = np.asarray(seq_lengths, np.int64)
     return REVERSE_SEQUENCE(input, lengths, seq_dim=seq, batch_dim=batch or 0, name=name)
 

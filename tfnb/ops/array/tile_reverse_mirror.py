@@ -12,6 +12,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
+from tfnb.ir.bind import flatten
 from tfnb.ir.const import constant_value
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
@@ -281,7 +282,9 @@ def reverse(
     if is_tensor_like(axes):
         is_bool = axes.dtype.base_dtype.is_bool
     else:
-        is_bool = any(isinstance(a, (bool, np.bool_)) for a in np.asarray(axes).reshape(-1))
+        is_bool = any(
+            isinstance(a, (bool, np.bool_)) for a in flatten(axes.tolist() if hasattr(axes, "tolist") else axes)
+        )
     return (REVERSE if is_bool else REVERSE_V2)(tensor, axes, name=name)
 
 

@@ -214,6 +214,14 @@ def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | 
         return _slice(x, start, count, scope)
 
 
+def _has_rest(count: Tensor) -> bool:
+    """Whether a part of a size that is packed or joined is -1."""
+    if count.op.type not in ("Pack", "ConcatV2"):
+        return False
+    parts = (constant_value(part) for part in count.op.inputs)
+    return any(part is not None and (part == -1).any() for part in parts)
+
+
 def _slice(x: Tensor, start: Tensor, count: Tensor, name: str) -> Any:
     static_start, counts = constant_value(start), constant_value(count)
     if (
@@ -225,7 +233,8 @@ def _slice(x: Tensor, start: Tensor, count: Tensor, name: str) -> Any:
         result = SLICE(x, start, count, name=name)
         result.set_shape([None if n == -1 else n for n in counts.tolist()])
         return result
-    if counts is None and start.op is count.op:  # the box of sample_distorted_bounding_box, whose depth is -1
+    if counts is None and static_start is None and (start.op is count.op or _has_rest(count)):
+        # start and size are the box of sample_distorted_bounding_box, whose depth is -1, or lists of tensors and numbers
         is_rest = (abs(count) - count) // 2  # 1 where the size is -1, otherwise 0
         result = SLICE(x, start, count + (SHAPE(x, out_type=start.dtype) - start + 1) * is_rest, name=name)
         result.set_shape(constant_shape(count))

@@ -311,14 +311,15 @@ def categorical(
 def random_crop(value: TensorLike, size: Any, seed: int | None = None, name: str | None = None) -> Any:
     """Returns a block of shape `size` at a random position of `value`.
 
-    size: integers, one per dimension of value. Raises `ShapeError` when `value` is known to be smaller, or to have
-    another rank.
+    size: an integer, or a scalar tensor of integers, per dimension of value, or a tensor of all. Raises `ShapeError`
+    when `value` is known to be smaller, or to have another rank.
     """
-    graph = graph_of((value,))
+    graph = graph_of((value, size))
     with graph.name_scope(name or "random_crop"):
         x = graph.to_tensor(value)
-        dims = np.asarray(as_shape(size).known(), np.int32) if not is_tensor_like(size) else size
-        if not is_tensor_like(size) and x.shape.is_fully_defined():
+        is_known = not (is_tensor_like(size) or (isinstance(size, (list, tuple)) and any(map(is_tensor_like, size))))
+        dims = np.asarray(as_shape(size).known(), np.int32) if is_known else graph.to_tensor(size, int32)
+        if is_known and x.shape.is_fully_defined():
             static_dims = np.asarray(x.shape.known())
             if static_dims.size != dims.size or (static_dims < dims).any():
                 raise ShapeError(f"random_crop: a block of shape {dims.tolist()} does not fit into shape {x.shape}")
