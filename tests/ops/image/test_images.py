@@ -205,3 +205,18 @@ def test_an_empty_batch_is_resized(graph):
     masks = tf.image.resize_images(tf.zeros([0, 6, 4, 1]), [3, 8])
     with tf.Session(graph=graph) as session:
         assert session.run(masks).shape == (0, 3, 8, 1)
+
+
+def test_sizes_that_are_arrays_or_lists_with_tensors():
+    images = np.arange(48, dtype=np.float32).reshape(1, 4, 4, 3)
+    with tf.Graph().as_default(), tf.Session() as session:
+        for size in (np.array([2, 3]), np.array([2.0, 3.0])):
+            resized = tf.image.resize_images(images, size)
+            assert resized.shape.as_list() == [1, 2, 3, 3]
+        side = tf.placeholder(tf.int32, [])
+        resized = tf.image.resize_images(images, [side, 3])
+        assert resized.shape.as_list() == [1, None, 3, 3]
+        assert tf.image.resize_images(images[0], [side, side]).shape.as_list() == [None, None, 3]
+        assert session.run(resized, {side: 2}).shape == (1, 2, 3, 3)
+        grey = tf.placeholder(tf.float32, [None, None, None, None])
+        assert tf.image.grayscale_to_rgb(grey).shape.as_list() == [None, None, None, 3]

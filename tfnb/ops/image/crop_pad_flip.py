@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.const import constant_value
+from tfnb.ir.const import constant_shape, constant_value
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
@@ -396,6 +396,8 @@ def _resized(
         if static_size is not None and list(batch.shape.sizes[1:3]) == static_size.tolist():
             return x  # as in TensorFlow, nothing is done, not even a change of dtype
         resized = op(batch, new_size, align_corners=align_corners)
+        if not preserve_aspect_ratio:
+            resized.set_shape([batch.shape.sizes[0], *constant_shape(new_size).sizes, batch.shape.sizes[3]])
         return squeeze(resized, [0]) if x.shape.ndims == 3 else resized
 
 
@@ -403,7 +405,8 @@ def _size_of(x: Tensor, size: Any) -> Tensor:
     """The height and width of resized images. Raises `ShapeError` for other than two numbers, or if they are floats."""
     if isinstance(size, (list, tuple)) and any(side is None for side in size):
         raise ShapeError(f"resize_images: 'size' must be two integers, got {size}")
-    sides: Tensor = graph_of((x, size)).to_tensor(size)
+    dtype = int32 if isinstance(size, np.ndarray) else None
+    sides: Tensor = graph_of((x, size)).to_tensor(size, dtype)
     if not sides.shape.is_compatible_with((2,)) or not sides.dtype.is_integer:
         raise ShapeError(
             f"resize_images: 'size' must be a 1-D int32 Tensor of 2 elements: new_height, new_width; got {sides}"
