@@ -78,3 +78,18 @@ def test_sparsemax_is_a_projection(rng):
         np.testing.assert_allclose(kept, kept[0])
         assert (row[probabilities == 0] <= kept[0] + 1e-9).all()
     assert (each >= 0).all()
+
+
+def test_lengths_that_only_the_step_knows():
+    length, step = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
+    frames = tf.contrib.signal.frame(SOUND, length, step)
+    spectra = tf.contrib.signal.stft(SOUND, length, step)
+    back = tf.contrib.signal.inverse_stft(spectra, length, step, window_fn=None)
+    known = [tf.contrib.signal.frame(SOUND, 7, 3), tf.contrib.signal.stft(SOUND, 7, 3)]
+    known.append(tf.contrib.signal.inverse_stft(known[1], 7, 3, window_fn=None))
+    assert frames.shape.as_list() == [2, None, None]
+    with tf.Session() as session:
+        for a, b in zip(session.run([frames, spectra, back], {length: 7, step: 3}), session.run(known), strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-5)
+        for n in (8, 16):  # whole powers of two stay
+            assert session.run(spectra, {length: n, step: n}).shape[-1] == n // 2 + 1

@@ -25,12 +25,12 @@ from tfnb.ops.array.tile_reverse_mirror import TILE, pad
 from tfnb.ops.array.transpose_pad_tile import transpose
 from tfnb.ops.array.where_partition import where
 from tfnb.ops.linalg.tensordot import tensordot
-from tfnb.ops.math.binary import MAXIMUM
+from tfnb.ops.math.binary import MAXIMUM, POW
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.fft import API as FFT
 from tfnb.ops.math.reduce_functions import reduce_sum
-from tfnb.ops.math.unary import COS, SQUARE
-from tfnb.types import DTypeLike, as_dtype, float32, int32
+from tfnb.ops.math.unary import CEIL, COS, LOG, SQUARE
+from tfnb.types import DTypeLike, as_dtype, float32, float64, int32
 
 __all__ = [
     "frame",
@@ -52,6 +52,12 @@ def _number(value: Any, what: str) -> int:
     return int(known)
 
 
+def _length(value: Any) -> Any:
+    """A number of samples: an integer if it is known when the graph is built, else an int32 tensor."""
+    known = constant_value(value) if isinstance(value, Tensor) else value
+    return cast(value, int32) if known is None else int(known)
+
+
 def frame(
     signal: TensorLike,
     frame_length: Any,
@@ -64,11 +70,12 @@ def frame(
     """Returns the frames of `signal` along `axis`, which becomes the two dimensions [frames, frame_length].
 
     frame_step: from one frame to the next. pad_end: whether the last frames are filled with `pad_value`, else they are
-    left out. Raises `InvalidArgumentError` for lengths that are unknown when the graph is built.
+    left out.
     """
     with name_scope(name or "frame"):
         x = convert_to_tensor(signal)
-        length, step = _number(frame_length, "frame_length"), _number(frame_step, "frame_step")
+        length, step = _length(frame_length), _length(frame_step)
+        known = [n if isinstance(n, int) else None for n in (length, step)]
         ndims = x.shape.ndims or 1
         a = axis % ndims
         n = shape_op(x)[a]
@@ -85,10 +92,10 @@ def frame(
         places = starts + EXPAND_DIMS(range_op(length), 0)
         result = gather(x, places, axis=a)
         size = x.shape.sizes[a] if x.shape.sizes else None
-        count = None if size is None or pad_end else max(0, 1 + (size - length) // step)
+        count = None if size is None or pad_end or None in known else max(0, 1 + (size - length) // step)
         dims = x.shape.as_list() if x.shape.ndims is not None else None
         if dims is not None:
-            result.set_shape([*dims[:a], count, length, *dims[a + 1 :]])
+            result.set_shape([*dims[:a], count, known[0], *dims[a + 1 :]])
         return result
 
 
@@ -129,8 +136,11 @@ def hamming_window(
         return _raised_cosine(window_length, periodic, as_dtype(dtype), 0.54, 0.46)
 
 
-def _power_of_two(n: int) -> int:
-    return 1 << max(0, n - 1).bit_length()
+def _power_of_two(n: Any) -> Any:
+    if isinstance(n, int):
+        return 1 << max(0, n - 1).bit_length()
+    exponent = CEIL(LOG(cast(n, float64)) / math.log(2.0) - 1e-9)  # the quotient may be just above a whole number
+    return cast(POW(constant(2.0, float64), exponent), int32)
 
 
 def stft(
@@ -149,8 +159,8 @@ def stft(
     """
     with name_scope(name or "stft"):
         x = convert_to_tensor(signals)
-        length = _number(frame_length, "frame_length")
-        points = _power_of_two(length) if fft_length is None else _number(fft_length, "fft_length")
+        length = _length(frame_length)
+        points = _power_of_two(length) if fft_length is None else _length(fft_length)
         frames = frame(x, length, frame_step, pad_end)
         if window_fn is not None:
             frames = frames * window_fn(length, dtype=x.dtype)
@@ -185,11 +195,13 @@ def inverse_stft(
     """Returns the signals [..., samples] of short-time Fourier transforms; for the arguments see `stft`."""
     with name_scope(name or "inverse_stft"):
         x = convert_to_tensor(stfts)
-        length = _number(frame_length, "frame_length")
-        points = _power_of_two(length) if fft_length is None else _number(fft_length, "fft_length")
+        length = _length(frame_length)
+        points = _power_of_two(length) if fft_length is None else _length(fft_length)
         frames = FFT["irfft"](x, [points])[..., :length]
-        if points < length:
-            frames = pad(frames, [[0, 0]] * ((frames.shape.ndims or 2) - 1) + [[0, length - points]])
+        is_known = isinstance(points, int) and isinstance(length, int)
+        if not is_known or points < length:
+            missing = length - points if is_known else MAXIMUM(0, length - points)
+            frames = pad(frames, [[0, 0]] * ((frames.shape.ndims or 2) - 1) + [[0, missing]])
         if window_fn is not None:
             frames = frames * window_fn(length, dtype=frames.dtype)
         return overlap_and_add(frames, frame_step)
