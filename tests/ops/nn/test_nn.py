@@ -188,3 +188,19 @@ def test_small_functions(session: Any) -> None:
 def test_the_axis_of_a_norm_may_be_a_tensor(session):
     x = tf.constant([[3.0, 4.0], [0.0, 2.0]])
     np.testing.assert_allclose(session.run(tf.nn.l2_normalize(x, tf.range(1, 2))), [[0.6, 0.8], [0, 1]], rtol=1e-6)
+
+
+def test_statistics_of_another_dtype_than_the_input():
+    x = np.array([[1.0, 2.0], [3.0, 6.0]])
+    with tf.Graph().as_default(), tf.Session() as session:
+        half = tf.constant(x.astype(np.float16))
+        single = tf.constant(x.astype(np.float32))
+        statistics = np.array([2.0, 4.0]), np.array([1.0, 4.0]), np.array([1.0, 0.0]), np.array([2.0, 1.0])
+        a = tf.nn.batch_normalization(single, *statistics, np.float64(0))
+        mean, variance, offset, scale = (tf.constant(s.astype(np.float32)) for s in statistics)
+        b = tf.nn.batch_normalization(half, mean, variance, offset, scale, 0.0)
+        c = tf.nn.batch_normalization(half, mean, variance, None, None, 0.0)
+        assert (a.dtype, b.dtype, c.dtype) == (tf.float32, tf.float16, tf.float16)
+        a, b, c = session.run([a, b, c])
+        assert a.tolist() == b.tolist() == [[-1, -1], [3, 1]]
+        assert c.tolist() == [[-1, -1], [1, 1]]

@@ -270,14 +270,16 @@ def batch_normalization(
 ) -> Any:
     """Returns (x - mean) / sqrt(variance + variance_epsilon) * scale + offset, with broadcasting.
 
-    offset and scale may be None. The result has the dtype and shape of `x`.
+    offset and scale may be None. The result has the dtype and shape of `x`; the statistics may have another dtype.
     """
     with scope(name, "batchnorm", x, mean, variance, scale, offset):
-        inv = RSQRT(graph_of((x, variance)).to_tensor(variance) + variance_epsilon)
+        graph = graph_of((x, variance))
+        inputs = graph.to_tensor(x)
+        inv = RSQRT(graph.to_tensor(variance) + variance_epsilon)
         if scale is not None:
             inv = inv * scale
         shift = -mean * inv if offset is None else offset - mean * inv
-        return x * inv + shift
+        return inputs * cast_to(inv, inputs.dtype) + cast_to(shift, inputs.dtype)
 
 
 def batch_norm_with_global_normalization(
