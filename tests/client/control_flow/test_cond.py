@@ -281,3 +281,9 @@ def test_a_program_asks_for_the_context():
     assert graph._get_control_flow_context() is None and not graph.building_function
     with tf.Session() as session:
         assert [session.run(y, {x: v}) for v in (1.0, -1.0)] == [2.0, -1.0]
+
+
+def test_a_bool_of_numpy_is_a_predicate():
+    with tf.Graph().as_default(), tf.Session() as session:
+        results = [tf.cond(p, lambda: 1, lambda: 2) for p in (np.bool_(True), np.array(False))]
+        assert session.run(results) == [1, 2]

@@ -150,3 +150,9 @@ def test_names_of_depthwise_convolutions():
         assert (y.op.name, z.op.name) == ("depthwise", "DepthwiseConv2dNative")
         assert tf.contrib.slim.separable_conv2d(x, None, 3, scope="s", activation_fn=None).op.name == "s/BiasAdd"
         assert tf.get_default_graph().get_operation_by_name("s/depthwise").type == "DepthwiseConv2dNative"
+
+
+def test_sizes_that_are_integers_of_numpy():
+    x = tf.zeros([1, 6, 8, 3])
+    assert tf.layers.conv2d(x, 4, np.array([2, 3]), (np.int64(2), np.int32(1))).shape.as_list() == [1, 3, 6, 4]
+    assert tf.layers.max_pooling2d(x, [np.int64(2), 2], np.array([2, 2])).shape.as_list() == [1, 3, 4, 3]

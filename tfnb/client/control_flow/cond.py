@@ -51,7 +51,7 @@ def cond(
     false_fn = fn2 if false_fn is None else false_fn
     if not callable(true_fn) or not callable(false_fn):
         raise DTypeError("cond: true_fn and false_fn must be callable")
-    if isinstance(pred, (bool, np.bool_)):
+    if isinstance(pred, bool):
         raise DTypeError("cond: pred must not be a Python bool; use a Python `if` instead")
     graph = graph_of([pred])
     with graph.as_default(), graph.name_scope(name or "cond"):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tfnb.client.argument_types import Constraint, InitializerLike, Regularizer, WindowSize
 from tfnb.client.layers.base import Layer, functional
 from tfnb.client.layers.input_spec import InputSpec
@@ -33,8 +35,11 @@ def spatial(value: WindowSize, rank: int, what: str) -> tuple[int, ...]:
     """
     if isinstance(value, Shape):
         value = value.known()
-    if isinstance(value, (list, tuple)):
-        value = tuple(int(v) if isinstance(v, Dimension) and v.value is not None else v for v in value)
+    if isinstance(value, (list, tuple, np.ndarray)):
+        value = tuple(
+            int(v) if isinstance(v, np.integer) or (isinstance(v, Dimension) and v.value is not None) else v
+            for v in value
+        )
     sizes = (value,) * rank if isinstance(value, int) else tuple(value) if isinstance(value, (list, tuple)) else ()
     if len(sizes) != rank or not all(isinstance(v, int) and v > 0 for v in sizes):
         several = {1: "a list of one", 2: "a pair of them"}.get(rank, f"{rank} of them")
