@@ -76,7 +76,6 @@ GRADIENT_CASES = [c for c in CASES if _differentiable(c)]
 NEEDS = {
     "ExtractImagePatches": ("ranks nothing", "how windows lie follows from the images' size, as in TensorFlow"),
     "ExtractVolumePatches": ("ranks nothing", "how windows lie follows from the volumes' size, as in TensorFlow"),
-    "MirrorPad": ("nothing", "each axis is folded back by ops of its own"),
     "Qr": ("ranks nothing", "the formula depends on which side is longer, as in TensorFlow"),
     "SparseReduceSum": ("nothing", "which dimensions stay is a choice of ops"),
     "SparseSoftmax": ("nothing", "the last dimension is split off by ops for its rank"),

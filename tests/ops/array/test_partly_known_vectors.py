@@ -82,3 +82,21 @@ def test_axes_and_lengths_in_lists_with_tensors():
         assert session.run(tf.reverse(x, [n]), {n: 2}).tolist() == x[:, :, ::-1].tolist()
         turned = tf.reverse_sequence(x, [n, 1], seq_axis=1, batch_axis=0)
         assert session.run(turned, {n: 2})[0].tolist() == x[0, [1, 0, 2]].tolist()
+
+
+@pytest.mark.parametrize("mode", ["REFLECT", "SYMMETRIC"])
+def test_the_gradient_of_mirrored_margins_that_only_the_step_knows(mode):
+    """WaveGAN's phase shuffle; its penalty takes the gradient of the gradient."""
+    x = np.arange(12, dtype=np.float32).reshape(1, 6, 2)
+    weights = np.arange(18, dtype=np.float32).reshape(1, 9, 2)
+    with tf.Graph().as_default(), tf.Session() as session:
+        fed = tf.placeholder(tf.float32, [1, 6, 2])
+        before, after = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
+        slopes = []
+        for margins in ([before, after], [2, 1]):
+            y = tf.pad(fed, [[0, 0], margins, [0, 0]], mode=mode)
+            (slope,) = tf.gradients(y * y * weights, fed)
+            slopes += [slope, tf.gradients(slope * slope, fed)[0]]
+        a, a2, b, b2 = session.run(slopes, {fed: x, before: 2, after: 1})
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(a2, b2)

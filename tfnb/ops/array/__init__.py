@@ -27,5 +27,5 @@ FAMILIES = (
 # Families that few programs use: their files are imported when one of the ops is used.
 LATER_FAMILIES = {
     "late_moves": """DataFormatDimMap DataFormatVecPermute DeepCopy Empty InplaceUpdate InplaceAdd InplaceSub
-        MirrorPadGrad TileGrad DebugGradientIdentity""",
+        TileGrad DebugGradientIdentity""",
 }

@@ -12,12 +12,8 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
-from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import unchanged
-from tfnb.ir.tensor import Tensor
-from tfnb.ops.array.tile_reverse_mirror import MIRROR_PAD, MirrorPadAttrs
-from tfnb.ops.array.transpose_pad_tile import margin_pairs
 from tfnb.sizes import integer
 from tfnb.types import ALL, INDEX, NUMBERS, Shape, unknown_shape
 
@@ -165,56 +161,6 @@ INPLACE_ADD = _in_place("InplaceAdd", "with the rows of `v` added to its rows `i
 INPLACE_SUB = _in_place("InplaceSub", "with the rows of `v` subtracted from its rows `i`", np.subtract.at)
 
 
-def _without_margins(c: Infer) -> Shape:
-    x, value = c.shapes[0], c.value(1)
-    if c.attrs.mode not in ("REFLECT", "SYMMETRIC"):
-        raise InvalidArgumentError(f"Unknown padding mode, needed REFLECT or SYMMETRIC, got {c.attrs.mode!r}")
-    if x.sizes is None:
-        return unknown_shape
-    if value is None:
-        return Shape((None,) * len(x.sizes))
-    pairs = margin_pairs(value, len(x.sizes))
-    sizes = tuple(None if d is None else d - before - after for d, (before, after) in zip(x.sizes, pairs, strict=True))
-    if any(n is not None and n < 0 for n in sizes):
-        raise ShapeError(f"MirrorPadGrad: the margins {pairs} are wider than shape {x}")
-    return Shape(sizes)
-
-
-def _fold(call: HostCall, x: np.ndarray, paddings: np.ndarray) -> np.ndarray:
-    skip = 1 if call.attrs.mode == "REFLECT" else 0
-    for axis, (before, after) in enumerate(margin_pairs(paddings, x.ndim)):
-        rows = np.moveaxis(x, axis, 0)
-        n = len(rows) - before - after
-        if max(before, after) > max(n - skip, 0):
-            raise InvalidArgumentError(f"MirrorPadGrad: margins {before, after} of a dimension of {n}", call.op)
-        total = rows[before : before + n].copy()
-        total[skip : skip + before] += rows[:before][::-1]
-        total[n - skip - after : n - skip] += rows[before + n :][::-1]
-        x = np.moveaxis(total, 0, axis)
-    return x
-
-
-def _grad_fold(op: Operation, dy: Tensor) -> Any:
-    return MIRROR_PAD(dy, op.inputs[1], mode=op.attrs.mode), None
-
-
-MIRROR_PAD_GRAD = OpDef(
-    "MirrorPadGrad",
-    "input: T, paddings: Tpaddings",
-    "output: T",
-    """The gradient of MirrorPad: margins are added to the elements that they mirror, and left out.
-
-    input: a number type, rank n. paddings: shape (n, 2), the widths of the margins. output: without them. Errors: the
-    margins do not fit.""",
-    types={"T": NUMBERS, "Tpaddings": INDEX},
-    attrs=MirrorPadAttrs,
-    infer=_without_margins,
-    host=_fold,
-    grad=_grad_fold,
-    shape_inputs=(1,),
-)
-
-
 def _untiled(c: Infer) -> Shape:
     x, value = c.shapes[0], c.value(1)
     if x.sizes is None or value is None:
@@ -267,7 +213,6 @@ OPS: tuple[OpDef, ...] = (
     INPLACE_UPDATE,
     INPLACE_ADD,
     INPLACE_SUB,
-    MIRROR_PAD_GRAD,
     TILE_GRAD,
     DEBUG_GRADIENT_IDENTITY,
 )

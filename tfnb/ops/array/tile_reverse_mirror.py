@@ -26,7 +26,7 @@ from tfnb.ops.array.shape_ops import RANK, RESHAPE, SHAPE, shape_of
 from tfnb.ops.array.transpose_pad_tile import PAD, PAD_DOC, PAD_V2, SLICE, margin_pairs, padded
 from tfnb.ops.math.reduce_sum import SUM
 from tfnb.sizes import integer
-from tfnb.types import ALL, INDEX, DType, Shape, int32, unknown_shape
+from tfnb.types import ALL, INDEX, NUMBERS, DType, Shape, int32, unknown_shape
 
 __all__ = ["API", "MIRROR_PAD", "OPS", "REVERSE", "REVERSE_V2", "TILE"]
 
@@ -67,7 +67,7 @@ def _grad_mirror(op: Operation, dy: Tensor) -> Any:
     """Adds the gradients of the mirrored margins to the elements they were copied from, axis by axis."""
     value, rank = constant_value(op.inputs[1]), op.x.shape.ndims
     if value is None or rank is None:
-        raise ShapeError("the gradient of MirrorPad needs constant paddings and a known rank", op)
+        return MIRROR_PAD_GRAD(dy, op.inputs[1], mode=op.attrs.mode), None
     skip = 1 if op.attrs.mode == "REFLECT" else 0
     for axis, (before, after) in enumerate(margin_pairs(value, rank)):
         if before or after:
@@ -98,7 +98,7 @@ def _fold_axis(dy: Tensor, axis: int, before: int, after: int, skip: int, op: An
     return total
 
 
-MIRROR_PAD = OpDef(
+MIRROR_PAD: OpDef = OpDef(
     "MirrorPad",
     inputs="input: T, paddings: Tpaddings",
     outputs="output: T",
@@ -111,6 +111,56 @@ MIRROR_PAD = OpDef(
     host=lambda call, x, paddings: np.pad(x, margin_pairs(paddings, x.ndim), call.attrs.mode.lower()),
     lower=_lower_mirror,
     grad=_grad_mirror,
+    shape_inputs=(1,),
+)
+
+
+def _without_margins(c: Infer) -> Shape:
+    x, value = c.shapes[0], c.value(1)
+    if c.attrs.mode not in ("REFLECT", "SYMMETRIC"):
+        raise InvalidArgumentError(f"Unknown padding mode, needed REFLECT or SYMMETRIC, got {c.attrs.mode!r}")
+    if x.sizes is None:
+        return unknown_shape
+    if value is None:
+        return Shape((None,) * len(x.sizes))
+    pairs = margin_pairs(value, len(x.sizes))
+    sizes = tuple(None if d is None else d - before - after for d, (before, after) in zip(x.sizes, pairs, strict=True))
+    if any(n is not None and n < 0 for n in sizes):
+        raise ShapeError(f"MirrorPadGrad: the margins {pairs} are wider than shape {x}")
+    return Shape(sizes)
+
+
+def _fold(call: HostCall, x: np.ndarray, paddings: np.ndarray) -> np.ndarray:
+    skip = 1 if call.attrs.mode == "REFLECT" else 0
+    for axis, (before, after) in enumerate(margin_pairs(paddings, x.ndim)):
+        rows = np.moveaxis(x, axis, 0)
+        n = len(rows) - before - after
+        if max(before, after) > max(n - skip, 0):
+            raise InvalidArgumentError(f"MirrorPadGrad: margins {before, after} of a dimension of {n}", call.op)
+        total = rows[before : before + n].copy()
+        total[skip : skip + before] += rows[:before][::-1]
+        total[n - skip - after : n - skip] += rows[before + n :][::-1]
+        x = np.moveaxis(total, 0, axis)
+    return x
+
+
+def _grad_fold(op: Operation, dy: Tensor) -> Any:
+    return MIRROR_PAD(dy, op.inputs[1], mode=op.attrs.mode), None
+
+
+MIRROR_PAD_GRAD = OpDef(
+    "MirrorPadGrad",
+    "input: T, paddings: Tpaddings",
+    "output: T",
+    """The gradient of MirrorPad: margins are added to the elements that they mirror, and left out.
+
+    input: a number type, rank n. paddings: shape (n, 2), the widths of the margins. output: without them. Errors: the
+    margins do not fit.""",
+    types={"T": NUMBERS, "Tpaddings": INDEX},
+    attrs=MirrorPadAttrs,
+    infer=_without_margins,
+    host=_fold,
+    grad=_grad_fold,
     shape_inputs=(1,),
 )
 
@@ -288,5 +338,5 @@ def reverse(
     return (REVERSE if is_bool else REVERSE_V2)(tensor, axes, name=name)
 
 
-OPS: tuple[OpDef, ...] = (MIRROR_PAD, TILE, REVERSE, REVERSE_V2)
+OPS: tuple[OpDef, ...] = (MIRROR_PAD, MIRROR_PAD_GRAD, TILE, REVERSE, REVERSE_V2)
 API: dict[str, Any] = {"pad": pad, "reverse": reverse}

@@ -234,7 +234,7 @@ def _slice(x: Tensor, start: Tensor, count: Tensor, name: str) -> Any:
         result.set_shape([None if n == -1 else n for n in counts.tolist()])
         return result
     if counts is None and static_start is None and (start.op is count.op or _has_rest(count)):
-        # start and size are the box of sample_distorted_bounding_box, whose depth is -1, or lists of tensors and numbers
+        # the box of sample_distorted_bounding_box, whose depth is -1, or lists of tensors and numbers
         is_rest = (abs(count) - count) // 2  # 1 where the size is -1, otherwise 0
         result = SLICE(x, start, count + (SHAPE(x, out_type=start.dtype) - start + 1) * is_rest, name=name)
         result.set_shape(constant_shape(count))
