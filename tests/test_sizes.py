@@ -201,6 +201,8 @@ def test_the_larger_of_two_sizes_that_may_be_equal():
 def test_a_divisor_that_is_zero_for_typical_values_is_no_error():
     trace = SizeTrace()
     assert isinstance(typical(trace.symbol(20) // (trace.symbol(30) - 64)), int)
+    blocks = derived(lambda side: 1000 // side, trace.symbol(30) - 64)  # as the blocks of a convolution of no rows
+    assert isinstance(typical(blocks), int)
 
 
 def test_values_below_two_are_of_other_classes():

@@ -279,7 +279,7 @@ class SizeTrace:
             if atom.kind == "symbol":
                 value = TYPICAL
             elif atom.kind == "call":
-                value = operands[0](*operands[1:])
+                value = _called(*operands)
             elif atom.kind == "//" and operands[1] == 0:
                 value = 0  # the divisor is not 0 in the examples, so that any number will do
             else:
@@ -310,6 +310,14 @@ class SizeTrace:
         For values for which a condition of this trace does not hold, the function returns None.
         """
         return evaluator(self.symbols, list(self.conditions), sizes)
+
+
+def _called(function: Callable[..., int], *arguments: int) -> int:
+    """Returns the function's value, or any number where it divides by a zero that no example has."""
+    try:
+        return function(*arguments)
+    except ZeroDivisionError:
+        return 0
 
 
 def _symbols_of(n: object) -> set[Atom]:
