@@ -180,3 +180,11 @@ def test_variables_that_a_layer_lists_itself():
         assert [v.op.name for v in layer.non_trainable_variables] == ["own/count"]
         layer.trainable = False
         assert layer.trainable_weights == [] and layer.non_trainable_weights == layer.weights
+
+
+def test_the_name_that_wrappers_of_cells_put_into_their_messages():
+    class DecoderCell(tf.nn.rnn_cell.RNNCell):
+        def __init__(self, name=None):
+            super().__init__(name=name)
+
+    assert DecoderCell()._base_name == "decoder_cell" and DecoderCell("mine")._base_name == "mine"

@@ -95,6 +95,11 @@ class Layer(RecordedCalls):
         return self.scope_name.rpartition("/")[2] or self._given_name or self.default_name
 
     @property
+    def _base_name(self) -> str:
+        """The name in the messages of cells that are written after TensorFlow's wrappers."""
+        return self._given_name or self.default_name
+
+    @property
     def graph(self) -> GraphBuilder:
         """The graph in which the layer was called; before that the default graph."""
         return self._graph or get_default_graph()
