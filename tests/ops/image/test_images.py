@@ -220,3 +220,17 @@ def test_sizes_that_are_arrays_or_lists_with_tensors():
         assert session.run(resized, {side: 2}).shape == (1, 2, 3, 3)
         grey = tf.placeholder(tf.float32, [None, None, None, None])
         assert tf.image.grayscale_to_rgb(grey).shape.as_list() == [None, None, None, 3]
+
+
+def test_images_are_resized_and_padded_to_sizes_that_only_the_step_knows():
+    images = np.arange(2 * 6 * 8 * 3, dtype=np.float32).reshape(2, 6, 8, 3)
+    with tf.Graph().as_default(), tf.Session() as session:
+        height = tf.placeholder(tf.int32, [])
+        fed = tf.placeholder(tf.float32, [None, None, None, 3])
+        for image, side in ((images, height), (fed, 5), (fed, height), (fed[0], height)):
+            padded = tf.image.resize_image_with_pad(image, side, 4)
+            expected = tf.image.resize_image_with_pad(images[0] if len(image.shape) == 3 else images, 5, 4)
+            found, wanted = session.run([padded, expected], {fed: images, height: 5})
+            np.testing.assert_allclose(found, wanted, rtol=1e-5)
+        with pytest.raises(ValueError, match="into 0 x 4"):
+            tf.image.resize_image_with_pad(images, 0, 4)

@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.concat import concat, stack
 from tfnb.ops.array.shape_ops import RESHAPE, SHAPE
 from tfnb.ops.array.tile_reverse_mirror import pad
@@ -28,9 +28,10 @@ from tfnb.ops.image.crop_pad_flip import (
     resize_images,
 )
 from tfnb.ops.linalg.tensordot import tensordot
-from tfnb.ops.math.binary import POW
-from tfnb.ops.math.reduce_functions import reduce_mean, reduce_prod
-from tfnb.ops.math.unary import SQUARE
+from tfnb.ops.math.binary import MAXIMUM, POW
+from tfnb.ops.math.cast import cast
+from tfnb.ops.math.reduce_functions import reduce_max, reduce_mean, reduce_prod
+from tfnb.ops.math.unary import FLOOR, SQUARE
 from tfnb.ops.nn.activations import RELU
 from tfnb.ops.nn.losses import scope
 from tfnb.types import float32, int32
@@ -221,21 +222,34 @@ def _halved(x: Any) -> Any:
     return avg_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
 
 
+def _resized_by_tensors(x: Tensor, targets: tuple[Any, Any], method: int | str, align_corners: bool) -> Any:
+    """Returns the result of `resize_image_with_pad` for sizes that only the step knows."""
+    sides = cast(SHAPE(x, out_type=int32)[-3:-1], float32)
+    wanted = cast(x.graph.to_tensor(list(targets), int32), float32)
+    scaled = sides / reduce_max(sides / wanted)
+    margins = MAXIMUM(cast(FLOOR((wanted - scaled) / 2.0), int32), 0)
+    resized = resize_images(x, cast(FLOOR(scaled), int32), method, align_corners)
+    return pad_to_bounding_box(resized, margins[0], margins[1], *targets)
+
+
 def resize_image_with_pad(
     image: TensorLike,
-    target_height: int,
-    target_width: int,
+    target_height: TensorLike,
+    target_width: TensorLike,
     method: int | str = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> Any:
     """Resizes the image to the largest size of its aspect ratio within the target, centred and padded with zeros.
 
-    image: (height, width, channels) or a batch, of known height and width. Raises `ShapeError` if they are unknown.
+    image: (height, width, channels) or a batch. Raises `ShapeError` for an unknown rank or a target that is not positive.
     """
     x = image_tensor(image, "resize_image_with_pad")
-    height, width = x.shape.as_list()[-3:-1] if x.shape.ndims is not None else (None, None)
-    if height is None or width is None or target_height <= 0 or target_width <= 0:
+    targets = (target_height, target_width)
+    if x.shape.ndims is None or any(isinstance(t, (int, np.integer)) and t <= 0 for t in targets):
         raise ShapeError(f"resize_image_with_pad: {x.shape} into {target_height} x {target_width}", x.op)
+    height, width = x.shape.as_list()[-3:-1]
+    if height is None or width is None or any(map(is_tensor_like, targets)):
+        return _resized_by_tensors(x, targets, method, align_corners)
     f32 = np.float32
     ratio = max(f32(width) / f32(target_width), f32(height) / f32(target_height))
     new_height, new_width = f32(height) / ratio, f32(width) / ratio
