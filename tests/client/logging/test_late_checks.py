@@ -32,6 +32,8 @@ def test_ranks_and_shapes():
             sess.run(shapes, {x: np.zeros((2, 4)), unknown: [1.0]})
     with pytest.raises(ValueError, match="size"):
         tf.debugging.assert_shapes({x: ["n", "n"], tf.zeros([3]): ["n"]})
+    with pytest.raises(ValueError, match="size"):
+        tf.debugging.assert_shapes([(x, ["n", "n"]), (tf.zeros([3]), ["n"])])
 
 
 def test_dtypes_and_iterables():

@@ -150,7 +150,7 @@ def assert_proper_iterable(values: object) -> None:
 
 
 def assert_shapes(
-    shapes: Mapping[Tensor, Sequence[Any]],
+    shapes: Mapping[Tensor, Sequence[Any]] | Sequence[tuple[Tensor, Sequence[Any]]],
     data: Sequence[Any] | None = None,
     summarize: int | None = None,
     message: str | None = None,
@@ -158,14 +158,15 @@ def assert_shapes(
 ) -> Any:
     """An operation that fails unless each tensor has its shape, a list of sizes, names and None.
 
-    shapes: from a tensor to its shape; a name stands for the same size wherever it is used. Raises `ShapeError` at
+    shapes: from a tensor to its shape, or a list of pairs of them; a name stands for the same size wherever it is used. Raises `ShapeError` at
     once when the static shapes contradict each other.
     """
     names: dict[str, Any] = {}
     checks = []
-    graph = graph_of(list(shapes))
+    pairs = list(shapes.items() if isinstance(shapes, Mapping) else shapes)
+    graph = graph_of([tensor for tensor, _ in pairs])
     with graph.as_default(), graph.name_scope(name or "assert_shapes"):
-        for tensor, wanted in shapes.items():
+        for tensor, wanted in pairs:
             checks.append(assert_rank_in(tensor, [len(wanted)], data, summarize, message))
             sizes = tensor.shape.as_list() if tensor.shape.ndims is not None else [None] * len(wanted)
             for axis, (size, expected) in enumerate(zip(sizes, wanted, strict=True)):
