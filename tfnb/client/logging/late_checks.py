@@ -158,8 +158,8 @@ def assert_shapes(
 ) -> Any:
     """An operation that fails unless each tensor has its shape, a list of sizes, names and None.
 
-    shapes: from a tensor to its shape, or a list of pairs of them; a name stands for the same size wherever it is used. Raises `ShapeError` at
-    once when the static shapes contradict each other.
+    shapes: from a tensor to its shape, or a list of pairs of them; a name stands for the same size wherever it is used.
+    Raises `ShapeError` at once when the static shapes contradict each other.
     """
     names: dict[str, Any] = {}
     checks = []

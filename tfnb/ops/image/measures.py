@@ -241,7 +241,8 @@ def resize_image_with_pad(
 ) -> Any:
     """Resizes the image to the largest size of its aspect ratio within the target, centred and padded with zeros.
 
-    image: (height, width, channels) or a batch. Raises `ShapeError` for an unknown rank or a target that is not positive.
+    image: (height, width, channels) or a batch. Raises `ShapeError` for an unknown rank or a target that is not
+    positive.
     """
     x = image_tensor(image, "resize_image_with_pad")
     targets = (target_height, target_width)
