@@ -93,3 +93,43 @@ def test_lengths_that_only_the_step_knows():
             np.testing.assert_allclose(a, b, atol=1e-5)
         for n in (8, 16):  # whole powers of two stay
             assert session.run(spectra, {length: n, step: n}).shape[-1] == n // 2 + 1
+
+
+def test_splines_through_points():
+    """The expected numbers are TensorFlow 1.15's."""
+    rng = np.random.RandomState(0)
+    points, values, queries = rng.rand(2, 5, 2) * 6, rng.randn(2, 5, 3), rng.rand(2, 4, 2) * 6
+    points, values, queries = (a.astype("f") for a in (points, values, queries))
+    spline = tf.contrib.image.interpolate_spline
+    a, b, c, same = run(
+        spline(points, values, queries, 1),
+        spline(points, values, queries, 2, 0.1),
+        spline(points, values, queries, 3),
+        spline(points, values, points, 2),
+    )
+    assert a.shape == (2, 4, 3)
+    np.testing.assert_allclose(a.ravel()[:4], [0.6172, -2.5359, 3.3048, 0.3514], atol=2e-4)
+    np.testing.assert_allclose(b.ravel()[:4], [-0.691, -2.7999, 3.2398, -1.0821], atol=2e-4)
+    np.testing.assert_allclose(c.ravel()[:4], [-3.7195, -4.2879, 2.6923, -4.2245], atol=1e-3)
+    np.testing.assert_allclose(same, values, atol=1e-3)
+    with pytest.raises(errors.ShapeError, match="dimension"):
+        spline(tf.placeholder(tf.float32, [1, 3, None]), values[:1, :3], queries[:1], 2)
+
+
+def test_an_image_is_warped_by_its_points():
+    image = np.zeros((1, 7, 7, 1), np.float32)
+    image[0, 2, 3] = 1
+    source, target = np.float32([[[2, 3]]]), np.float32([[[4, 3]]])
+    warp = tf.contrib.image.sparse_image_warp
+    (moved, flow), (held, edges) = (
+        warp(image, source, target, 1, num_boundary_points=1),
+        warp(image, source, source, num_boundary_points=3),
+    )
+    assert moved.shape.as_list() == [1, 7, 7, 1] and flow.shape.as_list() == [1, 7, 7, 2]
+    moved, flow, held, edges = run(moved, flow, held, edges)
+    np.testing.assert_allclose(moved[0, 4, 3], 1, atol=1e-3)
+    np.testing.assert_allclose(flow[0, [0, 0, 6, 6], [0, 6, 0, 6]], 0, atol=1e-3)
+    np.testing.assert_allclose(flow[0, 4, 3], [2, 0], atol=1e-3)
+    np.testing.assert_allclose(held, image, atol=1e-3)
+    with pytest.raises(errors.ShapeError, match="height and width"):
+        warp(tf.placeholder(tf.float32, [1, None, 7, 1]), source, target)

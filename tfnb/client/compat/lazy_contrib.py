@@ -84,6 +84,7 @@ signal contrib.signal : tfnb.client.contrib.signal : inverse_stft_window_fn line
 signal contrib.signal : tfnb.client.contrib.signal : mfccs_from_log_mel_spectrograms overlap_and_add stft
 contrib.image : tfnb.client.contrib.image : angles_to_projective_transforms compose_transforms dense_image_warp
 contrib.image : tfnb.client.contrib.image : flat_transforms_to_matrices matrices_to_flat_transforms rotate
+contrib.image : tfnb.client.contrib.splines : interpolate_spline sparse_image_warp
 contrib.image : tfnb.client.contrib.image : transform translate translations_to_projective_transforms
 contrib.graph_editor : tfnb.client.contrib.graph_editor.edit : bypass connect detach detach_control_inputs
 contrib.graph_editor : tfnb.client.contrib.graph_editor.edit : detach_control_outputs detach_inputs detach_outputs
