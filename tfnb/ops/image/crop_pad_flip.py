@@ -397,7 +397,8 @@ def _resized(
             return x  # as in TensorFlow, nothing is done, not even a change of dtype
         resized = op(batch, new_size, align_corners=align_corners)
         if not preserve_aspect_ratio:
-            resized.set_shape([batch.shape.sizes[0], *constant_shape(new_size).sizes, batch.shape.sizes[3]])
+            sides = constant_shape(new_size).sizes or (None, None)
+            resized.set_shape([batch.shape.sizes[0], *sides, batch.shape.sizes[3]])
         return squeeze(resized, [0]) if x.shape.ndims == 3 else resized
 
 

@@ -234,15 +234,15 @@ def _resized_by_tensors(x: Tensor, targets: tuple[Any, Any], method: int | str, 
 
 def resize_image_with_pad(
     image: TensorLike,
-    target_height: TensorLike,
-    target_width: TensorLike,
+    target_height: Any,
+    target_width: Any,
     method: int | str = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> Any:
     """Resizes the image to the largest size of its aspect ratio within the target, centred and padded with zeros.
 
-    image: (height, width, channels) or a batch. Raises `ShapeError` for an unknown rank or a target that is not
-    positive.
+    image: (height, width, channels) or a batch. target_height, target_width: integers or scalar tensors. Raises
+    `ShapeError` for an unknown rank or a target that is not positive.
     """
     x = image_tensor(image, "resize_image_with_pad")
     targets = (target_height, target_width)
