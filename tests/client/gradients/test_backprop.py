@@ -201,3 +201,21 @@ def test_nothing_depends_on_a_number():
         x = tf.constant(2.0)
         by_number, by_array, by_tensor = tf.gradients(x * x, [0.5, np.ones(2), x])
         assert by_number is None and by_array is None and by_tensor is not None
+
+
+def test_a_registered_gradient_may_have_another_dtype():
+    """As in TensorFlow, which leaves it to the gradient that gets it to complain."""
+
+    @tf.RegisterGradient("FortyTwoOfATest")
+    def _forty_two(op, grad):
+        return tf.constant(42)
+
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        x = tf.constant(1.0)
+        with graph.gradient_override_map({"Relu": "FortyTwoOfATest"}):
+            y = tf.nn.relu(x)
+            z = tf.nn.relu(tf.exp(x))
+        (gradient,) = tf.gradients(y, x)
+        assert gradient.dtype == tf.int32 and session.run(gradient) == 42
+        with pytest.raises(TypeError):
+            tf.gradients(z, x)

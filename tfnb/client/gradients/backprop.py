@@ -423,8 +423,6 @@ def _checked(op: Operation, t: Tensor, grad: Grad) -> Grad:
             )
         if grad.shape != t.shape and t.shape.sizes is not None and grad.op.opdef.kind is not Kind.CONST:
             grad.set_shape(t.shape)
-    if grad.dtype is not t.dtype:
-        raise DTypeError(f"the gradient of {op.type} is {grad.dtype.name}, its input {t.name} {t.dtype.name}", op)
     return grad
 
 
