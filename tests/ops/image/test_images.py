@@ -234,3 +234,16 @@ def test_images_are_resized_and_padded_to_sizes_that_only_the_step_knows():
             np.testing.assert_allclose(found, wanted, rtol=1e-5)
         with pytest.raises(ValueError, match="into 0 x 4"):
             tf.image.resize_image_with_pad(images, 0, 4)
+
+
+def test_a_window_whose_corner_and_channels_only_the_step_knows():
+    """Images of a decoder have no static shape; programs crop their middle."""
+    images = np.arange(96, dtype=np.float32).reshape(1, 4, 8, 3)
+    with tf.Graph().as_default(), tf.Session() as session:
+        for image in (tf.placeholder(tf.float32, [None, None, None]), tf.placeholder(tf.float32, [None] * 4)):
+            sides = tf.shape(image)
+            top, left = (sides[-3] - 2) // 2, (sides[-2] - 4) // 2
+            window = tf.image.crop_to_bounding_box(image, top, left, 2, 4)
+            assert window.shape.as_list()[-3:] == [2, 4, None]
+            found = session.run(window, {image: images if image.shape.ndims == 4 else images[0]})
+            assert found.reshape(2, 4, 3).tolist() == images[0, 1:3, 2:6].tolist()

@@ -107,8 +107,11 @@ def _vector(parts: list[Any]) -> Any:
 def _window(x: Any, top: TensorLike, left: TensorLike, height: TensorLike, width: TensorLike) -> Any:
     """A window of rows and columns of images of known rank."""
     first = [0] if x.shape.ndims == 4 else []
-    rest = [-1] if x.shape.ndims == 4 else []
-    window = SLICE(x, _vector([*first, top, left, 0]), _vector([*rest, height, width, -1]))
+    if isinstance(top, int) and isinstance(left, int):
+        batch, channels = [-1 for _ in first], -1
+    else:  # a size of -1 has no number where only the step knows the corner
+        batch, channels = [_side(x, -4) for _ in first], _side(x, -1)
+    window = SLICE(x, _vector([*first, top, left, 0]), _vector([*batch, height, width, channels]))
     sides = [n if isinstance(n, int) else None for n in (height, width)]
     window.set_shape([*x.shape.sizes[:-3], *sides, x.shape.sizes[-1]])
     return window
