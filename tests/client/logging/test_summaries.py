@@ -68,7 +68,7 @@ def test_names_of_old(session: Any) -> None:
 
 def test_histogram_counts_everything_once(session: Any) -> None:
     values = np.concatenate([[0.0, -1.0, 1e-13, 1e30, -1e30], np.linspace(-3, 3, 100)])
-    histo = parsed(session.run(tf.summary.histogram("h", values))).value[0].histo
+    histo = parsed(session.run(tf.summary.histogram("h", tf.constant(values)))).value[0].histo
     assert histo.num == sum(histo.bucket) == values.size
     limits = np.array(histo.bucket_limit)
     assert (np.diff(limits) > 0).all()
@@ -93,7 +93,9 @@ def test_images_are_scaled_and_bad_pixels_marked(session: Any) -> None:
     np.testing.assert_array_equal(pixels(ramp - 2)[0], [1, 64])
     colour = pixels(np.array([[[[1.0, np.inf, 0.0], [1.0, 0.5, 0.0]]]], "f"))
     np.testing.assert_array_equal(colour, [[[255, 0, 0], [255, 127, 0]]])
-    np.testing.assert_array_equal(pixels(np.full((1, 1, 1, 1), 77, np.uint8)), [[77]])
+    grey = np.full((1, 1, 1, 1), 77, np.uint8)
+    np.testing.assert_array_equal(pixels(tf.constant(grey)), [[77]])
+    np.testing.assert_array_equal(pixels(grey), [[255]])  # an array is float32, the default of the op's type
 
 
 def test_text_and_tensors(session: Any) -> None:
