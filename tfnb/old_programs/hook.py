@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from tfnb.client import VIEWS
@@ -154,6 +154,14 @@ class _Family:
         return view
 
 
+def _asked_by_pydoc() -> bool:
+    """Says whether the import that is under way is one of pydoc's."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__") == "pydoc"
+
+
 class _Finder(MetaPathFinder, Loader):
     """Finds the modules `tensorflow` and `tensorflow.*` while it is in `sys.meta_path`."""
 
@@ -177,7 +185,7 @@ class _Finder(MetaPathFinder, Loader):
             return None
         if below and self._view(below) is None:
             place, _, name = below.rpartition(".")
-            if name in dir(self._view(place)):  # no module but a name, which pydoc.locate asks for as well
+            if name in dir(self._view(place)) or _asked_by_pydoc():  # pydoc.locate asks for names, and takes no for one
                 return None
             raise missing_module(below)
         return ModuleSpec(fullname, self, is_package=True)
