@@ -126,3 +126,27 @@ def test_buckets_padded_to_their_limit_or_without_their_last_batch():
     assert len(values(_bucketed(drop_remainder=True))) == 3
     with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError):
         sess.run(_bucketed(no_padding=True).make_one_shot_iterator().get_next())
+
+
+def test_padded_batches_without_a_smaller_last_one():
+    rows = tf.data.Dataset.range(7).map(lambda x: tf.fill([x % 3], x))
+    batches = rows.apply(tf.contrib.data.padded_batch_and_drop_remainder(2, [None]))
+    assert [v.tolist() for v in values(batches)] == [[[0], [1]], [[2, 2], [0, 0]], [[4, 0], [5, 5]]]
+    assert batches.output_shapes.as_list() == [2, None]
+    functions = tf.python.data.ops.dataset_ops
+    assert functions.get_legacy_output_shapes(batches).as_list() == [2, None]
+    assert functions.get_legacy_output_types(batches) == tf.int64
+    assert functions.get_legacy_output_classes(batches) is tf.Tensor
+
+
+def test_batches_of_sliding_windows():
+    windows, numbers = tf.contrib.data.sliding_window_batch, tf.data.Dataset.range(6)
+    assert [v.tolist() for v in values(numbers.apply(windows(4)))] == [[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5]]
+    assert [v.tolist() for v in values(numbers.apply(windows(3, stride=2)))] == [[0, 1, 2], [2, 3, 4]]
+    apart = windows(2, window_shift=3, window_stride=2)
+    assert [v.tolist() for v in values(numbers.apply(apart))] == [[0, 2], [3, 5]]
+    pairs = numbers.map(lambda x: {"a": x, "b": (x, tf.fill([2], x))}).apply(windows(5))
+    last = values(pairs)[-1]
+    assert last["a"].tolist() == [1, 2, 3, 4, 5] and last["b"][1].shape == (5, 2)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Cannot specify both `stride` and `window_shift`"):
+        windows(2, 1, 1)

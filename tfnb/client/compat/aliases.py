@@ -60,6 +60,9 @@ python.framework.ops <- contrib.framework : get_name_scope prepend_name_scope st
 python.framework.ops <- contrib.framework : _get_graph_from_inputs=get_graph_from_inputs
 python.framework.test_util <- test : TensorFlowTestCase=TestCase
 python.ops.data_flow_ops <- contrib.staging : StagingArea
+python.data.ops.dataset_ops <- data : get_legacy_output_classes=get_output_classes
+python.data.ops.dataset_ops <- data : get_legacy_output_shapes=get_output_shapes
+python.data.ops.dataset_ops <- data : get_legacy_output_types=get_output_types
 python.data.ops.dataset_ops <- data : DatasetV1=Dataset DatasetV2=Dataset
 contrib.eager <- tf : Variable executing_eagerly
 python.framework.device_spec <- tf : DeviceSpecV1=DeviceSpec DeviceSpecV2=DeviceSpec
@@ -67,6 +70,15 @@ python.framework.type_spec <- tf : BatchableTypeSpec=TypeSpec TypeSpec
 python.framework.ops <- tf : is_dense_tensor_like=is_tensor
 python.keras.utils.losses_utils <- keras.losses : ReductionV2=Reduction
 python.feature_column.feature_column_lib <- keras.layers : DenseFeatures
+python.layers.core <- layers : FullyConnected=Dense fully_connected=dense
+python.layers.normalization <- layers : BatchNorm=BatchNormalization batch_norm=batch_normalization
+python.layers.pooling <- layers : AvgPool2D=AveragePooling2D MaxPool2D=MaxPooling2D avg_pool2d=average_pooling2d
+python.layers.pooling <- layers : max_pool2d=max_pooling2d
+python.layers.convolutional <- layers : convolution1d=conv1d convolution2d=conv2d convolution3d=conv3d
+python.layers.convolutional <- layers : convolution2d_transpose=conv2d_transpose deconvolution2d=conv2d_transpose
+python.layers.convolutional <- layers : convolution3d_transpose=conv3d_transpose deconvolution3d=conv3d_transpose
+python.layers.convolutional <- layers : deconv2d=conv2d_transpose deconv3d=conv3d_transpose Deconv2D=Conv2DTranspose
+python.layers.convolutional <- layers : separable_convolution2d=separable_conv2d Deconv3D=Conv3DTranspose
 python.layers.convolutional <- layers : Convolution1D=Conv1D Convolution2D=Conv2D Convolution3D=Conv3D
 python.layers.convolutional <- layers : Convolution2DTranspose=Conv2DTranspose Deconvolution2D=Conv2DTranspose
 python.layers.convolutional <- layers : Convolution3DTranspose=Conv3DTranspose Deconvolution3D=Conv3DTranspose

@@ -153,6 +153,45 @@ def batch_and_drop_remainder(batch_size: TensorLike) -> Transformation:
     return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
 
 
+def padded_batch_and_drop_remainder(
+    batch_size: TensorLike, padded_shapes: object, padding_values: object = None
+) -> Transformation:
+    """Returns a transformation like `Dataset.padded_batch` that drops a last batch with fewer elements."""
+    return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, drop_remainder=True)
+
+
+def sliding_window_batch(
+    window_size: TensorLike,
+    stride: TensorLike | None = None,
+    window_shift: TensorLike | None = None,
+    window_stride: TensorLike = 1,
+) -> Transformation:
+    """Returns a transformation that makes a batch of each window of `window_size` elements, `window_stride` apart.
+
+    A window starts every `window_shift` elements (`stride` is its old name), by default at each; windows that the
+    last elements do not fill are dropped. Raises `InvalidArgumentError` for both names.
+    """
+    if stride is not None and window_shift is not None:
+        raise InvalidArgumentError("Cannot specify both `stride` and `window_shift`")
+    shift = window_shift if stride is None else stride
+
+    def windows(dataset: Dataset) -> Dataset:
+        made = dataset.window(window_size, 1 if shift is None else shift, window_stride, drop_remainder=True)
+        return made.flat_map(_batched(window_size))
+
+    return windows
+
+
+def _batched(size: TensorLike) -> Callable[..., Dataset]:
+    """Returns the function that makes one batch of a window, whose components are data sets."""
+
+    def batched(*components: Any) -> Dataset:
+        window = components[0] if len(components) == 1 else components
+        return Dataset.zip(window).batch(size)
+
+    return batched
+
+
 def shuffle_and_repeat(
     buffer_size: TensorLike, count: TensorLike | None = None, seed: int | None = None
 ) -> Transformation:
@@ -250,6 +289,8 @@ _DATA: dict[str, Any] = {
 }
 _MORE: dict[str, Any] = {
     "batch_and_drop_remainder": batch_and_drop_remainder,
+    "padded_batch_and_drop_remainder": padded_batch_and_drop_remainder,
+    "sliding_window_batch": sliding_window_batch,
     "bucket_by_sequence_length": bucket_by_sequence_length,
     "group_by_window": group_by_window,
     "scan": scan,
