@@ -42,6 +42,7 @@ from tensorflow.python.framework.tensor_util import constant_value
 from tensorflow.python import tf2
 from tensorflow.python.layers import base, core, layers, utils
 from tensorflow.python.layers.convolutional import Convolution2D, SeparableConvolution2D
+from tensorflow.python.layers.core import fully_connected
 from tensorflow.python.ops.confusion_matrix import remove_squeezable_dimensions
 from tensorflow.python.ops.metrics_impl import _remove_squeezable_dimensions
 from tensorflow.python.ops.variables import VariableV1

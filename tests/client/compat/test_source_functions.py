@@ -172,3 +172,15 @@ def test_parts_of_metrics():
             assert len({tuple(t.shape.as_list()) for t in found}) == 1
         assert parts._remove_squeezable_dimensions(x, None, None)[1:] == (None, None)
         assert parts._remove_squeezable_dimensions(x, x, 2.0)[2].shape.as_list() == []
+
+
+def test_a_confusion_matrix_of_all_batches():
+    """As in tf_metrics: precision, recall and F1 over several classes are made of it."""
+    labels, predictions = tf.constant([[0, 1], [2, 2]]), tf.constant([[0, 1], [1, 2]])
+    weights = tf.constant([[1.0, 1.0], [0.5, 1.0]])
+    total, update = tf.python.ops.metrics_impl._streaming_confusion_matrix(labels, predictions, 3, weights)
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        session.run(update)
+        assert session.run(update).tolist() == [[2, 0, 0], [0, 2, 0], [0, 1, 2]] == session.run(total).tolist()
+    assert total.op.name == "total_confusion_matrix" and total.dtype.base_dtype == tf.float64

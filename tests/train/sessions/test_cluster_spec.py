@@ -92,3 +92,9 @@ def test_no_servers_no_function():
 def test_servers_without_a_job_get_no_task():
     with tf.Graph().as_default(), tf.device(tf.train.replica_device_setter(ps_tasks=1, ps_device="/cpu:0")):
         assert tf.Variable(1.0).device == "/device:CPU:0"
+
+
+def test_tasks_in_turn():
+    """As in programs that hand out the variables of several towers by replica_device_setter's own strategy."""
+    strategy = tf.python.training.device_setter._RoundRobinStrategy(3)
+    assert [strategy(None) for _ in range(5)] == [0, 1, 2, 0, 1]

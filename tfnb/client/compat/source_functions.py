@@ -12,7 +12,7 @@ from typing import Any
 from tfnb.client.compat.nest_functions import flatten, is_nested, map_structure, pack_sequence_as
 from tfnb.client.contrib.framework.shapes import of_expected_ranks
 from tfnb.client.control_flow.tensor_array import TensorArray
-from tfnb.client.losses_metrics.metrics import counter
+from tfnb.client.losses_metrics.metrics import counted_confusion, counter
 from tfnb.client.rnn.cells import like_cell
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
@@ -313,6 +313,15 @@ def metric_variable(shape: ShapeLike, dtype: DTypeLike, validate_shape: bool = T
     return counter(name or "Variable", as_shape(shape).known(), as_dtype(dtype))
 
 
+def streaming_confusion_matrix(
+    labels: TensorLike, predictions: TensorLike, num_classes: int, weights: TensorLike | None = None
+) -> tuple[Tensor, Tensor]:
+    """Returns a local confusion matrix, float64 with a row for each label, and the operation that adds a batch."""
+    weighed = None if weights is None else convert_to_tensor(weights)
+    total, update = counted_confusion(convert_to_tensor(labels), convert_to_tensor(predictions), num_classes, weighed)
+    return total, update
+
+
 def inputs_of_equal_ranks(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any]:
     """Returns the inputs of a metric as tensors, None for those that are None.
 
@@ -334,6 +343,7 @@ def inputs_of_equal_ranks(predictions: Any, labels: Any, weights: Any) -> tuple[
 
 API: dict[str, Any] = {
     "python.ops.metrics_impl.metric_variable": metric_variable,
+    "python.ops.metrics_impl._streaming_confusion_matrix": streaming_confusion_matrix,
     "python.ops.metrics_impl._remove_squeezable_dimensions": inputs_of_equal_ranks,
     "python.ops.confusion_matrix.remove_squeezable_dimensions": remove_squeezable_dimensions,
     "python.ops.control_flow_util.GetContainingXLAContext": containing_xla_context,

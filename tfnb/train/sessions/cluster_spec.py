@@ -15,7 +15,14 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
 from tfnb.types import as_dtype, as_shape
 
-__all__ = ["API", "ClusterSpec", "GreedyLoadBalancingStrategy", "byte_size_load_fn", "replica_device_setter"]
+__all__ = [
+    "API",
+    "ClusterSpec",
+    "GreedyLoadBalancingStrategy",
+    "RoundRobinStrategy",
+    "byte_size_load_fn",
+    "replica_device_setter",
+]
 
 Jobs = Mapping[str, Sequence[str] | Mapping[int, str]]
 
@@ -143,7 +150,9 @@ class GreedyLoadBalancingStrategy:
         return task
 
 
-class _RoundRobin:
+class RoundRobinStrategy:
+    """Gives the numbers of `num_tasks` tasks in turn."""
+
     def __init__(self, num_tasks: int) -> None:
         self._count, self._next = num_tasks, 0
 
@@ -178,7 +187,7 @@ def replica_device_setter(
         return None
     if ps_strategy is not None and not callable(ps_strategy):
         raise DTypeError(f"ps_strategy must be callable, got {ps_strategy!r}")
-    choose, types = ps_strategy or _RoundRobin(ps_tasks), tuple(ps_ops or STATE)
+    choose, types = ps_strategy or RoundRobinStrategy(ps_tasks), tuple(ps_ops or STATE)
     server, worker = DeviceSpec.from_string(ps_device), DeviceSpec.from_string(worker_device)
 
     def device_of(op: Operation) -> str:
@@ -196,6 +205,7 @@ def replica_device_setter(
 
 API: dict[str, Any] = {
     "train.ClusterSpec": ClusterSpec,
+    "python.training.device_setter._RoundRobinStrategy": RoundRobinStrategy,
     "train.replica_device_setter": replica_device_setter,
     "contrib.training.GreedyLoadBalancingStrategy": GreedyLoadBalancingStrategy,
     "contrib.training.byte_size_load_fn": byte_size_load_fn,
