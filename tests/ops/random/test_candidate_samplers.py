@@ -41,8 +41,6 @@ def test_all_candidates() -> None:
     ((ids, true_count, count),) = sampled(lambda: tf.nn.all_candidate_sampler(TRUE, 1, 5, True))
     assert ids.tolist() == [0, 1, 2, 3, 4]
     assert true_count.tolist() == [[1.0], [1.0]] and count.tolist() == [1.0] * 5
-    with pytest.raises(InvalidArgumentError, match="class 3"):
-        sampled(lambda: tf.nn.all_candidate_sampler(TRUE, 1, 3, True))
 
 
 def chances(name: str) -> np.ndarray:
@@ -98,7 +96,31 @@ def test_sampler_errors() -> None:
             tf.Session() as session,
             pytest.raises(InvalidArgumentError, match=r"12 is not in \[0, 10\)"),
         ):
-            session.run(sampler("uniform", 1, True, [[12]]))
+            session.run(tf.nn.learned_unigram_candidate_sampler([[12]], 1, 1, True, 10))
+
+
+def test_true_classes_outside_of_the_range() -> None:
+    """As in programs that number the rows and the columns of a relation apart; the values are TensorFlow's."""
+    classes = tf.constant([[0, 7], [-1, 3]], tf.int64)
+    weights = [1, 2, 3, 4, 5]
+    samplers = {
+        "fixed": lambda unique: tf.nn.fixed_unigram_candidate_sampler(
+            classes, 2, 3, unique, 5, num_reserved_ids=0, unigrams=weights
+        ),
+        "uniform": lambda unique: tf.nn.uniform_candidate_sampler(classes, 2, 3, unique, 5),
+        "log_uniform": lambda unique: tf.nn.log_uniform_candidate_sampler(classes, 2, 3, unique, 5),
+    }
+    expected = {
+        "fixed": [[0.2, 0.0], [0.0, 0.8]],
+        "uniform": [[0.6, 0.6], [0.6, 0.6]],
+        "log_uniform": [[1.1605585, 0.1972079], [np.inf, 0.37361637]],
+    }
+    with tf.Session() as session:
+        for name, made in samplers.items():
+            np.testing.assert_allclose(session.run(made(False))[1], expected[name], rtol=1e-5)
+            counts = session.run(made(True))[1]
+            assert (counts[0, 1] > 0) == (name != "fixed") and np.isnan(counts[1, 0]) == (name == "log_uniform")
+        assert session.run(tf.nn.all_candidate_sampler(classes, 2, 5, True))[1].tolist() == [[1, 1], [1, 1]]
 
 
 def test_all_classes_can_be_drawn() -> None:

@@ -96,8 +96,14 @@ def _log_uniform(n: int) -> tuple[Draw, Chance]:
     width = np.log1p(n)
     return (
         lambda u: np.minimum(np.expm1(u * width).astype(np.int64), n - 1),
-        lambda k: (np.log(k + 2.0) - np.log(k + 1.0)) / width,
+        lambda k: _log_of_next(k) / width,
     )
+
+
+def _log_of_next(k: np.ndarray) -> np.ndarray:
+    """log((k + 2) / (k + 1)): infinite for -1, and not a number below, as for classes that a program does not mean."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log(k + 2.0) - np.log(k + 1.0))
 
 
 def _uniform(n: int) -> tuple[Draw, Chance]:
@@ -115,7 +121,12 @@ def _fixed(call: HostCall) -> tuple[Draw, Chance]:
             call.op,
         )
     ends = np.cumsum(shard_weights)
-    return lambda u: np.searchsorted(ends, u * ends[-1], side="right"), lambda k: shard_weights[k] / ends[-1]
+
+    def chance(k: np.ndarray) -> np.ndarray:
+        there = (k >= 0) & (k < shard_weights.size)
+        return np.asarray(np.where(there, shard_weights[np.where(there, k, 0)], 0.0) / ends[-1])
+
+    return lambda u: np.searchsorted(ends, u * ends[-1], side="right"), chance
 
 
 def _weights_in(file: str) -> list[float]:
@@ -167,7 +178,8 @@ def _distinct(drawn: Callable[[int, int], np.ndarray], wanted: int) -> tuple[np.
 
 def _log_of_absence(p: np.ndarray) -> np.ndarray:
     """The logarithm of the probability that a draw is another class than one of the probability p."""
-    return np.asarray(np.log1p(-np.minimum(p, 1 - 1e-16)))
+    with np.errstate(divide="ignore", invalid="ignore"):  # a class that all draws are is never absent
+        return np.asarray(np.log1p(-p))
 
 
 def _absence_of(chance: Chance) -> Chance:
@@ -200,11 +212,18 @@ def _kernel_by_size(distribution: BySize) -> Callable[..., Any]:
     def kernel(call: HostCall, true_classes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n = call.attrs.range_max
         chance = distribution(n)[1]
-        absence = _logs_of_absence(distribution, n).__getitem__ if n <= _MOST_KEPT else _absence_of(chance)
+        kept = n <= _MOST_KEPT and classes_exist(true_classes, n)
+        absence = _logs_of_absence(distribution, n).__getitem__ if kept else _absence_of(chance)
         drawn = partial(_drawn_by_size, distribution, n, call.rng())  # type: ignore[misc]
         return _sample(call, true_classes, drawn, chance, absence)
 
     return kernel
+
+
+def classes_exist(true_classes: np.ndarray, n: int) -> bool:
+    """Whether all classes are in [0, n)."""
+    numbers = true_classes.view(np.uint64)  # as unsigned numbers the negative ones are the largest of all
+    return not numbers.size or bool(np.maximum.reduce(numbers, None) < n)
 
 
 def _sample(
@@ -214,17 +233,8 @@ def _sample(
     chance: Chance,
     log_of_absence: Chance,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns the outputs of a sampler. `drawn(first, n)` are draws of the call.
-
-    Raises `InvalidArgumentError` if a true class does not exist.
-    """
+    """Returns the outputs of a sampler. `drawn(first, n)` are draws of the call."""
     a = call.attrs
-    numbers = true_classes.view(np.uint64)  # as unsigned numbers the negative ones are the largest of all
-    if numbers.size and np.maximum.reduce(numbers, None) >= a.range_max:
-        bad = numbers >= a.range_max
-        raise InvalidArgumentError(
-            f"{call.op.type}: the class {int(true_classes[bad][0])} is not in [0, {a.range_max})", call.op
-        )
     n = true_classes.size
     if a.unique:
         sampled, tries = _distinct(drawn, a.num_sampled)
@@ -250,7 +260,8 @@ SAMPLER_DOC = """
 true_classes: int64, shape (batch, num_true). sampled_candidates: int64, shape (num_sampled,).
 true_expected_count: float32, shape (batch, num_true); sampled_expected_count: float32, shape (num_sampled,):
 the expected count of each class among the samples; with `unique`, the probability that it is among them.
-Errors: a class is outside [0, range_max), or more distinct classes are requested than exist."""
+A class outside [0, range_max) has the count that the formula of the probabilities gives.
+Errors: more distinct classes are requested than exist."""
 
 
 def _sampler(name: str, kernel: Callable[..., Any], doc: str, attrs: type = SamplerAttrs) -> OpDef:

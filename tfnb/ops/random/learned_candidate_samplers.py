@@ -21,6 +21,7 @@ from tfnb.ir.tensor import TensorLike
 from tfnb.ops.random.candidate_samplers import (
     SAMPLER_DOC,
     SamplerAttrs,
+    classes_exist,
     infer_sampler,
     sampler_function,
     sampler_kernel,
@@ -78,6 +79,10 @@ def _counts(call: HostCall) -> Counts:
 
 
 def _host_learned(call: HostCall, true_classes: np.ndarray) -> Any:
+    n = call.attrs.range_max
+    if not classes_exist(true_classes, n):  # there are no counts to which it could be added
+        bad = (true_classes < 0) | (true_classes >= n)
+        raise InvalidArgumentError(f"{call.op.type}: the class {int(true_classes[bad][0])} is not in [0, {n})", call.op)
     counts = _counts(call)
     counts_now = counts.now()
     ends = np.cumsum(counts_now, dtype=np.float64)
@@ -98,7 +103,7 @@ def _learned(name: str, doc: str) -> OpDef:
         name,
         "true_classes: int64",
         "sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32",
-        doc + SAMPLER_DOC + " Runs on the host.",
+        f"{doc}{SAMPLER_DOC} A class is outside [0, range_max). Runs on the host.",
         attrs=SamplerAttrs,
         infer=infer_sampler,
         host=_host_learned,
@@ -119,9 +124,6 @@ THREAD_UNSAFE_UNIGRAM_CANDIDATE_SAMPLER = _learned(
 
 def _host_all(call: HostCall, true_classes: np.ndarray) -> tuple[np.ndarray, ...]:
     n = call.attrs.num_sampled
-    bad = (true_classes < 0) | (true_classes >= n)
-    if bad.any():
-        raise InvalidArgumentError(f"{call.op.type}: the class {int(true_classes[bad][0])} is not in [0, {n})", call.op)
     return (
         np.arange(n, dtype=np.int64),
         np.ones(true_classes.shape, np.float32),
