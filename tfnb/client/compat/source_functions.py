@@ -315,7 +315,7 @@ def metric_variable(shape: ShapeLike, dtype: DTypeLike, validate_shape: bool = T
 
 def streaming_confusion_matrix(
     labels: TensorLike, predictions: TensorLike, num_classes: int, weights: TensorLike | None = None
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Any, Tensor]:
     """Returns a local confusion matrix, float64 with a row for each label, and the operation that adds a batch."""
     weighed = None if weights is None else convert_to_tensor(weights)
     total, update = counted_confusion(convert_to_tensor(labels), convert_to_tensor(predictions), num_classes, weighed)

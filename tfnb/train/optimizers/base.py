@@ -27,6 +27,17 @@ from tfnb.train.distribute.reduction import ReduceOp
 from tfnb.train.distribute.strategies import loss_divisor
 from tfnb.train.optimizers.slots import create_slot, create_zeros_slot
 from tfnb.train.optimizers.sparse_gradients import deduplicated
+from tfnb.types import (
+    DType,
+    DTypeLike,
+    ShapeLike,
+    as_dtype,
+    as_shape,
+    bfloat16,
+    float16,
+    float32,
+    float64,
+)
 
 __all__ = ["Hyper", "Optimizer", "UpdateRule"]
 
@@ -47,7 +58,9 @@ class UpdateRule:
         self._use_locking = use_locking
         self._name = name
         self._slots: dict[str, dict[Any, Variable]] = {}
+        self._values: dict[str, Hyper] = {}
         self._tensors: dict[str, Tensor] = {}
+        self._non_slot_dict: dict[tuple[str, Any], Variable] = {}
 
     def get_slot(self, var: Variable, name: str) -> Variable | None:
         """Returns the slot variable called `name` of the variable `var`, or None."""
@@ -58,10 +71,31 @@ class UpdateRule:
         return sorted(self._slots)
 
     def variables(self) -> list[Variable]:
-        """Returns the slot variables of the default graph, sorted by name."""
+        """Returns the variables that the optimizer has made in the default graph, slots and others, sorted by name."""
         graph = get_default_graph()
         slots = (v for table in self._slots.values() for v in table.values())
-        return sorted((v for v in slots if v.graph is graph), key=lambda v: v.name)
+        return sorted((v for v in (*slots, *self._non_slot_variables()) if v.graph is graph), key=lambda v: v.name)
+
+    def _non_slot_variables(self) -> Iterable[Variable]:
+        """The variables that belong to no single variable of the program."""
+        return self._non_slot_dict.values()
+
+    def _create_non_slot_variable(
+        self, initial_value: TensorLike | Callable[[], TensorLike], name: str, colocate_with: Variable
+    ) -> Variable:
+        """Returns the variable called `name` of the graph of `colocate_with`, which is made if there is none yet.
+
+        It stands in the program's name scope, as in TensorFlow's checkpoints.
+        """
+        graph = colocate_with.graph
+        if (name, graph) not in self._non_slot_dict:
+            with graph.as_default(), graph.control_dependencies(None), graph.colocate_with(colocate_with):
+                self._non_slot_dict[name, graph] = Variable(initial_value, trainable=False, name=name)
+        return self._non_slot_dict[name, graph]
+
+    def _get_non_slot_variable(self, name: str, graph: Any = None) -> Variable | None:
+        """Returns the variable that `_create_non_slot_variable` has made in `graph`, or None."""
+        return self._non_slot_dict.get((name, graph))
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
         table = self._slots.setdefault(slot_name, {})
@@ -76,6 +110,34 @@ class UpdateRule:
         if var not in table:
             table[var] = create_slot(var, value, op_name, var.dtype)
         return table[var]
+
+    def _get_or_make_slot_with_initializer(
+        self,
+        var: Variable,
+        initializer: Callable[..., Any],
+        shape: ShapeLike,
+        dtype: DTypeLike,
+        slot_name: str,
+        op_name: str,
+    ) -> Variable:
+        """Returns the slot of `var`, which is made with `initializer(shape, dtype=dtype)` if there is none yet."""
+        sizes = as_shape(shape)
+        return self._get_or_make_slot(var, lambda: initializer(sizes, dtype=as_dtype(dtype)), slot_name, op_name)
+
+    def _call_if_callable(self, param: Hyper) -> TensorLike:
+        return param() if callable(param) else param
+
+    def _valid_dtypes(self) -> set[DType]:
+        """The dtypes of losses, variables and gradients that the optimizer takes."""
+        return {float16, bfloat16, float32, float64}
+
+    def _assert_valid_dtypes(self, tensors: Iterable[Any]) -> None:
+        """Raises `InvalidArgumentError` for a tensor of another dtype than those of `_valid_dtypes`."""
+        valid = self._valid_dtypes()
+        for t in tensors:
+            dtype = t.dtype.base_dtype
+            if dtype not in valid:
+                raise InvalidArgumentError(f"Invalid type {dtype!r} for {t.name}, expected: {list(valid)}.")
 
     def _hyper(self, name: str, value: Hyper) -> None:
         """Stores a hyper-parameter (a number, tensor, variable or callable) as a tensor of the graph."""

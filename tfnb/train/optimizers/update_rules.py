@@ -11,6 +11,7 @@ from typing import Any
 
 from tfnb.client.variables.variable import Variable, group
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.default import get_default_graph
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
@@ -21,6 +22,7 @@ from tfnb.ops.math.cast import cast
 from tfnb.ops.math.unary import SQRT, SQUARE
 from tfnb.ops.state.scatter import SCATTER_ADD, SCATTER_SUB
 from tfnb.ops.training.updates import APPLY_ADAM, APPLY_GRADIENT_DESCENT
+from tfnb.train.optimizers.attributes import named
 from tfnb.train.optimizers.base import Hyper, Optimizer, UpdateRule
 from tfnb.types import int64
 
@@ -45,6 +47,7 @@ def _ref(variable: Variable | None) -> Tensor:
     return variable.__tensor__(as_ref=True)
 
 
+@named("_tensor", learning_rate="_learning_rate")
 class GradientDescentOptimizer(Optimizer):
     """Gradient descent: var -= learning_rate * grad."""
 
@@ -52,10 +55,10 @@ class GradientDescentOptimizer(Optimizer):
 
     def __init__(self, learning_rate: Hyper, use_locking: bool = False, name: str = "GradientDescent") -> None:
         super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
+        self._values = {"learning_rate": learning_rate}
 
     def _prepare(self) -> None:
-        self._hyper("learning_rate", self._learning_rate)
+        self._hyper("learning_rate", self._values["learning_rate"])
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         lr = self._cast("learning_rate", var)
@@ -122,6 +125,7 @@ def _filled(var: Variable, value: float) -> Tensor | Callable[[], Tensor]:
     return lambda: zeros(var.shape.known(), var.dtype) + constant(value, var.dtype)
 
 
+@named("_tensor", learning_rate="_learning_rate", momentum="_momentum")
 class MomentumOptimizer(Optimizer, _SlotRule):
     """Momentum: accum = momentum * accum + grad; var -= learning_rate * accum.
 
@@ -144,6 +148,7 @@ class MomentumOptimizer(Optimizer, _SlotRule):
         self._describe(hyper, {"momentum": None}, {"use_nesterov": use_nesterov})
 
 
+@named("_tensor", learning_rate="_learning_rate")
 class AdagradOptimizer(Optimizer, _SlotRule):
     """Adagrad (Duchi et al., 2011): accum += grad^2; var -= learning_rate * grad / sqrt(accum).
 
@@ -167,6 +172,7 @@ class AdagradOptimizer(Optimizer, _SlotRule):
         self._describe({"learning_rate": learning_rate}, slots)
 
 
+@named("_tensor", learning_rate="_learning_rate", l1="_l1_regularization_strength", l2="_l2_regularization_strength")
 class ProximalGradientDescentOptimizer(Optimizer, _SlotRule):
     """Gradient descent, followed by the proximal step of the l1 and l2 penalties."""
 
@@ -190,6 +196,7 @@ class ProximalGradientDescentOptimizer(Optimizer, _SlotRule):
         self._describe(hyper, {})
 
 
+@named("_tensor", learning_rate="_learning_rate", l1="_l1_regularization_strength", l2="_l2_regularization_strength")
 class ProximalAdagradOptimizer(Optimizer, _SlotRule):
     """Adagrad, followed by the proximal step of the l1 and l2 penalties."""
 
@@ -214,6 +221,7 @@ class ProximalAdagradOptimizer(Optimizer, _SlotRule):
         self._describe(hyper, {"accumulator": initial_accumulator_value})
 
 
+@named("_t", learning_rate="_lr", rho="_rho", epsilon="_epsilon")
 class AdadeltaOptimizer(Optimizer, _SlotRule):
     """Adadelta (Zeiler, 2012): steps are scaled by running averages of squared gradients and squared steps."""
 
@@ -234,6 +242,7 @@ class AdadeltaOptimizer(Optimizer, _SlotRule):
         self._describe(hyper, slots)
 
 
+@named("_tensor", learning_rate="_learning_rate", decay="_decay", momentum="_momentum", epsilon="_epsilon")
 class RMSPropOptimizer(Optimizer, _SlotRule):
     """RMSProp (Hinton, 2012): gradients are divided by the root of a running mean of their squares.
 
@@ -267,6 +276,11 @@ class RMSPropOptimizer(Optimizer, _SlotRule):
         self._describe(hyper, slots)
 
 
+def _scatter_added(slot: Variable, rows: Tensor, values: Any) -> Tensor:
+    return SCATTER_ADD(_ref(slot), rows, values)
+
+
+@named("_t", learning_rate="_lr", beta1="_beta1", beta2="_beta2", epsilon="_epsilon")
 class AdamOptimizer(Optimizer):
     """Adam (Kingma and Ba, 2014), in the form with epsilon outside the bias correction ("epsilon hat").
 
@@ -291,13 +305,11 @@ class AdamOptimizer(Optimizer):
             "beta2": beta2,
             "epsilon": epsilon,
         }
-        self._powers: dict[Any, tuple[Any, ...]] = {}
 
     def _create_slots(self, var_list: Sequence[Any]) -> None:
         first = min(var_list, key=lambda v: v.name)
-        if first.graph not in self._powers:
-            powers = tuple(_power(first, self._values[beta], f"{beta}_power") for beta in self.power_names)
-            self._powers[first.graph] = powers
+        for beta in self.power_names:
+            self._create_non_slot_variable(self._values[beta], f"{beta}_power", first)
         for v in var_list:
             self._zeros_slot(v, "m", self._name)
             self._zeros_slot(v, "v", self._name)
@@ -306,8 +318,15 @@ class AdamOptimizer(Optimizer):
         for name, value in self._values.items():
             self._hyper(name, value)
 
+    def _powers(self, graph: Any) -> list[Any]:
+        return [self._get_non_slot_variable(f"{beta}_power", graph) for beta in self.power_names]
+
+    def _get_beta_accumulators(self) -> tuple[Any, ...]:
+        """Returns the variables of the powers of beta1 and beta2 of the default graph."""
+        return tuple(self._powers(get_default_graph()))
+
     def _inputs(self, var: Variable) -> list[Any]:
-        powers = [p.value() if p.dtype is var.dtype else cast(p.value(), var.dtype) for p in self._powers[var.graph]]
+        powers = [p.value() if p.dtype is var.dtype else cast(p.value(), var.dtype) for p in self._powers(var.graph)]
         hyper = [self._cast(n, var) for n in ("learning_rate", "beta1", "beta2", "epsilon")]
         return [*powers, *hyper]
 
@@ -317,7 +336,15 @@ class AdamOptimizer(Optimizer):
         return APPLY_ADAM(*inputs, use_locking=self._use_locking).op
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
-        """Decays all rows of the moments, as TensorFlow does, and adds the gradient to the rows that it has."""
+        return self._apply_sparse_shared(grad.values, var, grad.indices, _scatter_added)
+
+    def _apply_sparse_shared(
+        self, grad: Any, var: Variable, indices: Tensor, scatter_add: Callable[[Any, Tensor, Any], Tensor]
+    ) -> Operation:
+        """Decays all rows of the moments, as TensorFlow does, and adds the gradient to the rows that it has.
+
+        grad: the values of the rows `indices`. scatter_add(slot, rows, values): adds to rows and returns the new slot.
+        """
         b1_power, b2_power, lr, b1, b2, epsilon = self._inputs(var)
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         lr = lr * SQRT(1 - b2_power) / (1 - b1_power)
@@ -325,9 +352,9 @@ class AdamOptimizer(Optimizer):
         m_decayed = m.assign(m.value() * b1)  # type: ignore[union-attr]
         v_decayed = v.assign(v.value() * b2)  # type: ignore[union-attr]
         with graph.control_dependencies([m_decayed]):
-            m_new = SCATTER_ADD(_ref(m), grad.indices, (1 - b1) * grad.values)
+            m_new = scatter_add(m, indices, (1 - b1) * grad)
         with graph.control_dependencies([v_decayed]):
-            v_new = SCATTER_ADD(_ref(v), grad.indices, SQUARE(grad.values) * (1 - b2))
+            v_new = scatter_add(v, indices, SQUARE(grad) * (1 - b2))
         with graph.control_dependencies([m_new, v_new]):
             step = lr * m.read_value() / (SQRT(v.read_value()) + epsilon)  # type: ignore[union-attr]
         return group(var.assign_sub(step), m_new, v_new)
@@ -336,24 +363,21 @@ class AdamOptimizer(Optimizer):
         graph = update_ops[0].graph
         updated = []
         with graph.control_dependencies(update_ops):
-            for beta, power in zip(self.power_names, self._powers[graph], strict=True):
+            for beta, power in zip(self.power_names, self._powers(graph), strict=True):
                 with graph.colocate_with(power):
                     new = power.value() * self._cast(beta, power)
                     updated.append(power.assign(new, use_locking=self._use_locking))
         return group(*update_ops, *updated, name=name_scope)
 
 
-def _power(first: Variable, beta: Hyper, name: str) -> Any:
-    initial = beta() if callable(beta) else beta
-    graph = first.graph
-    with (
-        graph.as_default(),
-        graph.control_dependencies(None),
-        graph.colocate_with(first),
-    ):  # in the program's name scope, as in TensorFlow's checkpoints
-        return Variable(initial, trainable=False, name=name)
-
-
+@named(
+    "_tensor",
+    learning_rate="_learning_rate",
+    l1="_l1_regularization_strength",
+    l2="_l2_regularization_strength",
+    learning_rate_power="_learning_rate_power",
+    l2_shrinkage="_l2_shrinkage_regularization_strength",
+)
 class FtrlOptimizer(Optimizer, _SlotRule):
     """Follow the regularized leader (McMahan et al., 2013), with l1 and l2 penalties.
 
@@ -403,6 +427,7 @@ class FtrlOptimizer(Optimizer, _SlotRule):
         self._slot_names = {"accum": accum_name or name, "linear": linear_name or name}
 
 
+@named("_tensor", learning_rate="_learning_rate", l1="_l1_regularization_strength", l2="_l2_regularization_strength")
 class AdagradDAOptimizer(Optimizer, _SlotRule):
     """Adagrad with dual averaging (Duchi et al., 2011): weights follow the sum of all gradients, so l1 makes them zero.
 
