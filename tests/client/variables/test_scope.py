@@ -183,6 +183,26 @@ def test_a_getter_is_told_of_copies_on_replicas_and_may_pass_them_on():
         assert tf.trainable_variables() == [v]
 
 
+def test_a_custom_getter_may_pass_arguments_by_position():
+    """As the getter that stores variables as float32 for layers that compute in float16, which many programs copy."""
+
+    def stored(getter, name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, *args, **kw):
+        given = dict(initializer=initializer, regularizer=regularizer, trainable=trainable)
+        variable = getter(name, shape, *args, dtype=tf.float32 if trainable else dtype, **given, **kw)
+        return variable if variable.dtype.base_dtype == dtype else tf.cast(variable, dtype)
+
+    def all_by_position(getter, name, shape, dtype, initializer, regularizer, reuse, trainable, **kw):
+        return getter(name, shape, dtype, initializer, regularizer, reuse, trainable, kw.pop("collections"), **kw)
+
+    with tf.Graph().as_default():
+        with tf.variable_scope("a", custom_getter=stored, dtype=tf.float16):
+            assert tf.get_variable("v", [2, 3]).dtype == tf.float16
+        with tf.variable_scope("b", custom_getter=all_by_position):
+            found = tf.get_variable("w", [2], tf.float64, tf.zeros_initializer(), trainable=False, collections=["mine"])
+        assert found.dtype.base_dtype == tf.float64 and tf.get_collection("mine") == [found]
+        assert [(v.op.name, v.dtype.base_dtype) for v in tf.trainable_variables()] == [("a/v", tf.float32)]
+
+
 def test_a_custom_getter_may_pass_the_name_by_keyword():
     def custom(getter, name, registered=False, **kwargs):
         return getter(name=name, **kwargs)

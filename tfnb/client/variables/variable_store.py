@@ -123,6 +123,13 @@ _REPLICAS: Mapping[str, Any] = {
 }
 
 
+# the arguments of the getter that a custom getter gets, in their order, behind the name
+_ARGUMENTS = (
+    "shape dtype initializer regularizer reuse trainable collections caching_device partitioner validate_shape "
+    "use_resource constraint synchronization aggregation"
+).split()
+
+
 def _through_getter(graph: GraphBuilder, scope: ScopeDefaults, name: str, **kwargs: Any) -> Any:
     if scope.custom_getter is not None and not callable(scope.custom_getter):
         raise InvalidArgumentError(f"custom_getter in {scope.name!r} is not callable: {scope.custom_getter!r}")
@@ -130,7 +137,8 @@ def _through_getter(graph: GraphBuilder, scope: ScopeDefaults, name: str, **kwar
         return _shared_or_new(graph, scope, name, **kwargs)
     full = _full(scope, name)
 
-    def getter(name: str, **inner: Any) -> Any:
+    def getter(name: str, *positional: Any, **inner: Any) -> Any:
+        inner.update(zip(_ARGUMENTS, positional, strict=False))
         plain_scope = replace(scope, custom_getter=None, name="")
         inner.pop("reuse", None)
         replicas = {key: inner.pop(key, value) for key, value in _REPLICAS.items()}
