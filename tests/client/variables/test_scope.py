@@ -187,7 +187,7 @@ def test_a_custom_getter_may_pass_arguments_by_position():
     """As the getter that stores variables as float32 for layers that compute in float16, which many programs copy."""
 
     def stored(getter, name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, *args, **kw):
-        given = dict(initializer=initializer, regularizer=regularizer, trainable=trainable)
+        given = {"initializer": initializer, "regularizer": regularizer, "trainable": trainable}
         variable = getter(name, shape, *args, dtype=tf.float32 if trainable else dtype, **given, **kw)
         return variable if variable.dtype.base_dtype == dtype else tf.cast(variable, dtype)
 

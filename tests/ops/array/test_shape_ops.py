@@ -211,3 +211,33 @@ def test_no_type_is_that_of_the_tensor():
     """Programs give False, meant for `optimize`, as the second argument."""
     x = tf.constant([1, 2], tf.int64)
     assert tf.zeros_like(x, False).dtype is tf.int64 and tf.ones_like(x, False).dtype is tf.int64
+
+
+def test_the_free_dimension_of_arrays_without_elements():
+    """It is that of the elements which there would be without the dimensions of 0; so in TensorFlow."""
+    x = tf.placeholder(tf.float32, [None, None, 4])
+    cases = {
+        (4, 0, 4): {(2, -1, 0, 4): [2, 2, 0, 4], (4, 0, -1): [4, 0, 4], (0, -1): [0, 16], (-1,): [0], (-1, 2): [0, 2]},
+        (0, 3, 4): {(2, -1, 3, 4): [2, 0, 3, 4], (0, 3, -1): [0, 3, 4], (0, -1): [0, 12], (0, -1, 2, 2): [0, 3, 2, 2]},
+    }
+    sizes = tf.placeholder(tf.int32, [None])
+    reshaped = tf.reshape(x, sizes)
+    with tf.Session() as session:
+        for given, wanted in cases.items():
+            array = np.zeros(given, np.float32)
+            for target, expected in wanted.items():
+                assert list(session.run(reshaped, {x: array, sizes: target}).shape) == expected
+                assert session.run(tf.shape(tf.reshape(tf.zeros(given), target))).tolist() == expected
+    with pytest.raises(ShapeError, match=r"Cannot reshape a tensor with 6 elements to shape \[0,\?\]"):
+        tf.reshape(tf.zeros([2, 3]), [0, -1])
+
+
+def test_arrays_without_elements_are_reshaped_between_computations():
+    """As the keys and values of a decoder that has not begun: they have no places yet."""
+    x, n = tf.placeholder(tf.float32, [None, None, 4]), tf.placeholder(tf.int32, [])
+    split = tf.reshape(x + 1, [n, tf.shape(x)[0] // n, tf.shape(x)[1], 4]) * 2
+    turned = tf.transpose(tf.reshape(x + 1, [-1, 2, 2]), [1, 0, 2]) + 1
+    (grad,) = tf.gradients(tf.reduce_sum(tf.square(split)), x)
+    with tf.Session() as session:
+        results = session.run([split, turned, grad], {x: np.zeros((4, 0, 4)), n: 2})
+    assert [r.shape for r in results] == [(2, 2, 0, 4), (2, 0, 2), (4, 0, 4)]

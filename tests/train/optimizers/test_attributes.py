@@ -143,7 +143,7 @@ def test_a_programs_optimizer_with_a_variable_of_its_own():
     assert [x.op.name for x in optimizer.variables()] == ["Variable/Halving", "rate"]
     assert list(optimizer._non_slot_variables()) == [optimizer._get_non_slot_variable("rate", v.graph)]
     optimizer._assert_valid_dtypes([v])
-    with pytest.raises(InvalidArgumentError, match="Invalid type tf.int32 for "):
+    with pytest.raises(InvalidArgumentError, match=r"Invalid type tf\.int32 for "):
         optimizer._assert_valid_dtypes([tf.constant(1)])
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())

@@ -90,7 +90,9 @@ class Indexing:
         return self.build(self._paired(total))
 
     def unravel(self, linear: Expr, shape: Sequence[int]) -> tuple[Expr, ...]:
-        """Returns the index tuple of the element at a row-major position."""
+        """Returns the index tuple of the element at a row-major position; any where the array has no elements."""
+        if 0 in shape:
+            return tuple(s.const(0, self.dtype) for _ in shape)
         idx = []
         for d, stride in enumerate(row_major(shape)):
             i = self._divide(self.affine(linear), stride)[0]

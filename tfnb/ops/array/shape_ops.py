@@ -148,9 +148,14 @@ def _reshaped(c: Infer) -> Shape:
     if n is None or len(free) > 1:
         return target
     if rest == 0:
-        if value is not None:
-            raise ShapeError(f"Reshape: the -1 of {value.tolist()} can be anything, for another dimension is 0")
-        return target
+        if value is None:
+            return target
+        if n:
+            raise ShapeError(
+                f"Reshape: Cannot reshape a tensor with {n} elements to shape {bracketed(target.sizes)} (0 elements): "
+                f"Input to reshape is a tensor with {n} values, but the requested shape has 0"
+            )
+        return Shape(_filled(x.known(), value.tolist()))
     if n % rest:
         raise ShapeError(
             f"Reshape: Dimension size must be evenly divisible by {rest} but is {n}: {x} does not fill {target}"
@@ -158,9 +163,20 @@ def _reshaped(c: Infer) -> Shape:
     return Shape(tuple(n // rest if d is None else d for d in target.sizes))
 
 
+def _filled(sizes: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]:
+    """Returns the shape `wanted` of an array without elements with a size for its -1, as TensorFlow finds it.
+
+    That of the elements which there would be without the dimensions of 0, here and there.
+    """
+    there = _element_count([d for d in sizes if d or 0 not in wanted])
+    rest = _element_count([d for d in wanted if d > 0])
+    return tuple(there // rest if d < 0 else d for d in wanted)
+
+
 def _host_reshape(call: HostCall, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
     try:
-        return x.reshape(tuple(int(d) for d in shape))
+        sizes = tuple(shape.tolist())
+        return x.reshape(_filled(x.shape, sizes) if -1 in sizes and not x.size else sizes)
     except ValueError:
         raise InvalidArgumentError(
             f"Reshape: a tensor of shape {x.shape} cannot take the shape {shape.tolist()}", call.op
