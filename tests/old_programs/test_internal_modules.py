@@ -39,6 +39,7 @@ from tensorflow.python.estimator.canned import dnn, head
 from tensorflow.python.estimator.export.export_output import PredictOutput
 from tensorflow.python.framework.device_spec import DeviceSpecV1
 from tensorflow.python.framework.tensor_util import constant_value
+from tensorflow.python.client.session import BaseSession
 from tensorflow.python import tf2
 from tensorflow.python.layers import base, core, layers, utils
 from tensorflow.python.layers.convolutional import Convolution2D, SeparableConvolution2D

@@ -56,6 +56,7 @@ python.ops.init_ops <- tf : UniformUnitScaling=uniform_unit_scaling_initializer
 python.ops.init_ops <- tf : VarianceScaling=variance_scaling_initializer
 python.ops.init_ops <- keras.initializers : Identity Initializer
 python.framework.tensor_util <- tf : MakeNdarray=make_ndarray
+python.client.session <- tf : BaseSession=Session
 python.framework.ops <- contrib.framework : get_name_scope prepend_name_scope strip_name_scope
 python.framework.ops <- contrib.framework : _get_graph_from_inputs=get_graph_from_inputs
 python.framework.test_util <- test : TensorFlowTestCase=TestCase
