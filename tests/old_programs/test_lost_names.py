@@ -56,6 +56,27 @@ except ValueError:
     assert run(tmp_path, text) == expected
 
 
+def test_arrays_of_one_element_as_numbers(tmp_path):
+    """As programs print losses that have a dimension of 1; from NumPy 2.4 on only arrays without dimensions do."""
+    text = """
+import math
+import numpy as np
+class Mine(np.ndarray):
+    pass
+print(float(np.array([1.5])), int(np.array([[7.9]])), "%.2f %d" % (np.array([2.25], np.float32), np.array([3])))
+print(math.sqrt(np.array([4.0])), float(np.array([1.5]).view(Mine)), float(np.ma.array([2.0])))
+print(float(np.array(2.5)), int(np.array(3)), float(np.array(["1.5"])), int(np.array([2**70], object)))
+for kind in (float, int):
+    for array in (np.ones(2), np.zeros(0), np.array(["a", "b"])):
+        try:
+            kind(array)
+        except TypeError:
+            print("refused", end=" ")
+"""
+    expected = ["1.5 7 2.25 3", "2.0 1.5 2.0", "2.5 3 1.5 1180591620717411303424", " ".join(["refused"] * 6)]
+    assert [line.strip() for line in run(tmp_path, text)] == expected
+
+
 def test_bytes_and_texts_of_numbers(tmp_path):
     text = """
 import numpy as np
