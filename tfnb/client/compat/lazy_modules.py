@@ -64,7 +64,6 @@ contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoder BeamSearch
 contrib.seq2seq : tfnb.client.seq2seq.beam_search : BeamSearchDecoderState FinalBeamSearchDecoderOutput tile_batch
 xla.experimental : tfnb.client.graph.compiler_scopes : jit_scope
 contrib.compiler.jit python.compiler.xla.jit : tfnb.client.graph.compiler_scopes : experimental_jit_scope=jit_scope
-python.framework.op_def_registry : tfnb.client.graph.compiler_scopes : get_registered_ops
 python.client.session : tfnb.session.conversions : register_session_run_conversion_functions
 tf : tfnb.ir.messages : TensorInfo
 train : tfnb.ir.messages : ClusterDef JobDef SaverDef ServerDef

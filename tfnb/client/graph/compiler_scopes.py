@@ -1,4 +1,4 @@
-"""Scopes whose operations shall be compiled together, and the definitions of all ops, as copies of cells import them.
+"""Scopes whose operations shall be compiled together, as copies of cells import them.
 
 Invariant: a scope is the hint that TensorFlow makes of it: values are the same in it and outside.
 """
@@ -9,11 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tfnb.ir.graphdef.message_types import OpDefMessage
-from tfnb.ir.graphdef.op_def import op_def_message
-from tfnb.ops import CATALOG
-
-__all__ = ["get_registered_ops", "jit_scope"]
+__all__ = ["jit_scope"]
 
 
 @contextmanager
@@ -26,8 +22,3 @@ def jit_scope(
     that says so. separate_compiled_gradients: whether gradients are compiled apart.
     """
     yield
-
-
-def get_registered_ops() -> dict[str, OpDefMessage]:
-    """Returns the definitions of all ops as OpDef messages by their names."""
-    return {name: op_def_message(opdef) for name, opdef in CATALOG.items()}
