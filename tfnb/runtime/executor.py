@@ -20,6 +20,7 @@ from tfnb.runtime.rendezvous import Rendezvous
 from tfnb.runtime.stats import StepStats
 from tfnb.runtime.step import NEVER_HELD, Step, run_immediate
 from tfnb.runtime.values import Value
+from tfnb.system import process_end
 from tfnb.system.interrupts import HeldInterrupts
 
 __all__ = ["Executor", "PlanPart"]
@@ -84,9 +85,18 @@ class Executor:
         `cancellation`; `InvalidArgumentError` for a fetch on a branch that was not taken.
         """
         program = self.program
-        if program.immediate is None or timeout is not None:
-            return Step(program, self.threads.submit, timeout, recorder, rendezvous, cancellation).run(feeds)
-        if not program.starts_work:  # an interrupt may come anywhere, because clusters leave no work behind
-            return run_immediate(program, feeds, recorder, rendezvous, cancellation, NEVER_HELD)
-        with HeldInterrupts() as interrupts:
-            return run_immediate(program, feeds, recorder, rendezvous, cancellation, interrupts)
+        if process_end.has_begun:
+            process_end.hold()
+        try:
+            if program.immediate is None or timeout is not None:
+                return Step(program, self.threads.submit, timeout, recorder, rendezvous, cancellation).run(feeds)
+            if not program.starts_work:  # an interrupt may come anywhere, because clusters leave no work behind
+                return run_immediate(program, feeds, recorder, rendezvous, cancellation, NEVER_HELD)
+            with HeldInterrupts() as interrupts:
+                return run_immediate(program, feeds, recorder, rendezvous, cancellation, interrupts)
+        finally:
+            if process_end.has_begun:
+                process_end.hold()
+
+
+process_end.register_step_code(Executor.run.__code__)

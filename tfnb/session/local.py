@@ -34,7 +34,7 @@ from tfnb.session.functions import Functions
 from tfnb.session.placing import Placing
 from tfnb.session.recording import Recording, traced
 from tfnb.settings import Settings, load_settings
-from tfnb.system import progress
+from tfnb.system import process_end, progress
 from tfnb.system.interrupts import HeldInterrupts
 
 __all__ = ["DeviceDescription", "LocalWorker"]
@@ -116,6 +116,7 @@ class LocalWorker:
         self._running: dict[object, Cancellation | None] = {}
         self._runners: set[int] = set()  # the threads that have run steps
         self._closed = False
+        process_end.register(self)
 
     def execute(
         self,
@@ -179,9 +180,7 @@ class LocalWorker:
         Warns (`RuntimeWarning`) if some steps do not end within 5 seconds."""
         self._closed = True
         with HeldInterrupts() as interrupts:
-            for cancellation in list(self._running.values()):
-                if cancellation is not None:
-                    cancellation.cancel(CancelledError("the session was closed while the step ran"))
+            self.cancel_steps(CancelledError("the session was closed while the step ran"))
             end = time.monotonic() + _PATIENCE
             while self._running and time.monotonic() < end and interrupts.error is None:
                 time.sleep(_POLL)
@@ -197,6 +196,12 @@ class LocalWorker:
                 RuntimeWarning,
                 stacklevel=3,
             )
+
+    def cancel_steps(self, error: CancelledError) -> None:
+        """Cancels running steps, including those that wait, and does not wait for their ends."""
+        for cancellation in list(self._running.values()):
+            if cancellation is not None:
+                cancellation.cancel(error)
 
     def _release_late(self) -> None:
         while self._running:

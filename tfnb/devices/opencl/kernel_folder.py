@@ -9,7 +9,6 @@ a disk is full, so free space is checked before each compilation.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import errno
 import io
@@ -27,6 +26,7 @@ from pathlib import Path
 
 from tfnb.disk_cache import DiskCache, write_atomically
 from tfnb.errors import ResourceExhaustedError
+from tfnb.system import process_end
 
 try:
     import fcntl
@@ -63,7 +63,7 @@ class KernelFolder:
         self._folder = self._make(base)
         self.link = self._folder.parent / _CURRENT
         os.symlink(self._folder, self.link)
-        atexit.register(self._remove)
+        process_end.call_afterwards(self._remove)
 
     # ---- places ----------------------------------------------------------------------------
 

@@ -40,6 +40,7 @@ from tfnb.session.dask.transport.wire import Head
 from tfnb.session.functions import Functions
 from tfnb.session.placing import Placing
 from tfnb.settings import load_settings
+from tfnb.system import process_end
 
 __all__ = ["Task", "TaskCounts"]
 
@@ -96,6 +97,7 @@ class Task:
         self._inbound = InboundCalls(
             name, self.channel, self.steps, self._registered, self._outbound, self.refusals.add
         )
+        process_end.register(self)
 
     def _receive(self, head: Head, value: np.ndarray, stream: Stream) -> None:
         self._inbound.receive(head, value, stream)
@@ -225,6 +227,11 @@ class Task:
             containers = [*containers, ""]
         self._registered.remove("")
         self.resources.reset(containers)
+
+    def cancel_steps(self, error: CancelledError) -> None:
+        """Stops the running steps, and does not wait for their ends."""
+        for run in self.steps.running():
+            run.stop(error)
 
     def close(self) -> None:
         """Stops the running steps, then releases threads, sockets, state and memory. May be called twice."""

@@ -1,0 +1,102 @@
+"""The end of the process: before Python ends, daemon threads leave the devices.
+
+A daemon thread that asks for the interpreter's lock after Python has begun to end is ended by unwinding its stack.
+OpenCL's compiler and queues are C++, whose frames cannot be unwound so: the process aborts. Programs with queues leave
+such threads running. Invariant: when the exit handler of this module returns, no thread but the main one begins or
+leaves a step: running steps are cancelled, and their threads are held where they leave them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from types import CodeType, FrameType
+from typing import Protocol
+
+from tfnb.errors import CancelledError
+
+__all__ = ["StepOwner", "call_afterwards", "has_begun", "hold", "register", "register_step_code"]
+
+_ON_DEVICES = ("tfnb.devices.opencl", "pyopencl")  # modules whose functions leave the interpreter's lock to others
+_PATIENCE = 0.5  # seconds for steps that wait, for example in a function of the program's that does not return
+_LONGEST = 30.0  # seconds for kernels and for the compiler, which nothing can stop
+_POLL = 1e-3
+
+has_begun = False
+"""Whether Python is about to end. Read it as an attribute of the module."""
+
+
+class StepOwner(Protocol):
+    """An object whose steps may run in other threads."""
+
+    def cancel_steps(self, error: CancelledError) -> None:
+        """Cancels all steps that run, and does not wait for them."""
+
+
+_owners: weakref.WeakSet[StepOwner] = weakref.WeakSet()
+_step_codes: set[CodeType] = set()
+_afterwards = ExitStack()
+
+
+def register(owner: StepOwner) -> None:
+    """Lets the steps of `owner` be cancelled when Python ends, as long as the object exists."""
+    _owners.add(owner)
+
+
+def register_step_code(code: CodeType) -> None:
+    """Declares a function whose calls are steps: a thread has left them when no frame of its stack runs `code`."""
+    _step_codes.add(code)
+
+
+def call_afterwards(function: Callable[[], None]) -> None:
+    """Lets `function` be called at the end of the process, when no device is in use; those added last come first."""
+    _afterwards.callback(function)
+
+
+def hold() -> None:
+    """Keeps this thread until the process is gone, unless it is the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        threading.Event().wait()
+
+
+def _end() -> None:
+    global has_begun
+    has_begun = True
+    with _afterwards:
+        for owner in list(_owners):
+            owner.cancel_steps(CancelledError("the process ends"))
+        _wait_for_steps()
+
+
+def _wait_for_steps() -> None:
+    start = time.monotonic()
+    while in_steps := list(_threads_in_steps()):
+        time.sleep(_POLL)
+        waited = time.monotonic() - start
+        if waited > (_LONGEST if any(map(_is_on_device, in_steps)) else _PATIENCE):
+            return
+
+
+def _threads_in_steps() -> Iterator[FrameType]:
+    """The innermost frames of the other threads that run steps and are not held."""
+    own = threading.get_ident()
+    for thread, innermost in sys._current_frames().items():
+        frame: FrameType | None = innermost
+        codes = set()
+        while frame is not None:
+            codes.add(frame.f_code)
+            frame = frame.f_back
+        if thread != own and codes & _step_codes and hold.__code__ not in codes:
+            yield innermost
+
+
+def _is_on_device(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith(_ON_DEVICES)
+
+
+atexit.register(_end)
