@@ -119,3 +119,9 @@ def test_integers_that_a_default_cannot_hold_stay():
 def test_an_array_without_an_allowed_dtype_or_a_default_is_refused():
     with tf.Graph().as_default(), pytest.raises(DTypeError, match="not in list of allowed values: it takes int32"):
         tf.gather(tf.zeros([3]), np.array([0.0]))
+
+
+def test_an_empty_array_keeps_a_dtype_that_is_allowed():
+    with tf.Graph().as_default():
+        assert tf.raw_ops.Bincount(arr=[1], size=2, weights=np.zeros(0, np.int64)).dtype == tf.int64
+        assert tf.raw_ops.Bincount(arr=[1], size=2, weights=np.zeros(0, np.bool_)).dtype == tf.int32

@@ -274,9 +274,9 @@ def _as_allowed(opdef: OpDef, variable: str, value: np.ndarray | np.generic) -> 
     """Returns the value as the default of the type variable, also if its own dtype is allowed; as it is if there is no
     default. Integers that the default cannot hold stay what they are if that is allowed.
     """
-    allowed = opdef.types[variable]
-    # NumPy makes an empty list float64, so an empty array needs no default.
-    default = opdef.defaults.get(variable) or (None if value.size else allowed[0])
+    allowed, default = opdef.types[variable], opdef.defaults.get(variable)
+    if default is None and not value.size and as_dtype(value.dtype) not in allowed:
+        default = allowed[0]  # NumPy makes an empty list float64
     if default is None or value.dtype.kind not in ("biufc" if default.is_complex else "biuf"):
         return value
     converted = value.astype(default.np)
