@@ -105,3 +105,23 @@ def test_more_shapes_than_programs_are_kept_take_turns(monkeypatch: pytest.Monke
                     assert np.array_equal(a, b)
             counts.append(len(made))
     assert 0 < counts[-1] <= len(feeds) // 4, counts
+
+
+def test_sizes_that_the_graph_knows_choose_the_kernels_of_a_cluster() -> None:
+    """Filters as wide as the images make a convolution over one row; a conditional separates it from its gradient."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, doubles = tf.placeholder(tf.float32, [None, 12, 16, 1]), tf.placeholder(tf.bool, [])
+        hidden = tf.tanh(x)
+        y = tf.nn.conv2d(hidden, tf.ones([3, 16, 1, 8]), [1, 1, 1, 1], "VALID")
+        loss = tf.square(tf.cond(doubles, lambda: y * 2.0, lambda: y))
+        (gradient,) = tf.gradients(loss, hidden)
+        ours, numeric = [], []
+        for n in (2, 3):
+            ones = np.ones([n, 12, 16, 1], np.float32)
+            ours.append(session.run(gradient, {x: ones, doubles: True}))
+            numeric.append(8 * 8 * 48 * np.tanh(np.float32(1)) * np.array([1, 2, *[3] * 8, 2, 1], np.float32))
+        text = str(tf.show_passes(session, gradient, [x, doubles]))
+    for gradient, by_row in zip(ours, numeric, strict=True):
+        np.testing.assert_allclose(gradient, np.broadcast_to(by_row[:, None, None], gradient.shape), rtol=1e-5)
+    (turns,) = (line for line in text.splitlines() if "conv2d_turn_filter" in line)
+    assert turns.endswith("3x1x1 groups")

@@ -189,7 +189,7 @@ def _infer(specialized: Specialized, node: Node, specs: tuple[TensorSpec, ...]) 
     for k, spec in enumerate(node.specs):
         shape = Shape(None) if k >= len(shapes) else shapes[k]
         if shape.is_compatible_with(spec.shape):
-            shape = shape.merge_with(spec.shape)
+            shape = _with_known_sizes(shape, spec.shape)
         elif specialized.reshaped.isdisjoint(node.inputs):
             raise ShapeError(f"output {k} has shape {shape}, but the graph says {spec.shape}")
         else:
@@ -198,6 +198,16 @@ def _infer(specialized: Specialized, node: Node, specs: tuple[TensorSpec, ...]) 
             raise UnimplementedError(f"the shape {shape} of output {k} depends on data")
         infos.append(TensorInfo(spec.dtype, shape.known()))
     return tuple(infos)
+
+
+def _with_known_sizes(shape: Shape, known: Shape) -> Shape:
+    """Returns `shape` with the sizes that the graph knows, which programs for known sizes use, in place of formulas.
+
+    The shapes are compatible, so a formula has the known size wherever the cluster's program is used.
+    """
+    if shape.sizes is None or known.sizes is None:
+        return shape.merge_with(known)
+    return Shape(tuple(d if n is None else n for d, n in zip(shape.sizes, known.sizes, strict=True)))
 
 
 def infer_context(specialized: Specialized, node: Node) -> Infer:
