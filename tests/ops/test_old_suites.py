@@ -104,25 +104,31 @@ def test_evaluating_without_a_session_is_a_value_error():
     assert isinstance(caught.value, NoSessionError)
 
 
-def test_a_closed_session_says_which_operation_it_cancelled():
+def test_a_closed_session_says_which_operations_it_cancelled():
     with tf.Graph().as_default():
-        sess, errors = tf.Session(), []
-        taken = tf.FIFOQueue(1, tf.float32, shapes=[()]).dequeue()
+        sess, errors = tf.Session(), {}
+        empty, full = tf.FIFOQueue(1, tf.float32, shapes=[()]), tf.FIFOQueue(1, tf.float32, shapes=[()])
+        sess.run(full.enqueue(1.0))
 
-        def wait():
+        def wait(name, op):
             try:
-                sess.run(taken)
+                sess.run(op)
             except CancelledError as e:
-                errors.append(str(e))
+                errors[name] = str(e)
 
-        reader = threading.Thread(target=wait)
-        reader.start()
+        waiting = {"Dequeue": empty.dequeue(), "Enqueue": full.enqueue(2.0)}
+        threads = [threading.Thread(target=wait, args=item) for item in waiting.items()]
+        for thread in threads:
+            thread.start()
         while not sess.list_devices():
             pass
         threading.Event().wait(0.3)
         sess.close()
-        reader.join(10)
-        assert "Dequeue operation was cancelled" in errors[0]
+        for thread in threads:
+            thread.join(10)
+        for name, text in errors.items():
+            assert f"{name} operation was cancelled" in text
+        assert len(errors) == 2
 
 
 def test_numbers_that_do_not_fit_are_refused():

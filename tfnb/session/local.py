@@ -180,7 +180,7 @@ class LocalWorker:
         Warns (`RuntimeWarning`) if some steps do not end within 5 seconds."""
         self._closed = True
         with HeldInterrupts() as interrupts:
-            self.cancel_steps(CancelledError("the session was closed while the step ran"))
+            self.cancel_steps("the session was closed while the step ran")
             end = time.monotonic() + _PATIENCE
             while self._running and time.monotonic() < end and interrupts.error is None:
                 time.sleep(_POLL)
@@ -197,11 +197,12 @@ class LocalWorker:
                 stacklevel=3,
             )
 
-    def cancel_steps(self, error: CancelledError) -> None:
-        """Cancels running steps, including those that wait, and does not wait for their ends."""
+    def cancel_steps(self, reason: str) -> None:
+        """Cancels running steps, including those that wait, each with an error of its own; does not wait for their
+        ends."""
         for cancellation in list(self._running.values()):
             if cancellation is not None:
-                cancellation.cancel(error)
+                cancellation.cancel(CancelledError(reason))
 
     def _release_late(self) -> None:
         while self._running:

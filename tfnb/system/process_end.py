@@ -18,8 +18,6 @@ from contextlib import ExitStack
 from types import CodeType, FrameType
 from typing import Protocol
 
-from tfnb.errors import CancelledError
-
 __all__ = ["StepOwner", "call_afterwards", "has_begun", "hold", "register", "register_step_code"]
 
 _ON_DEVICES = ("tfnb.devices.opencl", "pyopencl")  # modules whose functions leave the interpreter's lock to others
@@ -34,7 +32,7 @@ has_begun = False
 class StepOwner(Protocol):
     """An object whose steps may run in other threads."""
 
-    def cancel_steps(self, error: CancelledError) -> None:
+    def cancel_steps(self, reason: str) -> None:
         """Cancels all steps that run, and does not wait for them."""
 
 
@@ -69,7 +67,7 @@ def _end() -> None:
     has_begun = True
     with _afterwards:
         for owner in list(_owners):
-            owner.cancel_steps(CancelledError("the process ends"))
+            owner.cancel_steps("the process ends")
         _wait_for_steps()
 
 

@@ -228,10 +228,10 @@ class Task:
         self._registered.remove("")
         self.resources.reset(containers)
 
-    def cancel_steps(self, error: CancelledError) -> None:
-        """Stops the running steps, and does not wait for their ends."""
+    def cancel_steps(self, reason: str) -> None:
+        """Stops the running steps, each with an error of its own, and does not wait for their ends."""
         for run in self.steps.running():
-            run.stop(error)
+            run.stop(CancelledError(reason))
 
     def close(self) -> None:
         """Stops the running steps, then releases threads, sockets, state and memory. May be called twice."""
