@@ -31,7 +31,13 @@ export class LossChart {
     host.replaceChildren(place);
     this.close();
     this.log = log;
-    this.chart = await Chart.make(bokeh, document, place);
+    try {
+      this.chart = await Chart.make(bokeh, document, place);
+    } catch (error) {
+      // The cell's output was replaced while BokehJS began to draw; then nobody sees this chart.
+      if (!place.isConnected) return;
+      throw error;
+    }
     this.live = new LiveUpdate(this.chart);
     this.draw(false);
   }

@@ -74,7 +74,8 @@ def test_between_graph_training_with_two_workers(addresses, serve):
             servers.append(ends.enter_context(tf.train.Server(cluster, "worker", i)))
         [t.start() for t in threads]
         [t.join(60) for t in threads]
-    np.testing.assert_allclose(found[0], [1, 2, 3, 4], rtol=1e-3)
+    # A gradient that one worker computed at the start may be added after all the steps of the other.
+    np.testing.assert_allclose(found[0], [1, 2, 3, 4], rtol=1e-2)
     np.testing.assert_array_equal(found[0], found[1])  # one variable for both
 
 
