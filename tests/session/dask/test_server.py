@@ -30,6 +30,7 @@ pytestmark = pytest.mark.opencl
 
 
 def test_a_local_server():
+    before = set(threading.enumerate())
     with tf.train.Server.create_local_server() as server:
         assert server.target.startswith("grpc://localhost:")
         with tf.Session(server.target) as sess:
@@ -37,7 +38,7 @@ def test_a_local_server():
             assert [d.name for d in sess.list_devices()] == ["/job:local/replica:0/task:0/device:CPU:0"]
     with pytest.raises(ClosedSessionError):
         sess.run(tf.constant(1))
-    assert not [t for t in threading.enumerate() if t.name.startswith("tfnb")]
+    assert not [t for t in set(threading.enumerate()) - before if t.name.startswith("tfnb")]
 
 
 def test_between_graph_training_with_two_workers(addresses, serve):
