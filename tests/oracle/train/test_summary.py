@@ -22,9 +22,10 @@ def build(t):
     with t.name_scope("scope"):
         t.summary.scalar("a loss", 1.25)
         t.summary.scalar("a loss", np.float64(2.5), family="fam")
-        t.summary.histogram("normal", rng.normal(size=1000))
-        t.summary.histogram("ints", np.arange(-5, 50))
-        t.summary.histogram("wide", np.array([0, 1e-13, -1e-12, 1e20, -1e30, 1e-12]))
+        # Constants, because later versions do not take arrays as float32, as 1.x does.
+        t.summary.histogram("normal", t.constant(rng.normal(size=1000)))
+        t.summary.histogram("ints", t.constant(np.arange(-5, 50)))
+        t.summary.histogram("wide", t.constant(np.array([0, 1e-13, -1e-12, 1e20, -1e30, 1e-12])))
         t.summary.histogram("none", np.zeros(0, "f"))
         t.summary.histogram("zeros", np.zeros(3, "f"))
     for k, low in enumerate((0.0, -2.0, 1e-9)):
@@ -33,8 +34,8 @@ def build(t):
     bad = rng.uniform(0, 1, (1, 3, 3, 4)).astype("f")
     bad[0, 1, 1, 2], bad[0, 2, 2, 0] = np.nan, -np.inf
     t.summary.image("bad", bad, max_outputs=1)
-    t.summary.image("grey", rng.integers(0, 255, (5, 3, 3, 1)).astype(np.uint8))
-    t.summary.image("half", rng.uniform(-1, 1, (1, 4, 4, 1)).astype(np.float16))
+    t.summary.image("grey", t.constant(rng.integers(0, 255, (5, 3, 3, 1)).astype(np.uint8)))
+    t.summary.image("half", t.constant(rng.uniform(-1, 1, (1, 4, 4, 1)).astype(np.float16)))
     t.summary.audio("sound", rng.uniform(-1.2, 1.2, (2, 30, 2)).astype("f"), 44100.0)
     t.summary.audio("mono", rng.uniform(-1, 1, (1, 30)).astype("f"), 8000.0, max_outputs=1)
     t.summary.text("text", t.constant(["a", "b"]))
