@@ -138,9 +138,8 @@ def test_viewer(tmp_path):
 
 def test_profile(tmp_path):
     text = executed("07_profile", tmp_path)
-    # On a busy machine a kernel that was interrupted may take longer than the slow one.
-    slow = re.search(r"([\d.]+)%  similarity \(", text)
-    assert slow is not None and float(slow[1]) > 20, text
+    first = re.search(r"([\d.]+)%  (\S+) \(", text)
+    assert first[2] == "similarity" and float(first[1]) > 20, text  # on a busy machine others wait in their turn
     assert "on the critical path: True" in text
     sums = re.findall(r"([\d.]+) ms = kernels ([\d.]+) \+ gaps ([\d.]+)", text)
     assert len(sums) == 2

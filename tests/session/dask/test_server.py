@@ -61,7 +61,7 @@ def test_between_graph_training_with_two_workers(addresses, serve):
                     sess.run(tf.global_variables_initializer())
                 while len(sess.run(tf.report_uninitialized_variables())):
                     time.sleep(0.05)
-                for _ in range(40):
+                for _ in range(80):  # so many that a gradient of the start, added late, is undone
                     sess.run(step)
                 sess.run(done)
                 while sess.run(count) < 2:  # a worker may not leave while the other trains
@@ -75,8 +75,7 @@ def test_between_graph_training_with_two_workers(addresses, serve):
             servers.append(ends.enter_context(tf.train.Server(cluster, "worker", i)))
         [t.start() for t in threads]
         [t.join(60) for t in threads]
-    # A gradient that one worker computed at the start may be added after all the steps of the other.
-    np.testing.assert_allclose(found[0], [1, 2, 3, 4], rtol=1e-2)
+    np.testing.assert_allclose(found[0], [1, 2, 3, 4], rtol=1e-3)
     np.testing.assert_array_equal(found[0], found[1])  # one variable for both
 
 
