@@ -14,7 +14,7 @@ export PYTHONUNBUFFERED := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick spread fuzz soak lab gestures films bench check oracle programs tensorflow_tests clean
+.PHONY: help demo test quick spread fuzz soak strangers lab gestures films bench check oracle programs tensorflow_tests clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -66,6 +66,9 @@ spread: $(READY) ## the tests of control flow and training on 2 and 3 devices an
 
 fuzz: $(READY) ## thousands of damaged and hostile inputs for everything that reads files or messages
 	@PYTHONPATH=tests $(PY) -m fuzz $(FUZZ_ARGS)
+
+strangers: $(READY) ## what people do who do not know the code, at length: shapes, arrays, signals, texts; an hour or more
+	@TFNB_STRANGERS=1 $(PY) -m pytest -q -n $(TEST_WORKERS) tests/strangers $(PYTEST_ARGS)
 
 soak: $(READY) ## a million steps, ten thousand sessions, graphs, threads and views: what memory they leave; about an hour
 	@$(PY) scripts/soak.py $(SOAK_ARGS)
