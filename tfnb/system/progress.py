@@ -40,9 +40,14 @@ class TextLine:
         self._last_line = float("-inf")
         self._width = 0
 
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the line is rewritten in a terminal."""
+        return self._stream.isatty()
+
     def write(self, text: str, last: bool) -> None:
         """Replaces the line. The `last` text is always written."""
-        if self._stream.isatty():
+        if self.is_terminal:
             self._stream.write("\r" + text.ljust(self._width) + ("\n" if last else ""))
             self._width = 0 if last else len(text)
         else:
@@ -75,10 +80,16 @@ class Wait(NamedTuple):
         return sum(shares) / len(shares) if shares else None
 
     def numbers(self) -> str:
-        """How much is done, and for how long, as text."""
-        parts = [
-            f"{min(done, n):,} of {n:,} {kind}{'s' * (n != 1)}" for kind, (done, n) in sorted(self.counts.items()) if n
-        ]
+        """How much is done, and for how long, as text.
+
+        At the end of the work this is what was done: of the pieces that were expected some may not have been needed.
+        """
+        parts = []
+        for kind, (done, known) in sorted(self.counts.items()):
+            n = done if self.state == "done" else known
+            if n:
+                of = "" if self.state == "done" else f"{min(done, known):,} of "
+                parts.append(f"{of}{n:,} {kind}{'s' * (n != 1)}")
         return " · ".join([*parts, f"{self.seconds:.1f} s"])
 
     def text(self) -> str:
@@ -94,13 +105,18 @@ class View(Protocol):
 
 
 class _Line:
-    """The view outside of notebooks."""
+    """The view outside of notebooks: a line in a terminal.
+
+    Nothing is written to a file or a pipe, where a person's own output would be mixed with it, and where the standard
+    error of a process may end in red below the cell of another one.
+    """
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._line = TextLine(stream)
 
     def show(self, wait: Wait) -> None:
-        self._line.write(wait.text(), bool(wait.state))
+        if self._line.is_terminal:
+            self._line.write(wait.text(), bool(wait.state))
 
 
 class _Progress:

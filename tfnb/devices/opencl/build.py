@@ -40,6 +40,7 @@ __all__ = ["Built", "ProgramLibrary", "kernels_root"]
 # Subnormal numbers are flushed to zero, as in TensorFlow. On many processors each of them costs over a hundred cycles,
 # and the optimizer state of a trained model has many.
 _FLUSH = "-cl-denorms-are-zero"
+_NO_WARNINGS = "-w"
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
 _MESSAGE = re.compile(
     r"^(?:error: )?(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?(?: <Spelling=.*?>)?: (?P<text>[^\n]+)$",
@@ -245,10 +246,8 @@ class ProgramLibrary:
 
     def _options(self, module: Module) -> tuple[str, ...]:
         defines = tuple(f"-D{name}={value}" for name, value in module.defines)
-        if self._unit.kind == "gpu":
-            # Some drivers print how many warnings there were, although nobody sees the warnings. Generated sources
-            # define TFNB_GPU themselves.
-            defines = ("-w", "-DTFNB_GPU=1", *defines) if module.file else ("-w", *defines)
+        if self._unit.kind == "gpu" and module.file:  # generated sources define TFNB_GPU themselves
+            defines = ("-DTFNB_GPU=1", *defines)
         root = str(kernels_root())
         return (_FLUSH, *defines) if " " in root else (_FLUSH, "-I", root, *defines)
 
@@ -386,8 +385,9 @@ class ProgramLibrary:
 
 
 def _compile(program: cl._cl._Program, options: tuple[str, ...], device: cl.Device) -> None:
-    # `pyopencl.Program.build` would warn of every remark in the compiler's log, and cache programs by pickle.
-    program._build(options=" ".join(options).encode(), devices=[device])
+    # `pyopencl.Program.build` would warn of every remark in the compiler's log, and cache programs by pickle. Without -w
+    # many drivers, PoCL among them, print how many warnings there were, although nobody sees the warnings.
+    program._build(options=" ".join((_NO_WARNINGS, *options)).encode(), devices=[device])
 
 
 def _is_narrow(sizes: tuple[int, ...]) -> bool:
