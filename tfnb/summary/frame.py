@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError
+from tfnb.errors import DataLossError, NotFoundError
 from tfnb.ir.graphdef.message import as_message
 from tfnb.summary.reader import LogReader, Run
 from tfnb.summary.scan import records
@@ -77,13 +77,8 @@ class EventTable:
         return {"step": s.step, "wall_time": s.wall_time, "value": s.value}
 
     def to_pandas(self) -> Any:
-        """Returns the table as a DataFrame with categorical runs and tags. Raises `InvalidArgumentError` without
-        pandas.
-        """
-        try:
-            pandas = importlib.import_module("pandas")
-        except ImportError:
-            raise InvalidArgumentError("to_pandas needs the package pandas") from None
+        """Returns the table as a DataFrame with categorical runs and tags."""
+        pandas = importlib.import_module("pandas")  # which takes longer to import than tfnb itself
         frame = pandas.DataFrame({c: self._numbers[c] for c in _COLUMNS[2:]})
         for k, name in enumerate(_COLUMNS[:2]):
             values, codes = np.unique(self._names[k].astype(str), return_inverse=True)

@@ -89,9 +89,7 @@ class View(LiveView):
             return self._state.table()
 
     def to_pandas(self) -> Any:
-        """Returns the scalars of all runs as a DataFrame: run, tag, step, wall_time, value. Raises
-        `InvalidArgumentError` without pandas.
-        """
+        """Returns the scalars of all runs as a DataFrame: run, tag, step, wall_time, value."""
         return self.table().to_pandas()
 
     def to_csv(self, path: str | os.PathLike[str] | IO[str] | None = None) -> str | None:
