@@ -385,8 +385,8 @@ class ProgramLibrary:
 
 
 def _compile(program: cl._cl._Program, options: tuple[str, ...], device: cl.Device) -> None:
-    # `pyopencl.Program.build` would warn of every remark in the compiler's log, and cache programs by pickle. Without -w
-    # many drivers, PoCL among them, print how many warnings there were, although nobody sees the warnings.
+    # `pyopencl.Program.build` would warn of every remark in the compiler's log, and cache programs by pickle. Without
+    # -w many drivers, PoCL among them, print how many warnings there were, although nobody sees the warnings.
     program._build(options=" ".join((_NO_WARNINGS, *options)).encode(), devices=[device])
 
 
