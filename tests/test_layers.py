@@ -23,6 +23,7 @@ BASE = {
     "size_terms",
     "size_trace",
     "sizes",
+    "suggestions",
     "system",
     "types",
 }

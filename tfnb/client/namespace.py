@@ -12,11 +12,15 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-__all__ = ["Lazy", "lay_out", "lazy_names", "refuse", "show_elsewhere", "show_names"]
+from tfnb.suggestions import did_you_mean
 
+__all__ = ["ABSENT", "Lazy", "elsewhere", "lay_out", "lazy_names", "refuse", "show_elsewhere", "show_names", "value_in"]
+
+# Places that are not proposed to somebody who looks for a name.
+_OF_OLD_PROGRAMS = ("compat", "contrib", "examples", "python", "raw_ops")
 # the packages of TensorFlow's source whose modules import each other
 _SOURCES = ("python.framework.", "python.ops.", "python.platform.", "python.training.")
-_ABSENT = object()
+ABSENT = object()  # stands for a value that is not there
 
 
 class Lazy:
@@ -49,8 +53,11 @@ def _imported(module: str, name: str) -> Any:
 
 def lay_out(root: ModuleType, api: Mapping[str, Any]) -> None:
     """Sets every dotted name of `api` as an attribute below `root`, and creates the modules on the way."""
+    places: dict[str, list[str]] = root.__dict__.setdefault("__places__", {})  # where each last name is
     for name, value in api.items():
         path, _, last = name.rpartition(".")
+        if not path.startswith(_OF_OLD_PROGRAMS):
+            places.setdefault(last, []).append(path)
         module = _module_at(root, path)
         if isinstance(value, Lazy):
             _defer(module, last, value)
@@ -62,30 +69,102 @@ def _defer(place: ModuleType, name: str, value: Lazy) -> None:
     """Lets the module `place` load `name` on first use (PEP 562)."""
     lazy_values = place.__dict__.setdefault("__lazy__", {})
     if not lazy_values:
-        _look_up(place, lambda attribute: _loaded(place, lazy_values, attribute))
+        _look_up(place, partial(_loaded, place, lazy_values))
         place.__dict__.setdefault("__dir__", lambda: sorted({*place.__dict__, *lazy_values}))
     lazy_values[name] = value
 
 
 def _loaded(place: ModuleType, lazy_values: Mapping[str, Lazy], name: str) -> Any:
     if name not in lazy_values:
-        raise AttributeError(f"module {place.__name__!r} has no attribute {name!r}")
+        return ABSENT
     value = lazy_values[name].load()
     setattr(place, name, value)
     return value
 
 
 def _look_up(module: ModuleType, find: Callable[[str], Any]) -> None:
-    """Lets `find` look attributes up that `module` does not have, and that are not found in earlier ways."""
-    earlier: Callable[[str], Any] | None = module.__dict__.get("__getattr__")
-    module.__dict__["__getattr__"] = partial(_find_in_two, earlier, find) if earlier else find
+    """Lets `find` look attributes up that `module` does not have, and that are not found in earlier ways.
+
+    `find` returns `ABSENT` for what it does not know.
+    """
+    _ways(module).append(find)
 
 
-def _find_in_two(first: Callable[[str], Any], second: Callable[[str], Any], attribute: str) -> Any:
+def _ways(module: ModuleType) -> list[Callable[[str], Any]]:
+    """The ways in which attributes of `module` are looked up that it does not have: its list `__ways__`."""
+    ways: list[Callable[[str], Any]] | None = module.__dict__.get("__ways__")
+    if ways is None:
+        ways = module.__dict__["__ways__"] = []
+        of_its_source: Callable[[str], Any] | None = module.__dict__.get("__getattr__")
+        if of_its_source is not None:
+            ways.append(partial(_by_source, of_its_source))
+        module.__dict__["__getattr__"] = partial(_attribute, module)
+    return ways
+
+
+def _by_source(of_its_source: Callable[[str], Any], name: str) -> Any:
     try:
-        return first(attribute)
+        return of_its_source(name)
     except AttributeError:
-        return second(attribute)
+        return ABSENT
+
+
+def _attribute(module: ModuleType, name: str) -> Any:
+    value = _value_by_ways(module, name)
+    if value is ABSENT:
+        raise _missing(module, name)
+    return value
+
+
+def _value_by_ways(module: ModuleType, name: str) -> Any:
+    for find in module.__dict__["__ways__"]:
+        value = find(name)
+        if value is not ABSENT:
+            return value
+    return ABSENT
+
+
+def value_in(place: Any, name: str) -> Any:
+    """Returns the attribute `name` of a module or another object, or `ABSENT`. A miss costs as little as a hit."""
+    if isinstance(place, ModuleType) and "__ways__" in place.__dict__:
+        value = place.__dict__.get(name, ABSENT)
+        return _value_by_ways(place, name) if value is ABSENT else value
+    return getattr(place, name, ABSENT)
+
+
+def _missing(module: ModuleType, name: str) -> AttributeError:
+    """Returns the error for an attribute that a module does not have: why it is refused, or what may be meant."""
+    reason = module.__dict__.get("__refused__", {}).get(name) or module.__dict__.get("__refused_package__")
+    if name.startswith("__"):
+        message = f"module {module.__name__!r} has no attribute {name!r}"
+    elif reason is not None:
+        root, dot, below = module.__name__.partition(".")
+        message = f"tf{dot}{below}.{name} is not in {root}: {reason}"
+    else:
+        message = f"module {module.__name__!r} has no attribute {name!r}{_meant(module, name)}"
+    # Python would add a proposal of its own, from the names of `obj`.
+    return AttributeError(message, name=name, obj=None)
+
+
+def elsewhere(root: ModuleType, path: str) -> str:
+    """Returns "it is tf.PLACE.NAME" if the last name of the dotted `path` is in another place below `root`; or ""."""
+    here, _, name = path.rpartition(".")
+    places = [place for place in root.__dict__["__places__"].get(name, ()) if place != here]
+    if not places:
+        return ""
+    place = min(places, key=lambda p: len(p.split(".")) if p else 0)  # the first of the least depth
+    return f"it is tf.{place}.{name}" if place else f"it is tf.{name}"
+
+
+def _meant(module: ModuleType, name: str) -> str:
+    """Returns the end of a message: where else `name` is, or which names of the `module` are near to it; or ""."""
+    root_name, _, below = module.__name__.partition(".")
+    root = sys.modules[root_name]
+    place = elsewhere(root, f"{below}.{name}" if below else name)
+    if place:
+        return f"; {place}"
+    shown = [_value_at(root, place) if place else root for place in module.__dict__.get("__shown__", ())]
+    return did_you_mean(name, (n for place in (module, *shown) for n in dir(place) if not n.startswith("_")))
 
 
 def _child(parent: ModuleType, name: str) -> ModuleType:
@@ -94,6 +173,7 @@ def _child(parent: ModuleType, name: str) -> ModuleType:
         return child
     full_name = f"{parent.__name__}.{name}"
     module = ModuleType(full_name, f"The public names of `tf.{full_name.partition('.')[2]}`.")
+    _ways(module)
     sys.modules.setdefault(full_name, module)
     setattr(parent, name, module)
     return module
@@ -109,6 +189,7 @@ def show_elsewhere(root: ModuleType, views: Mapping[str, Sequence[str]]) -> None
     siblings = {name.rpartition(".")[2]: name for name in reversed(list(views)) if name.startswith(_SOURCES)}
     for name, locations in views.items():
         module = _module_at(root, name)
+        module.__dict__["__shown__"] = locations
         _look_up(module, _finder(root, module.__name__, locations, siblings if name.startswith(_SOURCES) else {}))
 
 
@@ -123,27 +204,13 @@ def refuse(root: ModuleType, packages: Mapping[str, str], names: Mapping[str, st
     """Lets the use of any name in `packages`, and of each of `names`, raise `AttributeError` with the reason."""
     for package, reason in packages.items():
         module = _module_at(root, package)
-        _look_up(module, partial(_refuse_all, module.__name__, reason))
-    by_module: dict[str, dict[str, str]] = {}
+        module.__dict__["__refused_package__"] = reason
+        _ways(module)
     for name, reason in names.items():
         path, _, last = name.rpartition(".")
-        by_module.setdefault(path, {})[last] = reason
-    for path, reasons in by_module.items():
         module = _module_at(root, path)
-        _look_up(module, partial(_refuse_some, module.__name__, reasons))
-
-
-def _refuse_all(module: str, reason: str, attribute: str) -> Any:
-    refused = f"tf{module.partition('.')[1]}{module.partition('.')[2]}.{attribute}"
-    if attribute.startswith("__"):
-        raise AttributeError(f"module {module!r} has no attribute {attribute!r}")
-    raise AttributeError(f"{refused} is not in tfnb: {reason}")
-
-
-def _refuse_some(module: str, reasons: Mapping[str, str], attribute: str) -> Any:
-    if attribute in reasons:
-        return _refuse_all(module, reasons[attribute], attribute)
-    raise AttributeError(f"module {module!r} has no attribute {attribute!r}")
+        module.__dict__.setdefault("__refused__", {})[last] = reason
+        _ways(module)
 
 
 def _module_at(root: ModuleType, path: str) -> ModuleType:
@@ -165,12 +232,12 @@ def _finder(root: ModuleType, module: str, places: Sequence[str], siblings: Mapp
     def find(attribute: str) -> Any:
         if not attribute.startswith("__"):
             for location in places:
-                value = getattr(_value_at(root, location) if location else root, attribute, _ABSENT)
+                value = value_in(_value_at(root, location) if location else root, attribute)
                 # a module of tfnb's own source, such as tfnb.ops, is not what a program asks for
-                if value is not _ABSENT and not (attribute in siblings and hasattr(value, "__file__")):
+                if value is not ABSENT and not (attribute in siblings and hasattr(value, "__file__")):
                     return value
             if attribute in siblings and attribute != module.rpartition(".")[2]:  # a module is not in itself
                 return _value_at(root, siblings[attribute])
-        raise AttributeError(f"module {module!r} has no attribute {attribute!r}")
+        return ABSENT
 
     return find

@@ -12,8 +12,11 @@ from typing import Any
 from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, NotFoundError
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
+from tfnb.suggestions import did_you_mean
 
 __all__ = ["GraphElements"]
+
+_MOST_COMPARED = 1000  # names, which takes some milliseconds
 
 
 class GraphElements:
@@ -76,6 +79,7 @@ class GraphElements:
         if op is None:
             raise NotFoundError(
                 f"Operation not in the graph: the name {name!r} refers to an operation that is not in the graph"
+                + did_you_mean(op_name, self._likely(op_name))
             )
         if not colon:
             if not allow_operation:
@@ -84,6 +88,15 @@ class GraphElements:
         if not port.isdigit() or int(port) >= len(op.outputs):
             raise NotFoundError(f"{name!r}: the operation {op_name!r} has {len(op.outputs)} outputs")
         return op.outputs[int(port)]
+
+    def _likely(self, name: str) -> list[str]:
+        """The names among which one is looked for that `name` was meant as: all, or in a large graph some."""
+        with self._lock:
+            names = list(self._by_name)
+        if len(names) > _MOST_COMPARED:
+            last = name.rpartition("/")[2].lower()
+            names = [n for n in names if n.rpartition("/")[2].lower().startswith(last[:4])][:_MOST_COMPARED]
+        return names
 
     def consumers(self, tensor: Tensor) -> list[Operation]:
         """Returns the operations that read `tensor`."""

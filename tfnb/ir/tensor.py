@@ -25,6 +25,7 @@ __all__ = [
     "is_tensor_like",
 ]
 
+_RUN_IT = "use value = session.run(tensor)"
 _OPERATORS: dict[str, Callable[..., Any]] = {}
 
 
@@ -72,8 +73,21 @@ class Tensor:
 
     def __getattr__(self, name: str) -> Any:
         if name == "assign":
-            raise SlicedAssignmentError(f"Sliced assignment is only supported for variables; {self.name} is none")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            if self.op.type == "StridedSlice":
+                raise SlicedAssignmentError(f"Sliced assignment is only supported for variables; {self.name} is none")
+            raise SlicedAssignmentError(
+                f"the tensor {self.name} cannot be assigned to; a variable can: session.run(variable.assign(value))"
+            )
+        missing = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name == "numpy":
+            raise AttributeError(f"{missing}: {self.name} has no value before a session runs it; {_RUN_IT}")
+        raise AttributeError(missing)
+
+    def __float__(self) -> float:
+        raise DTypeError(f"float() of the tensor {self.name}, which has no value before a session runs it; {_RUN_IT}")
+
+    def __int__(self) -> int:
+        raise DTypeError(f"int() of the tensor {self.name}, which has no value before a session runs it; {_RUN_IT}")
 
     @property
     def _op(self) -> Any:

@@ -18,6 +18,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from tfnb.client import VIEWS
+from tfnb.client.namespace import ABSENT, value_in
 from tfnb.errors import FailedPreconditionError
 from tfnb.ir.graphdef.encode import PRODUCER
 from tfnb.ir.scopes import Names
@@ -73,7 +74,7 @@ class TensorFlowModule(ModuleType):
         if name.startswith("__") and name.endswith("__"):
             raise missing_name(self, name, path)
         value = self.__family.value_of(self.__place, name, path)
-        if value is _ABSENT:
+        if value is ABSENT:
             raise missing_name(self, name, path)
         if path in _HIDDEN_MODULES:
             value = getattr(value, name)
@@ -89,9 +90,6 @@ class TensorFlowModule(ModuleType):
         places = [self.__place, *(p for p in map(_public, VIEWS.get(self.__below, ())) if p is not None)]
         shown = (n for place in places for n in dir(place) if _is_public(place, n, vars(place).get(n)))
         return sorted({n for n in (*shown, *_attributes_of(self)) if not n.startswith("_")})
-
-
-_ABSENT = object()
 
 
 def _public(path: str) -> ModuleType | None:
@@ -142,10 +140,10 @@ class _Family:
         return view
 
     def value_of(self, place: ModuleType, name: str, path: str) -> Any:
-        """The attribute `name` of `place` as programs see it, or `_ABSENT`."""
-        value = getattr(place, name, _ABSENT)
-        if value is _ABSENT or not _is_public(place, name, value):
-            return _ABSENT
+        """The attribute `name` of `place` as programs see it, or `ABSENT`."""
+        value = value_in(place, name)
+        if value is ABSENT or not _is_public(place, name, value):
+            return ABSENT
         if type(value) is not ModuleType:
             return self._replacements.get(id(value), value)
         view = self.module(path, value)

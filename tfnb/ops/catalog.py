@@ -17,6 +17,7 @@ from typing import Any
 from tfnb.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.sparse import SparseTensor
+from tfnb.suggestions import bound_arguments
 
 __all__ = ["Catalog", "families_of", "later_families_of", "later_ops_of", "op_function"]
 
@@ -131,7 +132,7 @@ def op_function(op: OpDef, public: str) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            bound = signature.bind(*args, **kwargs).arguments
+            bound = bound_arguments(signature, short, args, kwargs)
         except TypeError as e:
             raise InvalidArgumentError(f"tf.{public}{signature}: {e}") from None
         name = bound.pop("name", None)

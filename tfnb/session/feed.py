@@ -90,6 +90,14 @@ def _composite(key: SparseTensor | IndexedSlices, value: object) -> dict[Any, An
     return dict(zip(parts, values, strict=True))
 
 
+def _placeholders(graph: GraphBuilder, key: object) -> str:
+    """The end of the message for a name that cannot be fed: those that can."""
+    operations = graph.get_operations() if isinstance(key, str) else []
+    names = [repr(op.outputs[0].name) for op in operations if op.type.startswith("Placeholder")]
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"; the placeholders of the graph are {', '.join(names[:5])}{more}" if names else ""
+
+
 def feed_key(graph: GraphBuilder, key: object) -> Tensor:
     """The tensor that a key of a feed_dict denotes. Raises `InvalidFetchError`."""
     if isinstance(key, Tensor) and key.graph is graph:
@@ -100,6 +108,7 @@ def feed_key(graph: GraphBuilder, key: object) -> Tensor:
         except OpError as e:
             raise InvalidFetchError(
                 f"Cannot interpret feed_dict key as Tensor: cannot feed {str(key)[:120]!r}: {e.message}"
+                + _placeholders(graph, key)
             ) from None
     if not graph.is_feedable(tensor):
         raise InvalidFetchError(f"{tensor.name} may not be fed", tensor.op)

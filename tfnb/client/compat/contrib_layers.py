@@ -42,6 +42,7 @@ from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.linalg.tensordot import tensordot
 from tfnb.ops.nn.activations import RELU
 from tfnb.ops.nn.bias_dropout_moments import bias_add
+from tfnb.suggestions import bound_arguments
 from tfnb.types import DTypeLike, Shape, ShapeLike
 
 __all__ = ["API", "conv2d", "finished", "fully_connected", "model_variable"]
@@ -194,7 +195,7 @@ def _of_rank(name: str, axes: int) -> Callable[..., Any]:
     """Returns `convolution` over this number of axes, a function of its own for `arg_scope`."""
 
     def call(*args: object, **kwargs: object) -> Any:
-        bound = form.bind(*args, **kwargs).arguments
+        bound = bound_arguments(form, name, args, kwargs)
         return convolution(**bound, conv_dims=axes)
 
     form = signature(convolution)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tfnb.client.compat import habits
+
 __all__ = ["NAMES", "PACKAGES", "advice", "reason_for"]
 
 _TPU = "TPUs are machines of Google's cloud; the program with use_tpu=False, or without rewrite, runs on OpenCL devices"
@@ -94,7 +96,9 @@ NAMES: Mapping[str, str] = {
     ),
     "distribute.cluster_resolver.TPUClusterResolver": _TPU,
     "xla.experimental.compile": _XLA,
-    "GradientTape": _EAGER,
+    "GradientTape": "gradients are operations of the graph: dx = tf.gradients(y, x)[0], run by tf.Session",
+    "function": "running Python once builds the graph: call f(x) itself, and run what it returns by tf.Session; "
+    "conditions and loops on tensors are tf.cond and tf.while_loop",
     "wrap_function": _EAGER,
     "Module": _EAGER,
     "estimator.BoostedTreesClassifier": _FOREST,
@@ -283,7 +287,7 @@ def reason_for(place: str) -> str | None:
 
 def advice(place: str) -> str:
     """Returns what to use instead of the name `place` ("contrib.gan.eval"), refused or absent; "" if unknown."""
-    return reason_for(place) or _of_package(_ABSENT, place.split(".")) or ""
+    return reason_for(place) or habits.NAMES.get(place) or _of_package(_ABSENT, place.split(".")) or ""
 
 
 def _of_package(table: Mapping[str, str], parts: Sequence[str]) -> str | None:

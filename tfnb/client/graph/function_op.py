@@ -372,4 +372,4 @@ def function_op(function: Callable[..., Any] | None = None, **options: Any) -> A
     return Defun(**options)(function)
 
 
-API: dict[str, Any] = {"Defun": Defun, "function_op": function_op, "function.Defun": Defun}
+API: dict[str, Any] = {"Defun": Defun, "function_op": function_op, "python.framework.function.Defun": Defun}

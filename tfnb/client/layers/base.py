@@ -27,6 +27,7 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.placeholder import placeholder, sparse_placeholder
+from tfnb.suggestions import bound_arguments
 from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, float32
 
 __all__ = ["API", "Input", "Layer", "functional", "snake_case"]
@@ -330,7 +331,7 @@ def functional(layer: type[Layer]) -> Callable[..., Tensor]:
     call_signature = Signature([inputs, *layer_parameters, reuse])
 
     def call(*args: object, **options: object) -> Tensor:
-        arguments = call_signature.bind(*args, **options).arguments
+        arguments = bound_arguments(call_signature, layer.default_name, args, options)
         x = arguments.pop("inputs")
         made = layer(_reuse=arguments.pop("reuse", None), **arguments)
         made.shares_name = True

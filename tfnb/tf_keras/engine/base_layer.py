@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.suggestions import did_you_mean
 from tfnb.tf_keras.backend.settings import fixed_learning_phase, floatx, unique_name
 from tfnb.tf_keras.engine.calls import Node, calling, current_call
 from tfnb.tf_keras.engine.input_checks import check_inputs
@@ -56,7 +58,10 @@ class Layer(WeightsOfLayer):
     ) -> None:
         unknown = set(kwargs) - _KEYWORDS
         if unknown:
-            raise TypeError(f"Keyword argument not understood: {sorted(unknown)[0]}")
+            keyword, known = sorted(unknown)[0], {*_KEYWORDS, *signature(type(self)).parameters}
+            raise TypeError(
+                f"{type(self).__name__}: Keyword argument not understood: {keyword}{did_you_mean(keyword, known)}"
+            )
         self._start_weights()
         self._dynamic, self._trainable = dynamic, bool(trainable)
         self.stateful = self.built = False

@@ -1,0 +1,116 @@
+"""What the messages of wrong names propose: one error, not chained, with the near name or the line to write."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from inspect import signature
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.suggestions import bound_arguments, did_you_mean, nearest
+
+
+def dotted(path: str) -> object:
+    value: object = tf
+    for part in path.split("."):
+        value = getattr(value, part)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("nn.sofmax", "did you mean softmax"),
+        ("train.AdamOptimiser", "did you mean AdamOptimizer"),
+        ("reduce_summ", "did you mean reduce_sum"),
+        ("contrib.layers.fully_conected", "did you mean fully_connected"),
+        ("keras.layers.Dens", "did you mean Dense"),
+        ("data.DataSet", "did you mean Dataset"),
+        ("nn.rnn_cell.LSTMcell", "did you mean LSTMCell"),
+        ("decode_png", r"it is tf\.image\.decode_png"),
+        ("AdamOptimizer", r"it is tf\.train\.AdamOptimizer"),
+        ("conv2d", r"it is tf\.nn\.conv2d"),
+        ("nn.placeholder", r"it is tf\.placeholder"),
+        ("function", "call f"),
+        ("GradientTape", r"tf\.gradients"),
+        ("random.set_seed", r"tf\.set_random_seed"),
+        ("optimizers.Adam", r"tf\.train\.AdamOptimizer"),
+        ("losses.MeanSquaredError", r"tf\.losses\.mean_squared_error"),
+        ("config.list_physical_devices", r"tf\.list_devices"),
+    ],
+)
+def test_a_wrong_name_is_one_error_with_the_right_one(path: str, words: str) -> None:
+    with pytest.raises(AttributeError, match=words) as caught:
+        dotted(path)
+    error = caught.value
+    assert error.__context__ is None and error.__cause__ is None
+    shown = "".join(traceback.format_exception_only(error)).lower()
+    assert shown.count("did you mean") == ("did you mean" in words)  # Python adds no proposal of its own
+    assert len(str(error).splitlines()) == 1
+
+
+def test_a_name_that_is_near_to_nothing_has_no_proposal() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'tfnb.nn' has no attribute 'zzqqxx'$"):
+        dotted("nn.zzqqxx")
+    assert not hasattr(tf.nn, "zzqqxx") and not hasattr(tf, "__no_such_thing__")
+
+
+def keywords(call: Callable[[], object]) -> str:
+    with pytest.raises((TypeError, tf.OpError)) as caught:
+        call()
+    assert caught.value.__cause__ is None
+    return str(caught.value)
+
+
+def test_a_wrong_keyword_names_the_function_and_the_near_keyword() -> None:
+    with tf.Graph().as_default():
+        x = tf.zeros([1, 3])
+        text = keywords(lambda: tf.layers.dense(x, 10, activaton=None))
+        assert "dense() got an unexpected keyword argument 'activaton'; did you mean activation?" in text
+        text = keywords(lambda: tf.nn.relu(x, nam="r"))
+        assert "relu() got an unexpected keyword argument 'nam'; did you mean name?" in text
+        text = keywords(lambda: tf.contrib.layers.conv2d(x, 3, 2, pading="SAME"))
+        assert "convolution2d" in text and "did you mean padding?" in text
+        text = keywords(lambda: tf.keras.layers.Dense(3, activaton="relu"))
+        assert "Dense" in text and "did you mean activation?" in text
+
+
+def test_a_tensor_is_no_number_and_no_array() -> None:
+    with tf.Graph().as_default():
+        x = tf.constant(1.5, name="x")
+        y = tf.Variable(1.0, name="v") + 1.0
+        for convert in (float, int, lambda t: t.numpy()):
+            with pytest.raises((TypeError, AttributeError), match=r"x:0.*before a session runs it.*session\.run"):
+                convert(x)
+        with pytest.raises(AttributeError, match=r"add:0 cannot be assigned to; a variable can: session\.run"):
+            y.assign(3.0)
+        assert not hasattr(x, "numpy") and not hasattr(y, "assign") and not hasattr(x, "no_such_thing")
+
+
+def test_a_wrong_name_of_a_feed_or_a_fetch_is_answered_with_those_that_are_there() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [None, 3], name="inputs")
+        total = tf.reduce_sum(x, name="total")
+        with pytest.raises(tf.OpError, match=r"cannot feed 'x'.*placeholders of the graph are 'inputs:0'"):
+            sess.run(total, {"x": np.ones([2, 3])})
+        with pytest.raises(tf.OpError, match=r"did you mean inputs\?"):
+            sess.run(total, {"input:0": np.ones([2, 3])})
+        with pytest.raises((ValueError, KeyError), match=r"did you mean total\?"):
+            sess.run("totl:0", {x: np.ones([2, 3])})
+
+
+def test_near_names() -> None:
+    assert nearest("adam_optimizer", ["SGDOptimizer", "AdamOptimizer", "relu"])[0] == "AdamOptimizer"
+    assert nearest("relu", ["relu"]) == [] and did_you_mean("q", ["relu"]) == ""
+    assert did_you_mean("sofmax", ["softmax", "tanh"]) == "; did you mean softmax?"
+    assert did_you_mean("conv", ["conv1d", "conv2d", "conv3d", "conv4d"]).startswith("; did you mean conv1d, conv2d or")
+
+
+def test_arguments_that_fit_are_bound() -> None:
+    form = signature(lambda a, *, b=1: a)
+    assert bound_arguments(form, "f", [2], {"b": 3}) == {"a": 2, "b": 3}
+    with pytest.raises(TypeError, match=r"f\(\) missing a required argument: 'a'"):
+        bound_arguments(form, "f", [], {})
