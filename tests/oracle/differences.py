@@ -567,6 +567,8 @@ NOTES: tuple[str, ...] = (
     "TensorFlow's CPU rounds exp(-1) first, and gives -0.63184.",
     "A `tf.Variable` that is used under `tf.control_dependencies` is read after them, as TensorFlow reads resource "
     "variables; what a reference variable gives there may also be what it held before.",
+    "`tf.nn.softmax_cross_entropy_with_logits(a, b)` and its kin take positional arguments as TensorFlow 0.x did, the "
+    "logits first. TensorFlow 1.x refuses them there and wants both by keyword, which is the better way here, too.",
 )
 
 # why generated cases do not reach an op -> the ops
