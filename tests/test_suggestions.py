@@ -114,3 +114,23 @@ def test_arguments_that_fit_are_bound() -> None:
     assert bound_arguments(form, "f", [2], {"b": 3}) == {"a": 2, "b": 3}
     with pytest.raises(TypeError, match=r"f\(\) missing a required argument: 'a'"):
         bound_arguments(form, "f", [], {})
+
+
+def test_labels_of_the_other_kind_are_sent_to_the_other_function() -> None:
+    with tf.Graph().as_default():
+        logits, numbers = tf.zeros([2, 10]), tf.constant([1, 2])
+        with pytest.raises(ValueError, match="sparse_softmax_cross_entropy_with_logits"):
+            tf.nn.softmax_cross_entropy_with_logits(labels=numbers, logits=logits)
+        with pytest.raises(ValueError, match="one-hot labels are those of softmax_cross_entropy_with_logits"):
+            tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.one_hot(numbers, 10, dtype=tf.int64), logits=logits)
+
+
+@pytest.mark.opencl
+def test_an_error_in_a_part_of_an_operation_names_the_operation() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        logits, labels = tf.placeholder(tf.float32, [None, 10]), tf.placeholder(tf.int64, [None])
+        loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name="loss")
+        with pytest.raises(tf.errors.InvalidArgumentError, match="label value of 11") as caught:
+            sess.run(tf.reduce_mean(loss), {logits: np.zeros([2, 10]), labels: [3, 11]})
+    shown = str(caught.value)
+    assert "[node loss/SparseSoftmaxCrossEntropyWithLogits]" in shown and "#" not in shown and "LabelTerm" not in shown

@@ -211,7 +211,10 @@ class OpError(Exception):
     def __str__(self) -> str:
         if self.op is None:
             return self.message
-        node = f"{self.message}\n  [node {self.op.name} = {self.op.type}]"
+        name, number, _ = self.op.name.rpartition("#")
+        # A pass names a node PLACE/TYPE#NUMBER after the operation of the user's at PLACE that it is a part of.
+        blamed = name.rpartition("/")[0] or name if number else f"{self.op.name} = {self.op.type}"
+        node = f"{self.message}\n  [node {blamed}]"
         origin = self.op.origin
         if origin is None:
             return node

@@ -44,7 +44,7 @@ class Bound:
         """Returns the text of the error for `wrong`, the result of `outside`, in the op of the type `op`."""
         value, high, place = wrong
         if self.what == "label":
-            return f"{op}: Received a label value of {value} which is outside the valid range of [{self.low}, {high})"
+            return f"Received a label value of {value} which is outside the valid range of [{self.low}, {high})"
         if self.what == "minval":
             return f"{op}: Need minval < maxval, got {value} >= {high}"
         range_text = f"below {high}" if self.low is None else f"in [{self.low}, {high})"

@@ -51,9 +51,8 @@ def _product_dims(c: Infer, a: Shape, b: Shape, ta: bool, tb: bool) -> tuple[int
     if None not in (k, rows) and k != rows:
         flags = f" (transposed: {ta}, {tb})" if ta or tb else ""
         raise ShapeError(
-            f"{c.op_name}: Dimensions must be equal, but are {k} and {rows}: Matrix size-incompatible: "
-            f"matrices of shapes {a} and {b}{flags} do not fit: {k} columns, {rows} rows"
-            + _transposition(k, rows, m, n)
+            f"{c.op_name}: Matrix size-incompatible: {a} times {b}{flags}: "
+            f"Dimensions must be equal, but are {k} and {rows}" + _transposition(k, rows, m, n)
         )
     return m, n
 

@@ -119,6 +119,17 @@ def _both(logits: TensorLike | None, labels: TensorLike | None, what: str) -> tu
     return graph.to_tensor(logits), graph.to_tensor(labels)
 
 
+def _refuse_class_numbers(logits: Tensor, labels: Tensor) -> None:
+    """Raises `ShapeError` for integers with one dimension less than the logits, in place of probabilities."""
+    ranks = logits.shape.ndims, labels.shape.ndims
+    if labels.dtype.is_integer and None not in ranks and ranks[0] == ranks[1] + 1:  # type: ignore[operator]
+        raise ShapeError(
+            f"softmax_cross_entropy_with_logits needs labels of the logits' shape {logits.shape}, got "
+            f"{labels.dtype.name} of shape {labels.shape}; class numbers are labels of "
+            "sparse_softmax_cross_entropy_with_logits"
+        )
+
+
 def _cross_entropy(
     logits: TensorLike | None,
     labels: TensorLike | None,
@@ -131,6 +142,7 @@ def _cross_entropy(
         dim, name = None, dim
     with scope(name, "softmax_cross_entropy_with_logits", logits, labels):
         x, targets = _both(logits, labels, "softmax_cross_entropy_with_logits")
+        _refuse_class_numbers(x, targets)
         if targets.dtype != x.dtype:
             targets = cast(targets, x.dtype)
         if stop:
@@ -188,6 +200,7 @@ def sparse_softmax_cross_entropy_with_logits(
                 f"{'Rank mismatch: ' if x.shape.ndims else 'Logits cannot be scalars: '}"
                 "sparse_softmax_cross_entropy_with_logits: the labels must have one dimension less than the logits, "
                 f"got shapes {at.shape} and {x.shape}"
+                + ("; one-hot labels are those of softmax_cross_entropy_with_logits" if at.shape == x.shape else "")
             )
         if x.shape.ndims == 2 and at.shape.ndims in (1, None):
             return SPARSE_SOFTMAX_CROSS_ENTROPY(x, at)[0]
