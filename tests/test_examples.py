@@ -92,6 +92,7 @@ def executed(name, folder):
     run("-m", "nbconvert", "--execute", "--inplace", "--to", "notebook", folder / "notebook.ipynb")
     done = nbformat.read(folder / "notebook.ipynb", as_version=4)
     outputs = [o for cell in done.cells for o in cell.get("outputs", ())]
+    assert not [o.text for o in outputs if o.get("name") == "stderr"], "red lines that no cell has asked for"
     return "".join(o.get("text", "") or o.get("data", {}).get("text/plain", "") for o in outputs)
 
 
