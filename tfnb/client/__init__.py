@@ -61,7 +61,7 @@ from tfnb.client.losses_metrics import (
     metrics_confusion,
     sampled_losses,
 )
-from tfnb.client.platform import file_io, flags, gfile, resource_loader, tf_logging
+from tfnb.client.platform import file_io, gfile, resource_loader, tf_logging
 from tfnb.client.rnn import cell_wrappers, dynamic_rnn, linear_map, seq2seq, static_rnn
 from tfnb.client.rnn import cells as rnn_cells
 from tfnb.client.sync import accumulators, barriers, queues
@@ -148,7 +148,6 @@ MODULES = (
     lazy_contrib,
     resource_loader,
     summaries,
-    flags,
     tf_logging,
     gfile,
     file_io,

@@ -17,7 +17,7 @@ def no_flags():
     yield
     for name in list(FLAGS):
         delattr(FLAGS, name)
-    FLAGS._required.clear()
+    FLAGS.unparse_flags()
 
 
 def define():

@@ -32,6 +32,21 @@ contrib.losses contrib.slim.losses : tfnb.client.contrib.losses : cosine_distanc
 contrib.losses contrib.slim.losses : tfnb.client.contrib.losses : mean_pairwise_squared_error mean_squared_error
 contrib.losses contrib.slim.losses : tfnb.client.contrib.losses : sigmoid_cross_entropy softmax_cross_entropy
 contrib.losses contrib.slim.losses : tfnb.client.contrib.losses : sparse_softmax_cross_entropy
+app : tfnb.client.platform.flags : run
+flags app.flags : tfnb.client.platform.flags : DEFINE_bool DEFINE_boolean DEFINE_enum DEFINE_float DEFINE_integer
+flags app.flags : tfnb.client.platform.flags : DEFINE_list DEFINE_multi_enum DEFINE_multi_float DEFINE_multi_integer
+flags app.flags : tfnb.client.platform.flags : DEFINE_multi_string DEFINE_spaceseplist DEFINE_string FLAGS
+flags app.flags : tfnb.client.platform.flags : mark_flag_as_required mark_flags_as_required
+flags app.flags : absl.flags : ArgumentParser ArgumentSerializer BaseListParser BooleanFlag BooleanParser
+flags app.flags : absl.flags : CantOpenFlagFileError CsvListSerializer DEFINE DEFINE_alias DEFINE_flag
+flags app.flags : absl.flags : DEFINE_multi DuplicateFlagError EnumFlag EnumParser Error Flag
+flags app.flags : absl.flags : FlagNameConflictsWithMethodError
+flags app.flags : absl.flags : FlagValues FloatParser IllegalFlagValueError IntegerParser ListParser ListSerializer
+flags app.flags : absl.flags : MultiFlag UnparsedFlagAccessError UnrecognizedFlagError ValidationError
+flags app.flags : absl.flags : WhitespaceSeparatedListParser adopt_module_key_flags declare_key_flag disclaim_key_flags
+flags app.flags : absl.flags : doc_to_help flag_dict_to_args get_help_width mark_bool_flags_as_mutual_exclusive
+flags app.flags : absl.flags : mark_flags_as_mutual_exclusive multi_flags_validator register_multi_flags_validator
+flags app.flags : absl.flags : register_validator text_wrap validator
 io.gfile : tfnb.client.platform.late_gfile : copy exists glob isdir listdir makedirs mkdir remove
 io.gfile : tfnb.client.platform.late_gfile : rename rmtree stat walk
 contrib.lookup : tfnb.client.lookup.tables : FastHashSpec HashTable HasherSpec IdTableWithHashBuckets
