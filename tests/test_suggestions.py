@@ -122,7 +122,9 @@ def test_labels_of_the_other_kind_are_sent_to_the_other_function() -> None:
         with pytest.raises(ValueError, match="sparse_softmax_cross_entropy_with_logits"):
             tf.nn.softmax_cross_entropy_with_logits(labels=numbers, logits=logits)
         with pytest.raises(ValueError, match="one-hot labels are those of softmax_cross_entropy_with_logits"):
-            tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.one_hot(numbers, 10, dtype=tf.int64), logits=logits)
+            tf.nn.sparse_softmax_cross_entropy_with_logits(
+                labels=tf.one_hot(numbers, 10, dtype=tf.int64), logits=logits
+            )
 
 
 @pytest.mark.opencl

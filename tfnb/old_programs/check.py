@@ -13,7 +13,7 @@ import inspect
 import json
 import sys
 import tokenize
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -21,9 +21,10 @@ from typing import Any
 
 from tfnb.caches import remembered
 from tfnb.client.compat.refused import advice
+from tfnb.errors import InvalidArgumentError
 from tfnb.old_programs.hook import tensorflow_of
 from tfnb.old_programs.names import Use, uses
-from tfnb.old_programs.runner import ProgramSyntaxError, syntax_error
+from tfnb.old_programs.runner import NOTEBOOK, notebooks, syntax_error
 
 __all__ = ["Report", "check", "check_files"]
 
@@ -62,14 +63,17 @@ class Report:
         return "\n".join([f"{self.names} names of TensorFlow, {len(self.missing)} missing", *lines])
 
 
-def check(source: str, era: str | None = None, name: str = "<program>") -> Report:
+def check(source: str, era: str | None = None, name: str = "<program>", place: Callable[[int], str] = str) -> Report:
     """Reads the text of a program for TensorFlow 0.x or 1.x and returns a `Report`.
 
-    era: see `tfnb.install`. name: stands in messages. Raises `ProgramSyntaxError` if the text is no Python 3.
+    era: see `tfnb.install`. name: stands in messages. place: says where a line of the text is, by default its number.
+    Raises `ProgramSyntaxError` if the text is no Python 3.
     """
     try:
         tree = ast.parse(source, name)
     except SyntaxError as error:
+        if place is not str:
+            name = f"{name}, {place(error.lineno or 1)}"
         raise syntax_error(name, error) from None
     root = tensorflow_of(era)
     report, lines = Report(), _Lines()
@@ -78,7 +82,7 @@ def check(source: str, era: str | None = None, name: str = "<program>") -> Repor
     for use in found:
         _look_up(root, use, era, lines, "complex" in source)
     for kind, texts in lines.texts.items():
-        setattr(report, kind, [f"{', '.join(map(str, at))}: {text}" for text, at in texts.items()])
+        setattr(report, kind, [f"{', '.join(map(place, at))}: {text}" for text, at in texts.items()])
     return report
 
 
@@ -181,14 +185,17 @@ def _differences(path: str, with_complex: bool) -> list[str]:
 
 
 def check_files(paths: Sequence[str], era: str | None = None) -> int:
-    """Prints the report of each file, and of each `*.py` of a folder; returns 1 if anything is missing, else 0."""
-    files = [f for p in map(Path, paths) for f in (sorted(p.rglob("*.py")) if p.is_dir() else [p])]
-    status = 0
+    """Prints the report of each program and notebook, and of those in folders; returns 1 if anything is missing, or
+    nothing could be read, else 0.
+    """
+    files = [f for p in map(Path, paths) for f in (_programs(p) if p.is_dir() else [p])]
+    status = int(not files)
+    if not files:
+        sys.stdout.write(f"no program and no notebook in {', '.join(paths)}\n")
     for path in files:
         try:
-            with tokenize.open(path) as file:
-                report = check(file.read(), era, str(path))
-        except (ProgramSyntaxError, OSError) as error:
+            report = _check_file(path, era)
+        except (InvalidArgumentError, OSError) as error:
             sys.stdout.write(f"{path}: {error}\n")
             status = 1
             continue
@@ -196,3 +203,18 @@ def check_files(paths: Sequence[str], era: str | None = None) -> int:
             sys.stdout.write(f"{path}: {report}\n")
         status |= bool(report.missing or report.calls)
     return status
+
+
+def _programs(folder: Path) -> list[Path]:
+    """The programs and notebooks below a folder, without the copies that Jupyter keeps of notebooks."""
+    found = (path for path in folder.rglob("*") if path.suffix in (".py", NOTEBOOK) and path.is_file())
+    return sorted(path for path in found if ".ipynb_checkpoints" not in path.parts)
+
+
+def _check_file(path: Path, era: str | None) -> Report:
+    """Returns the report of a file. Raises `OSError`, and `InvalidArgumentError` for a text that is no program."""
+    if path.suffix == NOTEBOOK:
+        code = notebooks().NotebookCode.read(path)
+        return check(code.text, era, str(path), code.place)
+    with tokenize.open(path) as file:
+        return check(file.read(), era, str(path))

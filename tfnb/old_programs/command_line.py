@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tfnb.old_programs.check import check_files
 from tfnb.old_programs.eras import ERAS
-from tfnb.old_programs.runner import MissingFileError, ProgramSyntaxError, run_module, run_program
+from tfnb.old_programs.runner import BadNotebookError, MissingFileError, ProgramSyntaxError, run_module, run_program
 
 __all__ = ["main"]
 
@@ -19,7 +19,8 @@ _HELP = """usage: tfnb [run] [--era ERA] PROGRAM [ARGUMENT ...]
        tfnb [run] [--era ERA] -m MODULE [ARGUMENT ...]
        tfnb check [--era ERA] PROGRAM [PROGRAM ...]
 
-Runs a program for TensorFlow 0.x or 1.x unchanged: its `import tensorflow` means tfnb.
+Runs a program for TensorFlow 0.x or 1.x unchanged: its `import tensorflow` means tfnb. PROGRAM may be a notebook,
+whose cells run in their order; `check` takes folders, too.
 `check` reads programs without running them and says which names are missing and what will differ.
 
   --era ERA   the version whose meanings the program expects: 0.6, 0.12, 1.5 or 1.15;
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run_module(options.module, rest, options.era)
         else:
             run_program(rest[0], rest[1:], options.era)
-    except (ProgramSyntaxError, MissingFileError) as error:
+    except (ProgramSyntaxError, MissingFileError, BadNotebookError) as error:
         sys.stderr.write(f"tfnb: {error}\n")
         return 1
     return 0

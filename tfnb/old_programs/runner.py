@@ -10,6 +10,7 @@ import runpy
 import sys
 import tokenize
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -17,11 +18,33 @@ from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.old_programs.hook import install
 from tfnb.old_programs.lost_names import give_back
 
-__all__ = ["MissingFileError", "ProgramSyntaxError", "compile_program", "run_module", "run_program"]
+__all__ = [
+    "NOTEBOOK",
+    "BadNotebookError",
+    "MissingFileError",
+    "ProgramSyntaxError",
+    "compile_program",
+    "notebooks",
+    "run_module",
+    "run_program",
+    "syntax_error",
+]
+
+
+NOTEBOOK = ".ipynb"  # the end of the name of a file with cells
+
+
+def notebooks() -> ModuleType:
+    """The module that reads and runs notebooks. It loads IPython, which programs in files do without."""
+    return import_module("tfnb.old_programs.notebooks")
 
 
 class MissingFileError(NotFoundError, FileNotFoundError):
     """There is no program of this name."""
+
+
+class BadNotebookError(InvalidArgumentError, ValueError):
+    """A file is no notebook, or not one of Python."""
 
 
 class ProgramSyntaxError(InvalidArgumentError, SyntaxError):
@@ -29,7 +52,8 @@ class ProgramSyntaxError(InvalidArgumentError, SyntaxError):
 
 
 def run_program(path: str, arguments: Sequence[str] = (), era: str | None = None) -> None:
-    """Runs the program in the file `path` (or a folder or archive with a `__main__.py`) with its `arguments`.
+    """Runs the program in the file `path` with its `arguments`; it may be a notebook, or a folder or archive with a
+    `__main__.py`.
 
     era: see `tfnb.install`. Raises `MissingFileError` if there is no such file, `ProgramSyntaxError` for a program of
     Python 2, and what the program raises.
@@ -39,6 +63,10 @@ def run_program(path: str, arguments: Sequence[str] = (), era: str | None = None
     sys.argv[:] = [path, *arguments]
     install(era)
     give_back()
+    if path.endswith(NOTEBOOK):
+        sys.path[0] = os.path.dirname(os.path.abspath(path))
+        notebooks().run_cells(path)
+        return
     if not os.path.isfile(path) or path.endswith((".zip", ".pyz")):
         runpy.run_path(path, run_name="__main__")
         return

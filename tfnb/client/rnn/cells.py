@@ -10,6 +10,8 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from tfnb.client.argument_types import Activation, InitializerLike
 from tfnb.client.graph import nest
 from tfnb.client.layers.base import Layer
@@ -156,12 +158,21 @@ class RNNCell(Layer):
 
 
 def _batch_of_zeros(batch_size: TensorLike, size: TensorLike, dtype: DTypeLike) -> Tensor:
+    """Zeros whose shape begins with `batch_size`, a number or a vector of several, and goes on with `size`."""
     dims = list(as_shape(size).known())
-    if not isinstance(batch_size, Tensor):
-        return zeros([int(batch_size), *dims], dtype)  # type: ignore[arg-type]
-    batch = zeros([batch_size, *dims], dtype)
-    batch.set_shape([None, *dims])
-    return batch
+    if isinstance(batch_size, Tensor):
+        n = 1
+        if batch_size.shape.ndims == 1:
+            n = batch_size.shape.sizes[0] or 1  # type: ignore[index]
+            batch = zeros(concat([batch_size, np.asarray(dims, batch_size.dtype.np)], 0), dtype)
+        else:
+            batch = zeros([batch_size, *dims], dtype)
+        batch.set_shape([*[None] * n, *dims])
+        return batch
+    if isinstance(batch_size, Shape):
+        batch_size = batch_size.as_list()
+    given = batch_size if isinstance(batch_size, (list, tuple)) else np.ravel(batch_size)
+    return zeros([*(n if isinstance(n, Tensor) else int(n) for n in given), *dims], dtype)
 
 
 def _activation(given: Activation | None) -> Callable[[Any], Any]:
