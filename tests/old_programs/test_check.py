@@ -9,7 +9,7 @@ import pytest
 
 from tfnb.old_programs.check import check
 from tfnb.old_programs.command_line import main
-from tfnb.old_programs.runner import ProgramSyntaxError
+from tfnb.old_programs.errors import ProgramSyntaxError
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
 

@@ -22,9 +22,11 @@ from typing import Any
 from tfnb.caches import remembered
 from tfnb.client.compat.refused import advice
 from tfnb.errors import InvalidArgumentError
+from tfnb.old_programs.errors import syntax_error
 from tfnb.old_programs.hook import tensorflow_of
 from tfnb.old_programs.names import Use, uses
-from tfnb.old_programs.runner import NOTEBOOK, notebooks, syntax_error
+from tfnb.old_programs.notebooks import NotebookCode
+from tfnb.old_programs.runner import NOTEBOOK
 
 __all__ = ["Report", "check", "check_files"]
 
@@ -214,7 +216,7 @@ def _programs(folder: Path) -> list[Path]:
 def _check_file(path: Path, era: str | None) -> Report:
     """Returns the report of a file. Raises `OSError`, and `InvalidArgumentError` for a text that is no program."""
     if path.suffix == NOTEBOOK:
-        code = notebooks().NotebookCode.read(path)
+        code = NotebookCode.read(path)
         return check(code.text, era, str(path), code.place)
     with tokenize.open(path) as file:
         return check(file.read(), era, str(path))

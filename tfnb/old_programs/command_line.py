@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from tfnb.old_programs.check import check_files
 from tfnb.old_programs.eras import ERAS
-from tfnb.old_programs.runner import BadNotebookError, MissingFileError, ProgramSyntaxError, run_module, run_program
+from tfnb.old_programs.errors import BadNotebookError, MissingFileError, ProgramSyntaxError
+from tfnb.old_programs.runner import run_module, run_program
 
 __all__ = ["main"]
 

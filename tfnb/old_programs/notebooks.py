@@ -5,22 +5,16 @@ Invariant: a line of a cell is told by the number of the cell among those with c
 
 from __future__ import annotations
 
-import atexit
+import json
 import os
 import re
-import shutil
+import runpy
 import sys
-import tempfile
-import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
-import nbformat
-from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
-
-from tfnb.old_programs.runner import BadNotebookError
+from tfnb.old_programs.errors import BadNotebookError
 
 __all__ = ["NotebookCode", "run_cells"]
 
@@ -31,19 +25,22 @@ _MAGIC_VALUE = re.compile(r"^(\s*[\w.,\s\[\]]+=\s*)[%!].*$")
 
 
 def _cells(path: str | os.PathLike[str]) -> list[str]:
-    """The sources of the cells with code. Raises `BadNotebookError`, and `OSError` as `open` does."""
+    """The sources of the cells with code, of the fourth format or an earlier one, in which cells stand in worksheets.
+
+    Raises `BadNotebookError`, and `OSError` as `open` does.
+    """
     text = Path(path).read_text(encoding="utf-8", errors="replace")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # old notebooks have no ids, which nbformat adds
-            notebook = nbformat.reads(text, as_version=4)
-        language = notebook.metadata.get("kernelspec", {}).get("language", "python")
-        cells = [str(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
-    except Exception as e:
+        notebook = json.loads(text)
+        language = notebook.get("metadata", {}).get("kernelspec", {}).get("language", "python")
+        sheets = notebook.get("worksheets", [notebook])
+        cells = [cell for sheet in sheets for cell in sheet["cells"] if cell["cell_type"] == "code"]
+        sources = ["".join(cell["input"] if "input" in cell else cell["source"]) for cell in cells]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
         raise BadNotebookError(f"{os.fspath(path)} is no notebook: {type(e).__name__}: {str(e)[:200]}") from None
-    if language.lower() not in ("python", "python2", "python3", ""):
+    if str(language).lower() not in ("python", "python2", "python3", ""):
         raise BadNotebookError(f"{os.fspath(path)} is a notebook of {language}, needed Python")
-    return cells
+    return sources
 
 
 @dataclass(frozen=True)
@@ -81,42 +78,13 @@ def _python_lines(source: str) -> list[str]:
     return found
 
 
-def run_cells(path: str) -> None:
-    """Runs the cells of a notebook in their order, in a shell of IPython, which knows the magics.
+def run_cells(path: str, arguments: Sequence[str]) -> None:
+    """Runs the cells of a notebook in their order, as the command `ipython` does, which knows the magics.
 
-    What cells display is printed. The first error is printed as a notebook shows it, on standard error, and ends the
-    process with status 1. Raises `BadNotebookError`.
+    The first error is printed as a notebook shows it, and ends the process with status 1. What a cell's last line is
+    worth is not printed, as with `python`. Raises `BadNotebookError`.
     """
-    cells = _cells(path)
-    shell = _shell()
-    for source in cells:
-        result = shell.run_cell(source, store_history=True)
-        error = result.error_before_exec or result.error_in_exec
-        if isinstance(error, SystemExit):
-            raise error
-        if error is not None:
-            raise SystemExit(1)
-
-
-def _shell() -> InteractiveShell:
-    """A shell whose cells are the module `__main__`. It keeps no history, and writes its files into a folder of its
-    own, which the process removes at its end.
-    """
-    folder = tempfile.mkdtemp(prefix="tfnb-notebook-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    config = Config()
-    config.HistoryManager.enabled = False
-    if not sys.stderr.isatty():
-        config.InteractiveShell.colors = "nocolor"
-    program = ModuleType("__main__")
-    program.__builtins__ = __builtins__  # type: ignore[attr-defined]
-    sys.modules["__main__"] = program
-    shell: InteractiveShell = _Shell.instance(config=config, ipython_dir=folder, user_module=program)
-    return shell
-
-
-class _Shell(InteractiveShell):
-    """A shell that prints errors where those of other programs go."""
-
-    def _showtraceback(self, etype: type, evalue: BaseException, stb: list[str]) -> None:
-        sys.stderr.write(f"{self.InteractiveTB.stb2text(stb)}\n")
+    _cells(path)
+    colours = () if sys.stdout.isatty() else ("--colors=nocolor",)
+    sys.argv[:] = ["ipython", "--no-banner", "--HistoryManager.enabled=False", *colours, path, "--", *arguments]
+    runpy.run_module("IPython", run_name="__main__", alter_sys=True)

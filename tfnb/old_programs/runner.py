@@ -10,45 +10,17 @@ import runpy
 import sys
 import tokenize
 from collections.abc import Sequence
-from importlib import import_module
-from pathlib import Path
 from types import CodeType, ModuleType
 
-from tfnb.errors import InvalidArgumentError, NotFoundError
+from tfnb.old_programs.errors import MissingFileError, syntax_error
 from tfnb.old_programs.hook import install
 from tfnb.old_programs.lost_names import give_back
+from tfnb.old_programs.notebooks import run_cells
 
-__all__ = [
-    "NOTEBOOK",
-    "BadNotebookError",
-    "MissingFileError",
-    "ProgramSyntaxError",
-    "compile_program",
-    "notebooks",
-    "run_module",
-    "run_program",
-    "syntax_error",
-]
+__all__ = ["NOTEBOOK", "compile_program", "run_module", "run_program"]
 
 
 NOTEBOOK = ".ipynb"  # the end of the name of a file with cells
-
-
-def notebooks() -> ModuleType:
-    """The module that reads and runs notebooks. It loads IPython, which programs in files do without."""
-    return import_module("tfnb.old_programs.notebooks")
-
-
-class MissingFileError(NotFoundError, FileNotFoundError):
-    """There is no program of this name."""
-
-
-class BadNotebookError(InvalidArgumentError, ValueError):
-    """A file is no notebook, or not one of Python."""
-
-
-class ProgramSyntaxError(InvalidArgumentError, SyntaxError):
-    """The text of a program is no Python 3."""
 
 
 def run_program(path: str, arguments: Sequence[str] = (), era: str | None = None) -> None:
@@ -65,7 +37,7 @@ def run_program(path: str, arguments: Sequence[str] = (), era: str | None = None
     give_back()
     if path.endswith(NOTEBOOK):
         sys.path[0] = os.path.dirname(os.path.abspath(path))
-        notebooks().run_cells(path)
+        run_cells(path, arguments)
         return
     if not os.path.isfile(path) or path.endswith((".zip", ".pyz")):
         runpy.run_path(path, run_name="__main__")
@@ -96,10 +68,3 @@ def compile_program(path: str) -> CodeType:
         return compile(source, path, "exec", dont_inherit=True)
     except SyntaxError as error:
         raise syntax_error(path, error) from None
-
-
-def syntax_error(path: str | Path, error: SyntaxError) -> ProgramSyntaxError:
-    """Returns the error for a text that Python does not compile."""
-    where = f"{path}:{error.lineno}: {(error.text or '').strip()}"
-    hint = "if this is a program of Python 2, convert a copy of it first: pip install fissix; fissix -w FILE"
-    return ProgramSyntaxError(f"{error.msg}, in {where}\n{hint}")
