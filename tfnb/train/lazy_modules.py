@@ -76,7 +76,7 @@ contrib.learn : tfnb.train.learn.io : read_keyed_batch_examples_shared_queue rea
 contrib.learn : tfnb.train.learn.io : read_keyed_batch_features_shared_queue
 contrib.factorization : tfnb.train.learn.clustering : COSINE_DISTANCE KMEANS_PLUS_PLUS_INIT KMeans KMeansClustering
 contrib.factorization : tfnb.train.learn.clustering : RANDOM_INIT SQUARED_EUCLIDEAN_DISTANCE
-contrib.learn : tfnb.train.learn.clustering : KMeansClustering
+contrib.learn : tfnb.train.learn.kmeans : KMeansClustering
 estimator.experimental : tfnb.train.learn.clustering : KMeans=KMeansClustering
 """
 API: dict[str, Any] = dict(lazy_names(_TABLE))

@@ -45,8 +45,10 @@ __all__ = [
     "KMEANS_PLUS_PLUS_INIT",
     "RANDOM_INIT",
     "SQUARED_EUCLIDEAN_DISTANCE",
+    "InitialCentres",
     "KMeans",
     "KMeansClustering",
+    "StopWhenStill",
 ]
 
 SQUARED_EUCLIDEAN_DISTANCE = "squared_euclidean"
@@ -182,7 +184,7 @@ class KMeans:
             return group(assign(counts, before + seen))
 
 
-class _Start(SessionRunHook):
+class InitialCentres(SessionRunHook):
     """Initialises the centres before the first step."""
 
     def __init__(self, op: Any) -> None:
@@ -193,7 +195,7 @@ class _Start(SessionRunHook):
         session.run(self._op)
 
 
-class _StopWhenStill(SessionRunHook):
+class StopWhenStill(SessionRunHook):
     """Ends the training when the loss changes by less than a share of it."""
 
     def __init__(self, loss: Any, tolerance: float) -> None:
@@ -265,9 +267,9 @@ class KMeansClustering(Estimator):
                 return EstimatorSpec(mode, predictions, export_outputs=outputs)
             with control_dependencies([step]):
                 train = assign_add(get_global_step(), 1)
-            hooks: list[Any] = [_Start(init)]
+            hooks: list[Any] = [InitialCentres(init)]
             if relative_tolerance is not None:
-                hooks.append(_StopWhenStill(loss, relative_tolerance))
+                hooks.append(StopWhenStill(loss, relative_tolerance))
             return EstimatorSpec(mode, predictions, loss, train, {self.SCORE: metrics.mean(loss)}, training_hooks=hooks)
 
         super().__init__(model_fn, model_dir, config)

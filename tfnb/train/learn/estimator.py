@@ -6,14 +6,17 @@ a fit are in random order and without end, all others in order and once.
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.platform import tf_logging as logging
 from tfnb.errors import InvalidArgumentError, UnimplementedError
+from tfnb.ir.default import get_default_graph
 from tfnb.train.estimators.estimator import Estimator as CoreEstimator
 from tfnb.train.estimators.export import ServingInputReceiver, TensorServingInputReceiver
 from tfnb.train.estimators.inputs import numpy_input_fn
@@ -42,6 +45,38 @@ def _input_fn(x: Any, y: Any, batch_size: int | None, training: bool) -> Callabl
     first = next(iter(x.values())) if isinstance(x, Mapping) else x
     size = batch_size or (128 if training else len(first))
     return numpy_input_fn(x, y, size, None if training else 1, training)
+
+
+class _Once:
+    """An input function that remembers whether it gives the same batch for ever, because it has no queue and no
+    iterator; of such data one batch is predicted.
+    """
+
+    def __init__(self, input_fn: Callable[..., Any]) -> None:
+        self._input_fn, self._is_constant = input_fn, False
+        functools.update_wrapper(self, input_fn)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        made = self._input_fn(*args, **kwargs)
+        graph = get_default_graph()
+        has_iterator = any(op.type.startswith(("Iterator", "OneShotIterator")) for op in graph.get_operations())
+        self._is_constant = not has_iterator and not graph.get_collection(GraphKeys.QUEUE_RUNNERS)
+        return made
+
+    def of(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yields the batches of data that end, and the first of those that do not."""
+        for batch in batches:
+            yield batch
+            if self._is_constant:
+                return
+
+
+def _rows(batch: Any) -> Iterator[Any]:
+    if not isinstance(batch, Mapping):
+        yield from batch
+        return
+    for k in range(len(next(iter(batch.values())))):
+        yield {key: values[k] for key, values in batch.items()}
 
 
 class BaseEstimator(Evaluable, Trainable):
@@ -178,14 +213,16 @@ class BaseEstimator(Evaluable, Trainable):
         checkpoint.
         """
         self._needs(None)
-        data = self._data(x, None, input_fn, batch_size, False)
-        rows = self._core.predict(data, outputs, yield_single_examples=as_iterable and not iterate_batches)
+        data = _Once(self._data(x, None, input_fn, batch_size, False))
+        batches = data.of(self._core.predict(data, outputs, yield_single_examples=False))
+        if iterate_batches and as_iterable:
+            return batches
         if as_iterable:
-            return rows
-        batches = list(rows)
-        if isinstance(batches[0], Mapping):
-            return {k: np.concatenate([b[k] for b in batches]) for k in batches[0]}
-        return np.concatenate(batches)
+            return (row for batch in batches for row in _rows(batch))
+        all_batches = list(batches)
+        if isinstance(all_batches[0], Mapping):
+            return {k: np.concatenate([b[k] for b in all_batches]) for k in all_batches[0]}
+        return np.concatenate(all_batches)
 
     def _needs(self, checkpoint_path: str | None) -> None:
         if checkpoint_path is None and self._core.latest_checkpoint() is None:
