@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.graph import nest
 from tfnb.client.platform import tf_logging as logging
 from tfnb.errors import InvalidArgumentError, UnimplementedError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
 from tfnb.train.estimators.estimator import Estimator as CoreEstimator
 from tfnb.train.estimators.export import ServingInputReceiver, TensorServingInputReceiver
 from tfnb.train.estimators.inputs import numpy_input_fn
@@ -48,8 +49,8 @@ def _input_fn(x: Any, y: Any, batch_size: int | None, training: bool) -> Callabl
 
 
 class _Once:
-    """An input function that remembers whether it gives the same batch for ever, because it has no queue and no
-    iterator; of such data one batch is predicted.
+    """An input function that remembers whether it gives the same batch for ever, because nothing in it has a state;
+    of such data one batch is predicted.
     """
 
     def __init__(self, input_fn: Callable[..., Any]) -> None:
@@ -59,8 +60,8 @@ class _Once:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         made = self._input_fn(*args, **kwargs)
         graph = get_default_graph()
-        has_iterator = any(op.type.startswith(("Iterator", "OneShotIterator")) for op in graph.get_operations())
-        self._is_constant = not has_iterator and not graph.get_collection(GraphKeys.QUEUE_RUNNERS)
+        tensors = all(isinstance(t, Tensor) for t in nest.flatten(made) if t is not None)  # and no data set
+        self._is_constant = tensors and not any(op.opdef.stateful for op in graph.get_operations())
         return made
 
     def of(self, batches: Iterator[Any]) -> Iterator[Any]:
