@@ -123,9 +123,25 @@ class OpenCLProgram:
         # Memory for small input arrays, as an array of the input's shape, and whether it is bound now.
         self._own: list[tuple[DeviceTensor, np.ndarray] | None] = [None] * len(program.inputs)
         self._holds_own = bytearray(len(program.inputs))
-        self._bound_cells: list[Any] = [None] * len(program.variables) if spare is None else spare._bound_cells
+        # The kernel argument, dtype and shape of each variable to which the kernels are bound. Invariant: the shape is
+        # the one that this program reads or writes.
+        self._bound_cells: list[Any] = [None] * len(program.variables)
         if spare is not None:
+            self._take_cells(spare)
             self._take_own(spare)
+
+    def _take_cells(self, spare: OpenCLProgram) -> None:
+        """Notes the variables to which the kernels of another program are bound, where that still is right.
+
+        A variable that has another shape in this program is looked at again in the run, and so is one with arguments
+        that point to a part of it, whose length may have changed.
+        """
+        has_sized_parts = self._device.memory.has_sized_parts
+        for i, (bound, variable) in enumerate(zip(spare._bound_cells, self.program.variables, strict=True)):
+            uses = self._cell_uses[i]
+            is_part = has_sized_parts and uses is not None and bool(uses.further)
+            if bound is not None and bound[1] == variable.info and not is_part:
+                self._bound_cells[i] = bound
 
     def _take_own(self, spare: OpenCLProgram) -> None:
         """Takes the memory for small inputs from a program that does not run again, where it has the same size."""
