@@ -244,3 +244,35 @@ def test_reductions_over_no_elements(device, shape, kind):
     want, _ = reference(graph, {a: x}, fetches)
     for p, q in zip(found, want, strict=True):
         np.testing.assert_array_equal(p, q)
+
+
+def test_the_sum_of_many_terms_of_one_array_is_cut():
+    """One operation may be as deep as the sum of its operands is long."""
+    terms = 400
+
+    def build(a):
+        return tf.add_n([tf.square(a - float(i)) for i in range(terms)])
+
+    compiled = program(build, (30, 40))
+    assert len(compiled.steps) <= terms // 20
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [4])
+        values = np.linspace(0, 3, 4)
+        expected = sum((values - i) ** 2 for i in range(terms))
+        np.testing.assert_allclose(sess.run(build(x), {x: values}), expected, rtol=1e-4)
+        (gradient,) = tf.gradients(build(x), x)
+        np.testing.assert_allclose(
+            sess.run(gradient, {x: values}), sum(2 * (values - i) for i in range(terms)), rtol=1e-4
+        )
+
+
+def test_a_sum_of_large_terms_is_cut():
+    """Each term is one that a kernel may compute, and all of them together are more than a compiler can take."""
+
+    def term(a, i):
+        for k in range(45):
+            a = tf.sin(a) * (i + k / 7.0)
+        return a
+
+    compiled = program(lambda a: tf.add_n([term(a, i) for i in range(25)]), (30, 40))
+    assert 2 <= len(compiled.steps) <= 25

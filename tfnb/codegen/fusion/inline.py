@@ -7,8 +7,9 @@ have memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from tfnb.caches import remembered
 from tfnb.codegen.fusion.indexing import Indexing, index_vars
@@ -38,6 +39,9 @@ MAX_NODES = 400  # in one expression: larger ones compile slowly and do not fit 
 # Deeper expressions exceed the depth of calls that Python and compilers allow where they are printed and parsed.
 MAX_DEPTH = 100
 MAX_LOADS = 16
+# A definition that is not inlined may be larger than those that are, which it may contain. Sums of many terms are cut.
+_MAX_BODY_DEPTH = MAX_DEPTH + 50
+_MAX_BODY_NODES = 4 * MAX_NODES
 MAX_OPERANDS = 32  # of one kernel: every device has room for 128 pointers
 # The costs of operations that are not primitives; those without an entry cost 1.
 _COSTS = {"const": 0, "index": 0, "local": 0, "arg": 0, "philox": SLOW}
@@ -127,31 +131,31 @@ class _Inliner:
         self.roots.append(d)
 
     def _narrowed(self, d: PointwiseDef | ReduceDef, body: Expr) -> Expr:
-        """Returns the body, which afterwards reads at most as many operands as a kernel may have.
+        """Returns the body, which afterwards is no more than one kernel can compute.
 
-        If it reads more, parts of it become definitions of their own: wherever the operands of an operation together
-        read too much, the one that reads most.
+        If it reads too many operands, is too deep or too large, as the sum of many terms may be, parts of it become
+        definitions of their own: wherever the operands of an operation together are too much, the one that is most.
         """
-        if len({x.value.value for x in loads_of(body)}) <= MAX_OPERANDS:
+        has_many = len({x.value.value for x in loads_of(body)}) > MAX_OPERANDS
+        if not has_many and body.depth <= _MAX_BODY_DEPTH and self._size(body) <= _MAX_BODY_NODES:
             return body
-        if len(regions_of(d.domain, [(d.values[0], body)], 1)) > 1:
+        if has_many and len(regions_of(d.domain, [(d.values[0], body)], 1)) > 1:
             return body  # the domain is cut into pieces that read few operands each
         narrowed: dict[Expr, Expr] = {}
         stored: dict[Expr, Expr] = {}
-        reads: dict[Expr, frozenset[Value]] = {}
+        amounts: dict[Expr, _Amount] = {}
         for e in walk(body):
             args = [stored.get(narrowed[a], narrowed[a]) for a in e.args]
-            while len(_union(reads, args)) > MAX_OPERANDS:
-                large = [a for a in args if len(reads[a]) > 1 and not a.dtype.is_bool]
+            while (excess := _Amount.of([amounts[a] for a in args]).excess()) is not None:
+                large = [a for a in args if _is_computed(a, amounts[a]) and not a.dtype.is_bool]
                 if not large:
                     break
-                part = max(large, key=lambda a: len(reads[a]))
+                part = max(large, key=lambda a: amounts[a].measure(excess))
                 stored[part] = load = self._stored(d, part)
-                reads[load] = frozenset({load.value.value})
+                amounts[load] = _Amount(frozenset({load.value.value}), 1, load.depth)
                 args = [load if a is part else a for a in args]
             narrowed[e] = new = rebuild(e, tuple(args))
-            loaded = frozenset({e.value.value}) if e.op == "load" else frozenset()
-            reads[new] = loaded | _union(reads, args)
+            amounts[new] = _Amount.of([amounts[a] for a in args], new)
         return narrowed[body]
 
     def _stored(self, d: PointwiseDef | ReduceDef, part: Expr) -> Expr:
@@ -246,8 +250,36 @@ def _is_cheap(body: Expr) -> bool:
     return total <= CHEAP
 
 
-def _union(reads: Mapping[Expr, frozenset[Value]], args: Sequence[Expr]) -> frozenset[Value]:
-    return frozenset().union(*(reads[a] for a in args))
+class _Amount(NamedTuple):
+    """What an expression asks of a kernel: the values that it `reads`, at most how many nodes it has, and its depth."""
+
+    reads: frozenset[Value]
+    size: int
+    depth: int
+
+    @classmethod
+    def of(cls, parts: Sequence[_Amount], user: Expr | None = None) -> _Amount:
+        """Returns that of the expressions `parts` together, or that of `user`, whose operands they are."""
+        own = [frozenset({user.value.value})] if user is not None and user.op == "load" else []
+        reads = frozenset[Value]().union(*own, *(p.reads for p in parts))
+        nodes = user is not None
+        return cls(reads, sum(p.size for p in parts) + nodes, max((p.depth for p in parts), default=0) + nodes)
+
+    def excess(self) -> str | None:
+        """Returns what is more than one kernel can have, None if nothing is."""
+        if len(self.reads) > MAX_OPERANDS:
+            return "reads"
+        if self.depth >= MAX_DEPTH:
+            return "depth"
+        return "size" if self.size > _MAX_BODY_NODES else None
+
+    def measure(self, what: str) -> int:
+        return len(self.reads) if what == "reads" else self.depth if what == "depth" else self.size
+
+
+def _is_computed(e: Expr, amount: _Amount) -> bool:
+    """Returns whether an expression is more than an element of a value, a constant or a variable of a loop."""
+    return bool(e.args) and (e.op != "load" or len(amount.reads) > 1)
 
 
 def _canonical(load: Expr, consumer: Definition) -> bool:
