@@ -6,7 +6,7 @@ import device_programs as p
 import numpy as np
 import pytest
 
-from tfnb.codegen.program import F32, Launch, Program, Slot, VariableUse
+from tfnb.codegen.program import F32, Copy, Launch, Program, Slot, VariableUse
 from tfnb.devices.buffers import Cell
 from tfnb.runtime.values import to_host
 
@@ -78,3 +78,20 @@ def test_a_part_of_a_variable_is_as_long_as_the_program_says(device):
         if device.memory.has_sized_parts:
             (part,) = loaded._binding._parts.values()
             assert part.size >= 4 * n
+
+
+@pytest.mark.parametrize("n", [3, 400])
+def test_a_program_that_reads_the_old_value_and_writes_another_shape(device, n):
+    """v = 3 * input, and the output is the old v of 100 elements, to its last one."""
+    cell = Cell("v")
+    x = np.arange(100, dtype=np.float32)
+    device.load(p.assign(100)).run([x], [cell])
+    steps = (
+        Copy(p.sized(Slot("variable"), 100), p.sized(Slot("output"), 100), 400),
+        *scaled_into(n).steps,
+    )
+    use = VariableUse(7, p.vector(n), reads=True, writes=True)
+    program = Program("turn", (p.ADD,), steps, (p.vector(n),), (p.vector(100),), (use,), (), (), 0)
+    (old,) = device.load(program).run([np.ones(n, np.float32)], [cell])
+    np.testing.assert_array_equal(to_host(old), x)
+    assert to_host(cell.tensor).tolist() == [3] * n

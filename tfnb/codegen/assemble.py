@@ -26,7 +26,7 @@ from tfnb.codegen.schedules.product import emit_product, emit_small_product, is_
 from tfnb.codegen.schedules.rows import emit_rows
 from tfnb.codegen.schedules.transpose import emit_transpose
 from tfnb.codegen.whynot import WhyNot
-from tfnb.errors import FailedPreconditionError, InternalError, OpError, UnimplementedError
+from tfnb.errors import FailedPreconditionError, InternalError, OpError
 from tfnb.ir.kernelcall import F32, F64, I32, Arg, BiasIn, In, KernelCall, Out, Temp, TensorInfo
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.size_trace import SizeTrace
@@ -233,8 +233,7 @@ class Assembler:
     ) -> tuple[Program, list[ClassStep], list[Block]]:
         """Returns the program without its steps, its steps, and the blocks of its arena, see `ProgramClass`.
 
-        Raises `FailedPreconditionError` for a variable without a value, and `UnimplementedError` for a variable that
-        changes its shape in a step that also reads it.
+        Raises `FailedPreconditionError` for a variable without a value.
         """
         small = [False, *(g.kind in ("pointwise", "row", "column") and not is_large(g) for g in self.groups), False]
         for k, g in enumerate(self.groups):
@@ -335,12 +334,6 @@ class Assembler:
             info = self.specialized.variables.get(node)
             if info is None:
                 raise FailedPreconditionError("the variable has no value", self.nodes[node])
-            initial = self.specialized.initial.get(node, info)
-            if k in reads and k in writes and initial != info:
-                raise UnimplementedError(
-                    f"the variable changes its shape from {initial.shape} to {info.shape} in a step that also reads it",
-                    self.nodes[node],
-                )
             # No step writes a variable that has no elements, but an assignment must still make it initialised.
             uses.append(VariableUse(node, info, k in reads, k in writes or not info.size))
         return tuple(uses)

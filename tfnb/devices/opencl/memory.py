@@ -61,7 +61,10 @@ class DeviceMemory(Protocol):
     is_lazy: bool
 
     def allocate(self, info: TensorInfo, capacity: int) -> DeviceTensor:
-        """Returns a new tensor; `capacity` is `capacity_of(info.nbytes)`, which the caller has computed once."""
+        """Returns a new tensor in memory of `capacity` bytes.
+
+        That is `capacity_of(info.nbytes)`, which the caller has computed once, or more.
+        """
         ...
 
     def upload(self, array: np.ndarray, info: TensorInfo, capacity: int) -> DeviceTensor:
@@ -87,7 +90,10 @@ class DeviceMemory(Protocol):
         ...
 
     def copy(self, source: DeviceTensor, target: DeviceTensor) -> None:
-        """Copies as much of `source` as fits into `target`, after all enqueued work."""
+        """Copies `source` to the start of `target`, whose memory has room for it, after all enqueued work.
+
+        Work that is enqueued later finds the copy.
+        """
         ...
 
     def stats(self) -> MemoryStats: ...
@@ -150,7 +156,7 @@ class SharedMemory:
 
     def copy(self, source: DeviceTensor, target: DeviceTensor) -> None:
         self._device.synchronize()
-        nbytes = min(source.info.nbytes, target.info.nbytes)
+        nbytes = source.info.nbytes
         target.arg.mem[:nbytes] = source.arg.mem[:nbytes]
 
     def stats(self) -> MemoryStats:
@@ -227,7 +233,7 @@ class BufferMemory:
         reason = f"the limit is {self._limit:,}"
         if not self._limit or in_use + capacity <= self._limit:
             try:
-                buffer = self._pool.allocate(info.nbytes + PAD)
+                buffer = self._pool.allocate(capacity)
                 self._peak = max(self._peak, self._pool.active_bytes)
                 return DeviceTensor(self._device, info, buffer)
             except cl.MemoryError as e:
@@ -272,9 +278,9 @@ class BufferMemory:
         return tensor, [self.part(tensor, i * stride, width) for i in range(len(table))]
 
     def copy(self, source: DeviceTensor, target: DeviceTensor) -> None:
-        nbytes = min(source.info.nbytes, target.info.nbytes)
-        if nbytes:
-            cl.enqueue_copy(self._queue, target.arg, source.arg, byte_count=nbytes)
+        if source.info.nbytes:
+            self._device.synchronize()  # traced runs have a queue of their own, which this one does not wait for
+            cl.enqueue_copy(self._queue, target.arg, source.arg, byte_count=source.info.nbytes).wait()
 
     def stats(self) -> MemoryStats:
         pool = self._pool
