@@ -51,3 +51,74 @@ def test_dictionaries():
     assert "<new>" not in found._repr_html_() and "&lt;new&gt;" in found._repr_html_()
     with pytest.raises(tf.errors.InvalidArgumentError, match="a session or a dictionary"):
         tf.compare(a, 3)
+
+
+def branch(x):
+    return tf.cond(x > 0.0, lambda: x * 2.0 + 1.0, lambda: x - 3.0)
+
+
+def turns(x):
+    return tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, tf.where(a > 4.0, a, a * 1.5 + 0.25)), [0, x])[1]
+
+
+def both(x):
+    return tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, branch(a)), [0, x])[1]
+
+
+def nested(x):
+    inner = lambda a: tf.while_loop(lambda j, b: j < 2, lambda j, b: (j + 1, b * 2.0), [0, a])[1]  # noqa: E731
+    return tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, inner(a) + 1.0), [0, x])[1]
+
+
+def of_rows(x):
+    return tf.reduce_sum(tf.map_fn(lambda r: r * 2.0 + x, tf.constant([1.0, 2.0])))
+
+
+def scanned(x):
+    return tf.reduce_sum(tf.scan(lambda a, e: a * e + 1.0, tf.stack([x, x + 1.0, 3.0])))
+
+
+@pytest.mark.opencl
+@pytest.mark.parametrize("is_imported", [False, True])
+@pytest.mark.parametrize("make", [branch, turns, both, nested, of_rows, scanned])
+def test_what_is_around_loops_and_branches(make, is_imported):
+    """What is inside them has no value outside, constants included, and the rest is compared."""
+
+    def session(factor):
+        with tf.Graph().as_default() as graph:
+            x = tf.placeholder(tf.float32, [], name="x")
+            y = make(x * factor)
+            gradient = tf.gradients(y, x)[0] if not is_imported else y
+            tf.add(y, gradient, name="out")
+        if is_imported:
+            definition = graph.as_graph_def()
+            with tf.Graph().as_default() as graph:
+                tf.import_graph_def(definition, name="")
+        return tf.Session(graph=graph)
+
+    with session(2.0) as a, session(2.5) as b:
+        assert tf.compare(a, a, "out:0", {"x:0": 1.0}).equal
+        found = tf.compare(a, b, "out:0", {"x:0": 1.0})
+        last = next(d for d in found.differences if d.name == "out:0")
+        right = [s.run("out:0", {"x:0": 1.0}) for s in (a, b)]
+        assert last.absolute == pytest.approx(abs(float(right[0]) - float(right[1])))
+        assert found.compared[-1] == "out:0"
+
+
+@pytest.mark.opencl
+def test_another_operation_says_by_how_much_it_differs():
+    def session(make, value):
+        with tf.Graph().as_default() as graph:
+            make(tf.constant(value), name="y")
+        return tf.Session(graph=graph)
+
+    with session(tf.exp, [0.0, 1.0]) as a, session(tf.square, [0.0, 1.0]) as b, session(tf.abs, [1.0, 1.0]) as c:
+        d = tf.compare(a, b, "y:0").first
+        assert d.problem.startswith("computed by Exp in the first run, by Square in the second; 2 of 2 elements differ")
+        assert d.absolute == pytest.approx(np.e - 1.0) and d.index == (1,)
+        found = tf.compare(b, c, "y:0")
+        assert [x.name for x in found.differences] == ["Const:0", "y:0"]
+        assert found.differences[1].absolute == 1.0
+    with session(tf.square, [1.0]) as a, session(tf.abs, [1.0]) as b:
+        (d,) = tf.compare(a, b, "y:0").differences
+        assert d.absolute == 0.0 and d.problem.endswith("the values agree")

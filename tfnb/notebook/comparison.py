@@ -7,7 +7,7 @@ compared in topological order, so the first difference is where to search for th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -17,6 +17,8 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.opdef import Kind
 from tfnb.ir.step_graph.contexts import contexts
+from tfnb.ir.step_graph.graph import Graph
+from tfnb.ir.step_graph.order import topological
 from tfnb.passes.prune import Request, prune
 from tfnb.session.feed import feed_key
 from tfnb.session.fetch import plan_fetches
@@ -151,25 +153,44 @@ def _run(run: Session | Mapping[Any, Any], fetches: object, feed_dict: Mapping[A
     pruned_graph = prune(Request(plan.tensors, plan.operations, tuple(feeds)))
     context_of = contexts(pruned_graph)
     tensors = []
-    for i in pruned_graph.order:
+    for i in _order(pruned_graph):
         node = pruned_graph.nodes[i]
-        if context_of.get(i) or node.opdef.kind in (Kind.VARIABLE, Kind.PLACEHOLDER):
-            continue
+        if context_of.get(i) or node.opdef.kind in (Kind.VARIABLE, Kind.PLACEHOLDER, Kind.SWITCH):
+            continue  # of a Switch's outputs one has no value
         for port, spec in enumerate(node.specs):
             if not spec.ref and (spec.dtype.cl or spec.dtype.is_complex):
                 tensors.append((f"{node.name}:{port}", node))
-    names = [name for name, _ in tensors if _exists(graph, name)]
+    names = [name for name, _ in tensors if _can_be_fetched(graph, name)]
     nodes = dict(tensors)
     values = run.run([*names, plan.operations], feeds)[: len(names)]
     return {n: (v, nodes[n].type, str(nodes[n].origin or "")) for n, v in zip(names, values, strict=True)}
 
 
-def _exists(graph: GraphBuilder, name: str) -> bool:
+def _order(graph: Graph) -> list[int]:
+    """Returns a topological order in which a loop's results come after all that enters the loop.
+
+    Edges that close a loop do not count, so the graph's own order puts some of what only the body reads behind.
+    """
+    sources: dict[int, set[int]] = {}
+    entering: dict[object, set[int]] = {}
+    for node in graph.nodes.values():
+        sources[node.id] = {e.id for e in node.inputs if graph.nodes[e.id].opdef.kind is not Kind.NEXT_ITERATION}
+        sources[node.id].update(node.control)
+        if node.opdef.kind is Kind.ENTER:
+            entering.setdefault(graph.frames.outside[node.id], set()).add(node.id)
+    for node in graph.nodes.values():
+        if node.opdef.kind is Kind.EXIT:
+            sources[node.id] |= entering.get(graph.frames.inside[node.id], set())
+    return topological(sources)[0]
+
+
+def _can_be_fetched(graph: GraphBuilder, name: str) -> bool:
+    """Returns whether the user's graph has the tensor, and not inside a loop or branch, as constants there are."""
     try:
-        graph.as_graph_element(name, allow_operation=False)
+        tensor = graph.as_graph_element(name, allow_operation=False)
     except Exception:  # a node that a pass added
         return False
-    return True
+    return graph.is_fetchable(tensor)
 
 
 def _named(fetches: object) -> list[Any]:
@@ -179,12 +200,19 @@ def _named(fetches: object) -> list[Any]:
 
 
 def _difference(name: str, left: _Value, right: _Value, rtol: float, atol: float) -> Difference | None:
+    """Returns how two values of one name differ; values of other operations differ even where they are equal."""
+    found = _difference_of_values(name, left, right, rtol, atol)
+    if not left[1] or not right[1] or left[1] == right[1]:
+        return found
+    by = f"computed by {left[1]} in the first run, by {right[1]} in the second"
+    if found is None:
+        return Difference(name, left[1], f"{by}; the values agree", origin=left[2] or right[2])
+    return replace(found, problem=f"{by}; {found.problem}")
+
+
+def _difference_of_values(name: str, left: _Value, right: _Value, rtol: float, atol: float) -> Difference | None:
     a, b = np.asarray(left[0]), np.asarray(right[0])
     op, origin = left[1] or right[1], left[2] or right[2]
-    if left[1] and right[1] and left[1] != right[1]:
-        return Difference(
-            name, op, f"computed by {left[1]} in the first run, by {right[1]} in the second", origin=origin
-        )
     if a.shape != b.shape:
         return Difference(name, op, f"shapes {list(a.shape)} and {list(b.shape)}", origin=origin)
     if a.dtype.kind not in "biufc" or b.dtype.kind not in "biufc":
