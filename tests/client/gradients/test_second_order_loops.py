@@ -90,12 +90,45 @@ def rows(x):
     return repeat(3, lambda i, y: y * y + tf.sin(tf.gather(table, tf.stack([i, 2]))) * y, np.full([2, 3], 0.5))
 
 
+def written_before(x, how):
+    """An array that a loop goes on writing, and whose elements before the loop the second derivative does not need."""
+    array = tf.TensorArray(tf.float64, 5, clear_after_read=False, infer_shape=False)
+    if how == "unstack":
+        array = array.scatter([0, 1], tf.sin(x)[:2])
+    elif how == "split":
+        array = tf.TensorArray(tf.float64, 3, clear_after_read=False, infer_shape=False)
+        array = array.split(tf.concat([x, x], 0), [2, 1, 3])
+    else:
+        array = array.write(0, x[0]).write(1, x[1] * x[2])
+
+    def body(i, a, written):
+        a = tf.sin(a) * x[i % 3] + a
+        return i + 1, a, written if how == "split" else written.write(i, a)
+
+    _, a, written = tf.while_loop(lambda i, *_: i < 5, body, [2, tf.reduce_sum(x), array])
+    return tf.reduce_sum(written.concat() if how == "split" else written.stack()) + a**2
+
+
 HALF = np.float64(0.5)
 LOOPS = {
     "power": lambda x: repeat(3, lambda i, a: a * a, x) + x * x,
     "scan": lambda x: tf.scan(lambda a, b: tf.sin(a) * b + a * b, x, tf.constant(HALF)),
     "foldl": lambda x: tf.foldl(lambda a, b: tf.sin(a) * b + a * b, x, tf.constant(HALF)),
     "foldr": lambda x: tf.foldr(lambda a, b: tf.sin(a) * b + a * b, x, tf.constant(HALF)),
+    "scan from the first": lambda x: tf.scan(lambda a, b: tf.sin(a) * b + a * b, x),
+    "scan from the last": lambda x: tf.scan(lambda a, b: tf.sin(a) * b + a * b, x, reverse=True),
+    "foldl from the first": lambda x: tf.foldl(lambda a, b: tf.sin(a) * b + a * b, x),
+    "foldr from the last": lambda x: tf.foldr(lambda a, b: tf.sin(a) * b + a * b, x),
+    "scan from the first in a branch": lambda x: tf.cond(
+        x[0] > 0, lambda: tf.scan(lambda a, b: a * b * b, x), lambda: x
+    ),
+    "scan from the first in the other": lambda x: tf.cond(
+        x[0] < 0, lambda: tf.scan(lambda a, b: a * b * b, x), lambda: x**3
+    ),
+    "scan from the first in map_fn": lambda x: tf.map_fn(lambda a: tf.scan(lambda c, d: c * d * a, x), x),
+    "written before": lambda x: written_before(x, "write"),
+    "scattered before": lambda x: written_before(x, "unstack"),
+    "split before": lambda x: written_before(x, "split"),
     "map_fn": lambda x: tf.reduce_sum(tf.map_fn(lambda a: a**3, x)) + tf.reduce_sum(x**2),
     "scan in map_fn": lambda x: tf.map_fn(lambda a: tf.scan(lambda c, d: tf.sin(c) * d + c * a, x, a), x),
     "captured": lambda x: repeat(3, lambda i, a: tf.sin(a * x), x),
@@ -129,7 +162,7 @@ def test_second_order(name):
     agree(LOOPS[name], POINT.reshape(3, 1) if name == "rows" else POINT)
 
 
-@pytest.mark.parametrize("name", ["captured", "nested", "branches", "scan", "array"])
+@pytest.mark.parametrize("name", ["captured", "nested", "branches", "scan", "scan from the first", "array"])
 def test_third_order(name):
     agree(LOOPS[name], POINT, orders=3)
 

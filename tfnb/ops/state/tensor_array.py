@@ -16,6 +16,7 @@ from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.const import constant_value
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
+from tfnb.ir.operation_keys import CONTEXT, loops_around
 from tfnb.ir.record import record
 from tfnb.ir.shapes import no_outputs, scalar_shape
 from tfnb.ir.tensor import Tensor
@@ -137,9 +138,8 @@ def _gather(call: HostCall, handle: np.ndarray, indices: np.ndarray, flow: np.nd
         shape = state.shape.merge_with(_shape_of(call.attrs.element_shape))
         if not shape.is_fully_defined():
             raise InvalidArgumentError(
-                f"{state.name}: TensorArray has size zero, but element shape "
-                f"{bracketed(shape.sizes)} is not fully defined. "
-                "Currently only static shapes are supported when packing zero-size TensorArrays."
+                f"{state.name}: TensorArray has size zero, but element shape {bracketed(shape.sizes)} is not fully "
+                "defined. Currently only static shapes are supported when packing zero-size TensorArrays."
             )
         return (np.zeros((0, *shape.known()), state.dtype.np),)
     values = state.read_many(positions, call.tools)
@@ -148,9 +148,8 @@ def _gather(call: HostCall, handle: np.ndarray, indices: np.ndarray, flow: np.nd
         first = tuple(call.tools.shape(values[0]))
         k, other = next((k, s) for k, v in enumerate(values) if (s := tuple(call.tools.shape(v))) != first)
         raise InvalidArgumentError(
-            f"TensorArray {state.name} has inconsistent shapes. Index 0 has shape: "
-            f"{bracketed(first)} but index {k} has "
-            f"shape: {bracketed(other)}"
+            f"TensorArray {state.name} has inconsistent shapes. Index 0 has shape: {bracketed(first)} but index {k} "
+            f"has shape: {bracketed(other)}"
         )
     return (call.tools.stack(values),)
 
@@ -175,8 +174,7 @@ def _concat(call: HostCall, handle: np.ndarray, flow: np.ndarray) -> tuple[Any, 
     values = state.read_many(range(len(state)), call.tools)
     shapes = [tuple(call.tools.shape(v)) for v in values]
     if not values:
-        row_shape = _shape_of(call.attrs.element_shape_except0)
-        if not row_shape.is_fully_defined():
+        if not (row_shape := _shape_of(call.attrs.element_shape_except0)).is_fully_defined():
             raise InvalidArgumentError(
                 f"TensorArray {state.name!r} is empty, and the shape {row_shape} of its rows is not fully known"
             )
@@ -237,11 +235,13 @@ def _close(call: HostCall, handle: np.ndarray) -> tuple[()]:
 def _gradient_array(op: Operation, flow: Tensor) -> Any:
     """The handle and flow of the array that collects the gradient of the op's array, created after `flow`.
 
-    Gradients of writes continue from the returned flow, which depends on no earlier write. Gradients of reads continue
-    from `flow` itself, so that second-order gradients lead from the read to the write.
-    """
-    source = op.graph.scopes.gradient_source or "gradients"
-    return TENSOR_ARRAY_GRAD(op.inputs[0], flow, source=source)
+    Gradients of writes go on from the returned flow, which depends on no earlier write, those of reads from `flow`, so
+    that gradients of second order lead from the read to the write. A write comes before its gradient even if the flow
+    is a known zero: its elements give the shape of gradients that get no terms."""
+    is_write = op.opdef in (TENSOR_ARRAY_WRITE, TENSOR_ARRAY_SCATTER, TENSOR_ARRAY_SPLIT)
+    is_near = loops_around(op.extra.get(CONTEXT)) == loops_around(op.graph.scopes.control_flow)
+    with op.graph.control_dependencies([op] if is_write and is_near else []):
+        return TENSOR_ARRAY_GRAD(op.inputs[0], flow, source=op.graph.scopes.gradient_source or "gradients")
 
 
 def _differentiable(op: Any) -> bool:
