@@ -27,22 +27,29 @@ RECOMPUTE = "recompute"  # key in Operation.extra
 
 
 class RecomputeScope:
-    """The operations of one scope, in the order in which they were created."""
+    """The operations of one scope, in the order in which they were created.
+
+    What takes a tensor from outside into the loop or branch that the scope is in, as an Enter, is not one of them.
+    """
 
     def __init__(self, graph: GraphBuilder) -> None:
         self.graph = graph
+        self.context: Any = graph.scopes.control_flow
+        self._around = _around(self.context)
         self.name = f"{graph.scopes.name}/recompute" if graph.scopes.name else "recompute"
         self.ops: list[Operation] = []
 
     def add(self, op: Operation) -> None:
         """Adds a new operation to the scope."""
+        if context_of(op) in self._around:
+            return
         op.extra[RECOMPUTE] = self
         self.ops.append(op)
 
     @property
     def is_plain(self) -> bool:
-        """Returns whether all operations are in one branch or loop; else gradients pass through them one by one."""
-        return len({context_of(op) for op in self.ops}) == 1
+        """Returns whether the scope holds no branch or loop; else gradients pass through its operations one by one."""
+        return all(context_of(op) is self.context for op in self.ops)
 
     def comes_in(self, between: set[Operation]) -> list[Tensor]:
         """Returns the tensors from outside that operations on the way read."""
@@ -67,6 +74,15 @@ class RecomputeScope:
             copy.gradient_type = op.gradient_type
             copies.update(zip(op.outputs, copy.outputs, strict=True))
         return copies
+
+
+def _around(context: Any) -> list[Any]:
+    """Returns the contexts around one, outermost last, which is None."""
+    contexts = []
+    while context is not None:
+        context = context.outer
+        contexts.append(context)
+    return contexts
 
 
 @contextmanager
