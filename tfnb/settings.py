@@ -66,6 +66,13 @@ class Settings:
             "help": "0: large arrays that host kernels free go back to the system at once (Linux)",
         },
     )
+    guard: bool = field(
+        default=False,
+        metadata={
+            "env": "TFNB_GUARD",
+            "help": "1: look after each program whether a kernel wrote past the end of a tensor; slow, for tests",
+        },
+    )
     keep_source: str = field(
         default="",
         metadata={"env": "TFNB_KEEP_SOURCE", "help": "a folder that gets every generated OpenCL program"},

@@ -46,7 +46,7 @@ class DeviceTensor:
     the host cannot access it), and `ticket` the work that still writes it.
     """
 
-    __slots__ = ("arg", "array", "device", "info", "shape", "ticket")
+    __slots__ = ("__weakref__", "arg", "array", "device", "info", "shape", "ticket")
 
     def __init__(
         self,

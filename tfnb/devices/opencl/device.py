@@ -12,6 +12,7 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -24,6 +25,7 @@ from tfnb.devices.host import capacity_of
 from tfnb.devices.interface import LoadedProgram
 from tfnb.devices.opencl.build import ProgramLibrary
 from tfnb.devices.opencl.clock import DeviceClock, RunEvent
+from tfnb.devices.opencl.guards import GuardedMemory
 from tfnb.devices.opencl.memory import BufferMemory, DeviceMemory, SharedMemory
 from tfnb.devices.opencl.platforms import Unit, units
 from tfnb.devices.opencl.program import OpenCLProgram, error_of
@@ -71,7 +73,8 @@ class _Ticket:
 class OpenCLDevice:
     """A logical device on a unit; several may share one. `memory_limit` is in bytes (0: the memory of the unit).
 
-    With `shared=False`, tensors are kept in buffers that are copied to the host, as on a GPU.
+    With `shared=False`, tensors are kept in buffers that are copied to the host, as on a GPU; with `guard`, the ends of
+    tensors are looked at after each program (`guards.py`).
     """
 
     def __init__(
@@ -81,6 +84,7 @@ class OpenCLDevice:
         library: ProgramLibrary,
         memory_limit: int = 0,
         shared: bool | None = None,
+        guard: bool = False,
     ) -> None:
         self.name = name
         self.unit = unit
@@ -97,6 +101,8 @@ class OpenCLDevice:
             self.memory = SharedMemory(self, unit.context, limit, unit.reads_any_pointer)
         else:
             self.memory = BufferMemory(self, self.queue, limit)
+        self.guards = GuardedMemory(self.memory) if guard else None
+        self.memory = self.guards or self.memory
         self._most_room = limit // _SHARE
         self.arena: DeviceTensor | None = None
         self.arenas = 1
@@ -276,6 +282,7 @@ if hasattr(os, "register_at_fork"):
 
 def _library(unit: Unit, settings: Settings) -> ProgramLibrary:
     """Returns the library of a unit. All sessions of a process with the same settings share it."""
+    settings = replace(settings, guard=False)  # it is the devices' alone
     with _libraries_lock:
         key = unit, settings
         if key not in _libraries:
@@ -329,5 +336,9 @@ def make_devices(
             limit = memory_limit
             if kind == "gpu" and gpu_memory_fraction > 0 and not limit:
                 limit = int(gpu_memory_fraction * unit.device.global_mem_size)
-            devices.append(OpenCLDevice(f"{prefix}/device:{kind.upper()}:{i}", unit, _library(unit, settings), limit))
+            devices.append(
+                OpenCLDevice(
+                    f"{prefix}/device:{kind.upper()}:{i}", unit, _library(unit, settings), limit, guard=settings.guard
+                )
+            )
     return devices

@@ -96,6 +96,14 @@ class DeviceMemory(Protocol):
         """
         ...
 
+    def bytes_of(self, tensor: DeviceTensor, begin: int, nbytes: int) -> np.ndarray:
+        """Returns bytes of a tensor's memory, which may lie behind its value, when all work is done."""
+        ...
+
+    def set_bytes(self, tensor: DeviceTensor, begin: int, values: np.ndarray) -> None:
+        """Sets bytes of a tensor's memory from `begin` on."""
+        ...
+
     def stats(self) -> MemoryStats: ...
 
     def trim(self) -> None: ...
@@ -158,6 +166,13 @@ class SharedMemory:
         self._device.synchronize()
         nbytes = source.info.nbytes
         target.arg.mem[:nbytes] = source.arg.mem[:nbytes]
+
+    def bytes_of(self, tensor: DeviceTensor, begin: int, nbytes: int) -> np.ndarray:
+        memory: np.ndarray = tensor.arg.mem
+        return memory[begin : begin + nbytes]
+
+    def set_bytes(self, tensor: DeviceTensor, begin: int, values: np.ndarray) -> None:
+        tensor.arg.mem[begin : begin + len(values)] = values
 
     def stats(self) -> MemoryStats:
         return self._pool.stats()
@@ -281,6 +296,14 @@ class BufferMemory:
         if source.info.nbytes:
             self._device.synchronize()  # traced runs have a queue of their own, which this one does not wait for
             cl.enqueue_copy(self._queue, target.arg, source.arg, byte_count=source.info.nbytes).wait()
+
+    def bytes_of(self, tensor: DeviceTensor, begin: int, nbytes: int) -> np.ndarray:
+        found = np.empty(nbytes, np.uint8)
+        cl.enqueue_copy(self._queue, found, tensor.arg, src_offset=begin, is_blocking=True)
+        return found
+
+    def set_bytes(self, tensor: DeviceTensor, begin: int, values: np.ndarray) -> None:
+        cl.enqueue_copy(self._queue, tensor.arg, values, dst_offset=begin, is_blocking=True)
 
     def stats(self) -> MemoryStats:
         pool = self._pool

@@ -341,6 +341,9 @@ class OpenCLProgram:
                 cell.tensor.ticket = ticket  # type: ignore[union-attr]
         if interrupt is not None:
             raise interrupt
+        if device.guards is not None:
+            device.settle()
+            device.guards.check(self.program.name)
 
 
 def _spread(offsets: Set[int], align: int) -> tuple[dict[int, int], int]:

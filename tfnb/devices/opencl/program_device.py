@@ -17,6 +17,7 @@ from tfnb.devices.buffers import DeviceTensor, Ticket
 from tfnb.devices.interface import Lock
 from tfnb.devices.opencl.build import ProgramLibrary
 from tfnb.devices.opencl.clock import DeviceClock, RunEvent
+from tfnb.devices.opencl.guards import GuardedMemory
 from tfnb.devices.opencl.memory import DeviceMemory
 
 __all__ = ["ProgramDevice"]
@@ -27,7 +28,7 @@ class ProgramDevice(Protocol):
 
     `active` is the queue that may hold work for which nobody has waited; `in_flight` keeps the memory of a run alive
     that an interrupt may have cut off, and is None otherwise. `arena` is the scratch memory that all programs share;
-    `arenas` is another number for each arena.
+    `arenas` is another number for each arena; `guards` looks at the ends of tensors, in tests.
     """
 
     name: str
@@ -39,6 +40,7 @@ class ProgramDevice(Protocol):
     active: cl.CommandQueue
     arena: DeviceTensor | None
     arenas: int
+    guards: GuardedMemory | None
     in_flight: object
 
     @property
