@@ -52,3 +52,38 @@ def test_products_of_a_row_in_a_loop(rng):
     for x in inputs:
         expected = np.tanh(x @ a + expected @ b)
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
+
+
+PARTS = {
+    "rows": lambda y: y[:3],
+    "rows, then relu": lambda y: tf.nn.relu(y[:3]),
+    "relu, then rows": lambda y: tf.nn.relu(y)[:3],
+    "rows and a bias": lambda y: tf.tanh(y[:3] + 0.5 * tf.ones(y.shape.as_list()[-1:])),
+    "one row": lambda y: y[0],
+    "a prefix": lambda y: tf.reshape(y, [-1])[:5],
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("op", ["product", "products", "convolution"])
+def test_a_part_of_a_result_is_not_computed_in_its_place(op, part, monkeypatch):
+    """The kernel writes the whole result, for which the memory of its first rows has no room."""
+    monkeypatch.setenv("TFNB_GUARD", "1")
+    rng = np.random.default_rng(0)
+    with tf.Graph().as_default():
+        if op == "convolution":
+            a = tf.placeholder(tf.float32, [None, 6, 6, 2])
+            y = tf.nn.conv2d(a, tf.constant(rng.normal(size=(3, 3, 2, 4)), tf.float32), [1, 1, 1, 1], "SAME")
+        elif op == "products":
+            a = tf.placeholder(tf.float32, [None, 5, 7])
+            y = tf.matmul(a, a, transpose_b=True)
+        else:
+            a = tf.placeholder(tf.float32, [None, 7])
+            y = tf.matmul(a, tf.constant(rng.normal(size=(7, 40)), tf.float32))
+        whole = tf.placeholder(tf.float32, y.shape)
+        found, wanted = PARTS[part](y), PARTS[part](whole)
+        with tf.Session() as sess:
+            for n in (70, 5, 300):
+                x = rng.normal(size=(n, *a.shape.as_list()[1:])).astype(np.float32)
+                right = sess.run(wanted, {whole: sess.run(y, {a: x})})
+                np.testing.assert_allclose(sess.run(found, {a: x}), right, rtol=1e-5, atol=1e-5)

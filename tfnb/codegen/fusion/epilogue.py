@@ -25,6 +25,7 @@ from tfnb.codegen.fusion.values import (
 from tfnb.codegen.whynot import WhyNot
 from tfnb.ir.kernelcall import Epilogue
 from tfnb.ir.scalar import Expr
+from tfnb.sizes import same
 
 __all__ = ["fuse_epilogues"]
 
@@ -87,6 +88,8 @@ def _fused(call: CallDef, reader: Definition) -> CallDef | str:
     value = reader.values[0]
     if value.kind != "computed" or value.info.dtype is not call.outs[0].info.dtype or not reader.domain:
         return "what follows stores another type, or a variable"
+    if not same(value.info.size, call.outs[0].info.size):
+        return "what follows uses a part of it"
     epilogue = call.site.epilogue
     if epilogue.activation != "none":
         return "it has an activation already"
