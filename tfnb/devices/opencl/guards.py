@@ -55,6 +55,12 @@ class GuardedMemory:
         if source.info.nbytes > target.info.nbytes:
             self._put(target, source.info.nbytes)
 
+    def viewed(self, tensor: DeviceTensor, info: TensorInfo) -> np.ndarray:
+        """Returns the memory as an array of another shape, behind which the guard lies from now on."""
+        array = self._inner.viewed(tensor, info)
+        self._put(tensor, info.nbytes)
+        return array
+
     def check(self, program: str) -> None:
         """Looks at all guards, after all work is done. Raises `InternalError` with the program that ran last."""
         for key, (reference, begin) in list(self._guarded.items()):
