@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, settings
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
+from overwriting import overwriting
 from scheduler import ByFolder
 from targets import Target
 
@@ -47,6 +49,9 @@ def pytest_addoption(parser):
     parser.addoption(
         "--results", default="", help="a folder for what steps return on one device; see tests/support/targets.py"
     )
+    parser.addoption(
+        "--overwrite", action="store_true", help="overwrite what was fed and fetched; see tests/support/overwriting.py"
+    )
 
 
 def pytest_configure(config):
@@ -79,6 +84,13 @@ def target(pytestconfig):
     end = pytestconfig.stash[TARGET].install()
     yield
     end()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def owners(pytestconfig):
+    """With `--overwrite`, what passes between tests and tfnb changes afterwards."""
+    with overwriting() if pytestconfig.getoption("--overwrite") else nullcontext():
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)

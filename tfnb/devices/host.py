@@ -20,6 +20,7 @@ import numpy as np
 
 from tfnb.devices.buffers import MemoryStats
 from tfnb.errors import ResourceExhaustedError
+from tfnb.system.ownership import OwnedMemory
 
 __all__ = ["ALIGNMENT", "PAD", "Block", "HostPool", "capacity_of", "keep_freed_memory", "numpy_block"]
 
@@ -44,7 +45,7 @@ def keep_freed_memory() -> None:
         mallopt(_M_TRIM_THRESHOLD, _KEEP)
 
 
-class Block(np.ndarray):
+class Block(OwnedMemory):
     """Raw bytes that own their memory; tensors begin at byte `start`. `arg` binds it to kernels.
 
     It is a subclass because NumPy skips a base of the same type when it makes a view of a view. A block is of another

@@ -158,8 +158,9 @@ class HostCall(Generic[A]):
 
     `outputs` are the (dtype, static shape) pairs of the outputs; `rng` returns four uint32 words
     (key0, key1, call number, 0) of a random node and counts the call; `op` is the node, for messages and
-    resources; `tools` (a `runtime.value_tools.ValueTools`) is for `raw` kernels. The input arrays are NumPy arrays
-    (object arrays for strings), which the kernel must not change.
+    resources; `tools` (a `runtime.value_tools.ValueTools`) is for `raw` kernels; `owns` are the inputs that nothing but
+    the kernel reads, in this run or later. The input arrays are NumPy arrays (object arrays for strings), which the
+    kernel must not change, except those in `owns`.
     """
 
     attrs: A
@@ -169,6 +170,7 @@ class HostCall(Generic[A]):
     rng: Callable[[], Any] | None = None
     resources: Any = None
     tools: Any = None
+    owns: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +266,8 @@ class OpDef:
                  of an op of kind ASYNC, which may finish later and needs no thread until then
     blocking     its host kernel may take long or wait (a Python function, a file): it gets a thread of its own if other
                  nodes of the step can run meanwhile
+    calls_user   its host kernel calls a function of the user's, with arrays that are the function's own: copies, except
+                 of the inputs in `HostCall.owns`; what the function returns is copied unless nobody else has it
     bounds       (Infer) -> the bounds of integer inputs, once all shapes are known: indices, labels, starts, lengths.
                  Numbers that the host holds are checked before the op runs on a device
     keeps_zero   elementwise, with f(0) = 0: its public functions apply it to the values of a sparse tensor too
@@ -309,6 +313,7 @@ class OpDef:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     start: Callable[..., Any] | None = None
     blocking: bool = False
+    calls_user: bool = False
     bounds: Callable[[Infer], Sequence[Bound]] | None = None
     input_args: tuple[Arg, ...] = field(init=False)
     input_names: tuple[str, ...] = field(init=False)

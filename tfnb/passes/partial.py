@@ -71,8 +71,8 @@ class Exchange:
         for wake_queue in list(self._wake_queues):
             wake_queue.put(None)
 
-    def wait(self, key: int) -> Any:
-        """Waits for the value of a fetch and returns it. Raises the error of the step."""
+    def take(self, key: int) -> Any:
+        """Waits for the value of a fetch and returns it, once. Raises the error of the step."""
         wake_queue: SimpleQueue[None] = SimpleQueue()
         with HeldInterrupts(lambda: wake_queue.put(None)) as held:
             self._wake_queues.append(wake_queue)
@@ -82,7 +82,7 @@ class Exchange:
                         raise self._error
                     held.check()
                     wake_queue.get()
-                return self._fetched[key]
+                return self._fetched.pop(key)
             finally:
                 self._wake_queues.remove(wake_queue)
 

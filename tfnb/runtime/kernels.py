@@ -121,9 +121,10 @@ class HostKernel:
     """Runs the NumPy kernel of an operation.
 
     `variables` maps the numbers of those inputs that are variables to their Variable nodes, and `constants` maps the
-    numbers of constant inputs to their arrays. The plan supplies the other inputs, in order. The tensors that the
-    operation writes to variables are stored on `device`. `expensive` kernels, which take long or wait for something,
-    run in the pool. Raises `UnimplementedError` for an operation without a kernel for the host.
+    numbers of constant inputs to their arrays. The plan supplies the other inputs, in order; nothing else reads those
+    whose numbers are in `owns` (`HostCall.owns`). The tensors that the operation writes to variables are stored on
+    `device`. `expensive` kernels, which take long or wait for something, run in the pool. Raises `UnimplementedError`
+    for an operation without a kernel for the host.
     """
 
     def __init__(
@@ -134,6 +135,7 @@ class HostKernel:
         variables: Mapping[int, Node] | None = None,
         constants: Mapping[int, np.ndarray] | None = None,
         expensive: bool = False,
+        owns: frozenset[int] = frozenset(),
     ) -> None:
         kernel = node.opdef.start or host_kernel(node.opdef)
         if kernel is None:
@@ -153,6 +155,7 @@ class HostKernel:
             lambda: resources.random.next(node),
             resources,
             ValueTools(device) if node.opdef.raw else None,
+            owns,
         )
         self._n_inputs = len(node.inputs)
         self._raw = node.opdef.raw

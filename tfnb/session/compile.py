@@ -39,6 +39,7 @@ from tfnb.placement.schedule import delay_recvs
 from tfnb.placement.simulate import simulate
 from tfnb.runtime.cluster_kernel import ClusterKernel
 from tfnb.runtime.executor import PlanPart
+from tfnb.runtime.lending import kept_feeds
 from tfnb.runtime.resources import ResourceManager
 from tfnb.session.placing import Placing
 from tfnb.session.planning import Planner
@@ -75,7 +76,8 @@ class CompiledStep:
     graph.
 
     `graph` is the placed graph of the whole step, and `placement` has the reasons of the placement. `elsewhere` are the
-    partitions of other tasks, which plan them with `grouping`, the grouping of the whole step.
+    partitions of other tasks, which plan them with `grouping`, the grouping of the whole step. `kept_feeds` are the
+    numbers of the feeds that may be used after a run, and so must not be arrays of the user's.
     """
 
     parts: tuple[PlanPart, ...]
@@ -84,6 +86,7 @@ class CompiledStep:
     placement: Placement
     elsewhere: tuple[Partition, ...] = ()
     grouping: Grouping | None = None
+    kept_feeds: tuple[int, ...] = ()
 
     def caches(self) -> tuple[Cache[Any, Any], ...]:
         """The caches of the programs of its clusters, with their counters."""
@@ -144,7 +147,15 @@ def compile_step(
                     if observe is not None:
                         observe(stage.name, result)
     assert work.placement is not None
-    return CompiledStep(work.parts, work.graph, work.clustered, work.placement, work.elsewhere, work.grouping)
+    return CompiledStep(
+        work.parts,
+        work.graph,
+        work.clustered,
+        work.placement,
+        work.elsewhere,
+        work.grouping,
+        kept_feeds(work.parts) if work.graph.feeds else (),
+    )
 
 
 def plan_part(part: Partition, known: Grouping, context: Context) -> PlanPart:

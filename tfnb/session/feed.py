@@ -6,7 +6,7 @@ before any kernel runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
@@ -22,9 +22,10 @@ from tfnb.session.conversions import conversion_of
 from tfnb.session.tensor_handle import TensorHandle
 from tfnb.types import DType, bfloat16
 
-__all__ = ["feed_array", "feed_key", "flat_feeds", "flat_keys"]
+__all__ = ["feed_array", "feed_arrays", "feed_key", "flat_feeds", "flat_keys", "own_feed"]
 
 _NESTED = (tuple, SparseTensor, IndexedSlices)
+_MEMORYLESS = (bool, int, float, complex, str, bytes, list, tuple, np.generic)  # an array of such a value is a new one
 
 
 def flat_feeds(feeds: Mapping[Any, Any]) -> Mapping[Any, Any]:
@@ -116,7 +117,7 @@ def feed_key(graph: GraphBuilder, key: object) -> Tensor:
 
 
 def feed_array(tensor: Tensor, value: object) -> np.ndarray:
-    """`value` as an array for `tensor`. Raises `DTypeError` or `ShapeError` naming both."""
+    """`value` as an array for `tensor`, perhaps the user's own. Raises `DTypeError` or `ShapeError` naming both."""
     dtype = tensor.dtype
     if isinstance(value, TensorHandle):
         value = value.eval()
@@ -132,6 +133,21 @@ def feed_array(tensor: Tensor, value: object) -> np.ndarray:
             tensor.op,
         )
     return array
+
+
+def feed_arrays(tensors: Sequence[Tensor], values: Collection[object], kept: Sequence[int] = ()) -> list[np.ndarray]:
+    """The values for these tensors as arrays. Those with the numbers `kept` are no arrays of the user's."""
+    arrays = [feed_array(t, v) for t, v in zip(tensors, values, strict=True)]
+    if kept:
+        given = list(values)
+        for k in kept:
+            arrays[k] = own_feed(arrays[k], given[k])
+    return arrays
+
+
+def own_feed(array: np.ndarray, value: object) -> np.ndarray:
+    """What `feed_array` has made of `value`, as an array that the user does not have, for a step that may keep it."""
+    return array if isinstance(value, _MEMORYLESS) else array.copy()
 
 
 def _compatible(dims: tuple[int | None, ...], shape: tuple[int, ...]) -> bool:

@@ -27,6 +27,7 @@ from tfnb.ir.tensor import Tensor
 from tfnb.ops.state.session_tensors import GET_SESSION_HANDLE
 from tfnb.session.conversions import conversion_of
 from tfnb.session.tensor_handle import HandleSource
+from tfnb.system.ownership import make_own
 
 __all__ = ["FetchPlan", "plan_fetches"]
 
@@ -36,7 +37,8 @@ Rebuild = Callable[[list[Any]], Any]
 @dataclass(frozen=True, slots=True)
 class FetchPlan:
     """What a request fetches: `tensors` and `operations`, each once. `rebuild(values)` returns the values of the
-    tensors in the structure of the request."""
+    tensors in the structure of the request, as arrays that nobody but the user has; `values` must be the only list of
+    them."""
 
     tensors: tuple[Tensor, ...]
     operations: tuple[Operation, ...]
@@ -95,19 +97,20 @@ class _Planner:
         if isinstance(element, Operation):
             self.operations[element] = None
             return lambda _: None
+        again = element in self.tensors
         index = self.tensors.setdefault(element, len(self.tensors))
         source = self.handles
         if source is not None and element.op.type == GET_SESSION_HANDLE.name:
             dtype = element.op.inputs[0].dtype
             return lambda values: source.make(values[index].item(), dtype)
-        return lambda values: _own(values[index])
+        if again:  # two fetches of one tensor are two arrays
+            return lambda values: _result(values[index].copy())
+        return lambda values: _result(values[index])
 
 
-def _own(value: np.ndarray) -> Any:
-    """A value for the user: a NumPy scalar, or an array that the user may change."""
-    if value.ndim == 0:
-        return value[()]
-    return value if value.flags.writeable else value.copy()
+def _result(value: np.ndarray) -> Any:
+    """A value as users get it: of shape () it is a NumPy scalar, or bytes."""
+    return value[()] if value.ndim == 0 else value
 
 
 def _op_of(fetch: object) -> Operation | None:
@@ -136,4 +139,9 @@ def plan_fetches(graph: GraphBuilder, fetches: object, handles: HandleSource | N
     """
     planner = _Planner(graph, handles)
     rebuild = planner.plan(fetches)
-    return FetchPlan(tuple(planner.tensors), tuple(planner.operations), rebuild)
+
+    def rebuild_own(values: list[Any]) -> Any:
+        make_own(values)
+        return rebuild(values)
+
+    return FetchPlan(tuple(planner.tensors), tuple(planner.operations), rebuild_own)

@@ -15,7 +15,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.passes.partial import Exchange
-from tfnb.session.feed import feed_array
+from tfnb.session.feed import feed_array, own_feed
 from tfnb.session.fetch import FetchPlan
 from tfnb.system.interrupts import HeldInterrupts
 
@@ -60,11 +60,12 @@ class PartialRun:
     def part(self, plan: FetchPlan, feeds: Mapping[Tensor, Any]) -> list[Any]:
         """Feeds `feeds` and returns the values of the plan's tensors. Raises `InvalidArgumentError` for a feed or fetch
         that was not set up or was given before, and for a fetch that needs a missing feed."""
-        arrays = {t: feed_array(t, v) for t, v in feeds.items()}
+        arrays = {t: own_feed(feed_array(t, v), v) for t, v in feeds.items()}  # the step goes on after the call
         with HeldInterrupts():  # so that an interrupt cannot come between noting a feed and giving it
             numbers = self._give(plan, arrays)
-        values = [self._exchange.wait(k) for k in numbers]
-        return values[: len(plan.tensors)]
+        values = [self._exchange.take(k) for k in numbers]
+        del values[len(plan.tensors) :]
+        return values
 
     def _give(self, plan: FetchPlan, arrays: Mapping[Tensor, Any]) -> list[int]:
         """Gives the feeds to the step; returns the numbers of the fetches."""

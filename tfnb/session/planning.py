@@ -154,9 +154,27 @@ class Planner:
             self._set(place, PlanNode(PlanKind.HOST, len(node.specs), tuple(inputs), control, node.name), scalars)
             return
         kernel_class = AsyncOpKernel if asynchronous else HostKernel
-        kernel = kernel_class(node, self.resources, device, variables, constants, node.opdef.blocking)
+        kernel = kernel_class(
+            node, self.resources, device, variables, constants, node.opdef.blocking, self._only_readers(node)
+        )
         plan_kind = PlanKind.ASYNC if asynchronous else PlanKind.HOST
         self._set(place, PlanNode(plan_kind, len(node.specs), tuple(inputs), control, node.name), kernel)
+
+    def _only_readers(self, node: Node) -> frozenset[int]:
+        """The inputs of a node with a function of the user's that are new in each run and that nothing else reads."""
+        if not node.opdef.calls_user:
+            return frozenset()
+        consumers, fetches, nodes = self.graph.consumers, self.graph.fetches, self.graph.nodes
+        return frozenset(
+            n
+            for n, e in enumerate(node.inputs)
+            if (e.id in self.clustered.member or nodes[e.id].opdef.calls_user)
+            and not self.graph.spec(e).ref
+            and len(consumers.get(e, ())) == 1
+            and node.inputs.count(e) == 1
+            and e not in fetches
+            and e not in self.graph.feeds
+        )
 
     def _transfer(
         self, node: Node, inputs: tuple[tuple[int, int], ...], control: tuple[int, ...], constants: dict[int, Any]

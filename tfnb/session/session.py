@@ -40,7 +40,7 @@ from tfnb.runtime.resources import reset_shared
 from tfnb.session import dask, default
 from tfnb.session.compile import CompiledStep, Context, compile_step
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
-from tfnb.session.feed import feed_array, feed_key, flat_feeds, flat_keys
+from tfnb.session.feed import feed_arrays, feed_key, flat_feeds, flat_keys
 from tfnb.session.fetch import FetchPlan, plan_fetches
 from tfnb.session.local import DeviceDescription, LocalWorker
 from tfnb.session.partial import PartialRun
@@ -179,7 +179,7 @@ class Session:
     ) -> tuple[FetchPlan, CompiledStep, list[Any]]:
         """Returns the plan of the fetches, the step that was run, and what it returned."""
         plan, tensors, step = self._find(fetches, feeds, run_metadata)
-        values = [feed_array(t, v) for t, v in zip(tensors, feeds.values(), strict=True)]
+        values = feed_arrays(tensors, feeds.values(), step.kept_feeds)
         return plan, step, self._worker.execute(step, values, options, run_metadata)
 
     def _forget(self, step: CompiledStep) -> None:
@@ -213,7 +213,7 @@ class Session:
                 raise InvalidArgumentError(f"the callable takes {len(keys)} values, got {len(values)}")
             if len(keys) != len(tensors):
                 values = tuple(flat_feeds(dict(zip(keys, values, strict=True))).values())
-            arrays = [feed_array(t, v) for t, v in zip(tensors, values, strict=True)]
+            arrays = feed_arrays(tensors, values, step.kept_feeds)
             try:
                 results = self._bounded(lambda: self._worker.execute(step, arrays, options, run_metadata), options)
             except OpError as e:

@@ -16,6 +16,7 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ops.state.session_tensors import delete_session_tensor, get_session_tensor
 from tfnb.passes.prune import Request
 from tfnb.session.compile import CompiledStep, compile_step
+from tfnb.system.ownership import make_own
 from tfnb.types import DType
 
 if TYPE_CHECKING:
@@ -74,8 +75,10 @@ class HandleSource:
         return TensorHandle(name.decode(), dtype, self)
 
     def value(self, name: str, dtype: DType) -> Any:
-        """The value of the tensor with this handle."""
-        return self._run(name, dtype)[0]
+        """The value of the tensor with this handle, as an array of the caller's own."""
+        values = self._run(name, dtype)
+        make_own(values)
+        return values[0]
 
     def delete(self, name: str) -> None:
         """Deletes the tensor with this handle."""

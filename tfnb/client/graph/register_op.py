@@ -23,6 +23,7 @@ from tfnb.ir.origin import user_origin
 from tfnb.ops import CATALOG
 from tfnb.ops.catalog import op_function
 from tfnb.system.interrupts import interruptible
+from tfnb.system.ownership import arguments, make_own
 from tfnb.types import ALL, DEVICE_FLOATS, Shape, as_dtype, as_shape, unknown_shape
 
 __all__ = ["API", "register_op"]
@@ -85,6 +86,7 @@ def register_op(
             grad=grad or NOT_DIFFERENTIABLE,
             opencl=None if text is None else lambda site: _calls(op, text, site, arguments, grid),
             stateful=stateful,
+            calls_user=True,
         )
         if op.name in CATALOG and op.name not in _mine:
             raise AlreadyExistsError(f"there is an op {op.name!r} in the library; give another name=")
@@ -146,17 +148,21 @@ def _run(kernel: Callable[..., Any], call: HostCall, arrays: Sequence[np.ndarray
     keywords = {f.name: getattr(call.attrs, f.name) for f in dataclasses.fields(call.attrs)}
     try:
         with interruptible():
-            returned = kernel(*arrays, **keywords)
+            returned = kernel(*arguments(arrays, call.owns), **keywords)
     except OpError:
         raise
     except Exception as e:
         raise UnknownError(f"the kernel of {call.op.type}: {type(e).__name__}: {e}", call.op) from e
-    results = returned if isinstance(returned, (tuple, list)) else (returned,)
+    results = list(returned) if isinstance(returned, (tuple, list)) else [returned]
     if len(results) != len(call.outputs):
         raise InvalidArgumentError(
             f"the kernel of {call.op.type} gave {len(results)} arrays for {len(call.outputs)} outputs", call.op
         )
-    return tuple(np.asarray(r, spec.dtype.np) for r, spec in zip(results, call.outputs, strict=True))
+    del returned  # what nobody holds but the list of results is not copied
+    for i, spec in enumerate(call.outputs):
+        results[i] = np.asarray(results[i], spec.dtype.np)
+    make_own(results)
+    return tuple(results)
 
 
 def _calls(

@@ -19,6 +19,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.system.interrupts import interruptible
+from tfnb.system.ownership import arguments, make_own
 from tfnb.types import ALL, DType, Shape, as_dtype, unknown_shape
 
 __all__ = ["API", "OPS", "PY_FUNC", "PY_FUNC_STATELESS"]
@@ -72,7 +73,8 @@ def _call(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
         raise InvalidArgumentError(f"py_func {call.attrs.token}: its function is not in this process", call.op)
     try:
         with interruptible():
-            value = function(*(x[()] if x.ndim == 0 else x for x in inputs))  # scalars as NumPy or bytes have them
+            # Scalars are given as NumPy or bytes have them.
+            value = function(*(x[()] if x.ndim == 0 else x for x in arguments(inputs, call.owns)))
     except OpError:
         raise
     except Exception as e:
@@ -85,7 +87,11 @@ def _call(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
             f"py_func {call.attrs.token}: the function gave {len(results)} results, {len(dtypes)} were declared",
             call.op,
         )
-    return tuple(_as_output(call, r, d, i) for i, (r, d) in enumerate(zip(results, dtypes, strict=True)))
+    del value  # what nobody holds but the list of results is not copied
+    for i, dtype in enumerate(dtypes):
+        results[i] = _as_output(call, results[i], dtype, i)
+    make_own(results)
+    return tuple(results)
 
 
 def _py_func(name: str, stateful: bool, doc: str) -> OpDef:
@@ -102,6 +108,7 @@ def _py_func(name: str, stateful: bool, doc: str) -> OpDef:
         stateful=stateful,
         dynamic=True,
         blocking=True,
+        calls_user=True,
     )
 
 
@@ -122,8 +129,8 @@ def py_func(
 ) -> Any:
     """Adds a node that calls a Python function on NumPy arrays.
 
-    func: called with the values of `inp` (read-only arrays; for shape () scalars of NumPy, or bytes); returns one array
-    or value per output, or a list of them.
+    func: called with the values of `inp` (arrays of its own, which it may change and keep; for shape () scalars of
+    NumPy, or bytes); returns one array or value per output, or a list of them, which it may change later.
     Tout: a dtype, or a list of dtypes. stateful=False permits merging equal calls, and
     calling it only once for constant inputs. Returns a tensor, a list of tensors when Tout is a list, or the operation
     when the list is empty and the function stateful. At run time a result that does not match `Tout` raises

@@ -150,8 +150,8 @@ def queue_of(call: HostCall | AsyncCall, handle: np.ndarray) -> Queue:
 
 
 def _owned(x: np.ndarray) -> np.ndarray:
-    """The array, or a copy if its memory may change after the step (an array that a user fed)."""
-    return x if x.base is None and not x.flags.writeable else np.array(x)
+    """The array, or a copy if it is a part of an array, or on memory of a device, which would stay in use with it."""
+    return x if x.base is None else np.array(x)
 
 
 def _check_types(queue: Queue, call: AsyncCall) -> None:
