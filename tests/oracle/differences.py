@@ -555,6 +555,8 @@ NOTES: tuple[str, ...] = (
     "A number is fed as it is or not at all: `InvalidArgumentError` (a `TypeError`) for integers outside of the dtype, for "
     "fractions, NaN and infinity where integers are needed, and for complex numbers with an imaginary part where real ones "
     "are needed. TensorFlow raises `TypeError` for a Python integer and converts all else as NumPy does, without a word.",
+    "Two fetches of one tensor are two arrays, and a partial run goes on with the values that were fed. In TensorFlow such "
+    "fetches are one array, and a fed array that is changed between two calls of `partial_run` may count as changed.",
     "The graphs that tfnb writes of loops, branches and functions are TensorFlow's. Those of a loop's gradients are not: "
     "they keep tensors in `LoopStack` and add products up in `LoopProducts`, which TensorFlow does not have. Write the graph "
     "before `tf.gradients` is called, and take the gradients where the graph is imported.",

@@ -2,7 +2,8 @@
 
 What a user feeds, gets back, returns from a function or makes a constant of is his, so he may change it when the call
 is over. Here every call of a test gets copies of the test's arrays, and gives copies to the test; the arrays that tfnb
-itself has seen or handed out are overwritten at once. Invariant: a test that passes without the option passes with it.
+itself has seen or handed out are overwritten at once. Kernels of ours get arrays that they cannot write. Invariant: a
+test that passes without the option passes with it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tfnb.client.graph import register_op
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ops.control_flow import python_function
 from tfnb.ops.dataset import sources
+from tfnb.runtime.kernels import HostKernel
 from tfnb.session.session import Session
 from tfnb.session.tensor_handle import TensorHandle
 from tfnb.train.saving.checkpoint_reader import CheckpointReader
@@ -179,6 +181,21 @@ def _to_tensor(to_tensor: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
+def _read_only(arrays: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    """The inputs of a kernel of ours, which it cannot change: other nodes, or the user, have them too."""
+
+    def wrapped(kernel: HostKernel, inputs: Any) -> list[Any]:
+        found = arrays(kernel, inputs)
+        if not kernel.node.opdef.calls_user:
+            for i, array in enumerate(found):
+                if isinstance(array, np.ndarray) and i not in kernel._cells:  # of a variable it has a copy
+                    found[i] = array.view()
+                    found[i].flags.writeable = False
+        return found
+
+    return wrapped
+
+
 @contextmanager
 def overwriting() -> Iterator[None]:
     """In this block everything that passes between user and tfnb is overwritten afterwards."""
@@ -190,6 +207,7 @@ def overwriting() -> Iterator[None]:
             (TensorHandle, "eval", _getter),
             (CheckpointReader, "get_tensor", _getter),
             (GraphBuilder, "to_tensor", _to_tensor),
+            (HostKernel, "arrays", _read_only),
             (register_op, "_run", _registered),
             (sources._Converted, "__next__", _generator),
         ):

@@ -141,7 +141,7 @@ def plan_fetches(graph: GraphBuilder, fetches: object, handles: HandleSource | N
     rebuild = planner.plan(fetches)
 
     def rebuild_own(values: list[Any]) -> Any:
-        make_own(values)
+        make_own(values, scalars=False)  # which `_result` makes of arrays of shape ()
         return rebuild(values)
 
     return FetchPlan(tuple(planner.tensors), tuple(planner.operations), rebuild_own)

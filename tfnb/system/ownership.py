@@ -14,6 +14,8 @@ import numpy as np
 
 __all__ = ["OwnedMemory", "arguments", "make_own"]
 
+_SMALL = 1 << 12  # bytes: to copy so few takes less time than to count references
+
 
 class OwnedMemory(np.ndarray):
     """Raw bytes for a single array at a time: nobody else reads or writes them while that array exists."""
@@ -21,14 +23,21 @@ class OwnedMemory(np.ndarray):
     __slots__ = ()
 
 
-def make_own(values: list[np.ndarray]) -> None:
+def make_own(values: list[np.ndarray], scalars: bool = True) -> None:
     """Replaces those arrays of a list by copies that somebody else may hold, or that nobody may write.
 
     The caller must hold the arrays by this list only. NumPy's scalars, which nobody can change, may be among them.
+    Arrays of shape () stay as they are unless `scalars` is set, for callers that make NumPy's scalars of them.
     """
     for k in range(len(values)):
-        if not _is_own(values, k):
-            values[k] = values[k].copy()
+        array = values[k]
+        if isinstance(array, np.ndarray) and (array.ndim or scalars):
+            if array.nbytes <= _SMALL:
+                values[k] = array.copy()
+                continue
+            del array
+            if not _is_own(values, k):
+                values[k] = values[k].copy()
 
 
 def arguments(values: Sequence[np.ndarray], owned: Collection[int]) -> Iterator[np.ndarray]:
@@ -39,9 +48,7 @@ def arguments(values: Sequence[np.ndarray], owned: Collection[int]) -> Iterator[
 
 def _is_own(values: list[np.ndarray], k: int) -> bool:
     array = values[k]
-    if type(array) is not np.ndarray:
-        return not isinstance(array, np.ndarray)
-    if not array.flags.writeable:
+    if type(array) is not np.ndarray or not array.flags.writeable:
         return False
     values[k] = None  # type: ignore[call-overload]  # the list holds it again below
     count = getrefcount(array)

@@ -11,7 +11,10 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from tfnb.errors import UnimplementedError
+from tfnb.tf_keras.engine.structure import map_structure
 
 __all__ = ["GeneratorEnqueuer", "OrderedEnqueuer", "Sequence", "SequenceEnqueuer"]
 
@@ -33,6 +36,10 @@ class Sequence:
     def __iter__(self) -> Iterator[Any]:
         for i in range(len(self)):
             yield self[i]
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 class SequenceEnqueuer:
@@ -63,7 +70,8 @@ class SequenceEnqueuer:
     def _run(self) -> None:
         try:
             for item in self._items():
-                if not self._put((item, None)):
+                # A batch waits in the queue while the generator goes on, perhaps in the same arrays.
+                if not self._put((map_structure(_copied, item), None)):
                     return
             self._put((None, StopIteration()))
         except Exception as error:

@@ -46,8 +46,10 @@ def get_static_value(tensor: TensorLike, partial: bool = False) -> np.ndarray | 
     if not isinstance(tensor, Tensor):
         return np.asarray(tensor)
     value = constant_value(tensor)
-    if value is not None or not partial or tensor.op.type != "Pack" or tensor.op.attrs.axis != 0:
-        return value
+    if value is not None:
+        return value.copy()  # the caller's own, which he may change
+    if not partial or tensor.op.type != "Pack" or tensor.op.attrs.axis != 0:
+        return None
     parts = np.empty(len(tensor.op.inputs), object)
     for i, part in enumerate(tensor.op.inputs):
         parts[i] = get_static_value(part, partial=True)
