@@ -365,6 +365,21 @@ def test_a_generator_may_yield_one_buffer_again_and_again(sess):
         same([sess.run(get)[:, 0] for _ in range(3)], [[0, 1], [2, 3], [4, 5]])
 
 
+def test_a_generator_function_may_change_its_arguments(sess, value):
+    def rows(array: np.ndarray):
+        yield array
+        overwrite(array)
+
+    x = placeholder(value)
+    source = tf.data.Dataset.from_generator(rows, x.dtype, x.shape, args=[x]).repeat(3)
+    iterator, buffer = source.make_initializable_iterator(), value.copy()
+    sess.run(iterator.initializer, {x: buffer})
+    overwrite(buffer)
+    get = iterator.get_next()
+    for _ in range(3):
+        same(sess.run(get), value)
+
+
 def test_a_generator_of_batches_for_a_model_may_use_its_arrays_again():
     def batches():
         buffer = np.empty(2, np.float32)

@@ -40,7 +40,7 @@ def make_own(values: list[np.ndarray], scalars: bool = True) -> None:
                 values[k] = values[k].copy()
 
 
-def arguments(values: Sequence[np.ndarray], owned: Collection[int]) -> Iterator[np.ndarray]:
+def arguments(values: Sequence[np.ndarray], owned: Collection[int] = ()) -> Iterator[np.ndarray]:
     """Yields the arguments of a function of the user's: copies, except of the values whose numbers are in `owned`."""
     for k, value in enumerate(values):
         yield value if k in owned and value.flags.writeable else value.copy()

@@ -15,6 +15,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, OpError, UnimplementedError, UnknownError
 from tfnb.ops.io.record_files import RecordFile
+from tfnb.system.ownership import arguments
 
 __all__ = [
     "ColumnRows",
@@ -257,7 +258,7 @@ class Generator(Source):
         self._convert = convert
 
     def rows(self) -> Rows:
-        return IteratorRows(_Converted(self._function(*self._args), self._convert))
+        return IteratorRows(_Converted(self._function(*arguments(self._args)), self._convert))
 
 
 class _Converted:
