@@ -1,13 +1,14 @@
-"""Which fed arrays a step may keep beyond its run (white paper, section 4.2).
+"""Which fed arrays a step may keep beyond its run, and which fetches may not be new arrays (white paper, section 4.2).
 
 A step reads a fed array where it lies, without a copy, since clusters write all they compute to memory of their own.
 Other nodes pass values on, and those with state may keep them: a queue, a table, an iterator. What they keep must not
 be an array that the user changes later. Invariant: a feed that is not named here is not used when the run is over,
-except by values that are fetched, which become the user's own there.
+except by fetches that are named here, and nobody has the array of any other fetch.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from tfnb.runtime.kernels import HostKernel
@@ -16,7 +17,7 @@ from tfnb.runtime.part import PlanPart
 from tfnb.runtime.plan import PlanKind
 from tfnb.runtime.transfer import RecvKernel, SendKernel
 
-__all__ = ["kept_feeds"]
+__all__ = ["kept_feeds", "shared_fetches"]
 
 _Output = tuple[int, int, int]
 """An output of a node: the number of the part, the node, the slot."""
@@ -31,6 +32,24 @@ def kept_feeds(parts: Sequence[PlanPart]) -> tuple[int, ...]:
     flow = _Flow(parts)
     feeds = {k for p in parts for k in (range(len(p.plan.feeds)) if p.feeds is None else p.feeds)}
     return tuple(k for k in sorted(feeds) if flow.keeps(k))
+
+
+def shared_fetches(parts: Sequence[PlanPart]) -> tuple[int, ...]:
+    """Returns the numbers, in order, of the fetches of `parts` whose arrays somebody else may have after the run.
+
+    The output of a cluster is new in each run, so it is the user's if nothing but one fetch reads it. What another task
+    sends is always new.
+    """
+    shared: list[int] = []
+    for part in parts:
+        plan = part.plan
+        readers = Counter(source for node in plan.nodes for source in node.inputs)
+        readers.update(plan.fetches)
+        numbers = range(len(plan.fetches)) if part.fetches is None else part.fetches
+        for number, source in zip(numbers, plan.fetches, strict=True):
+            if plan.kinds[source[0]] != PlanKind.CLUSTER or readers[source] > 1:
+                shared.append(number)
+    return tuple(sorted(shared))
 
 
 class _Flow:

@@ -39,7 +39,7 @@ from tfnb.placement.schedule import delay_recvs
 from tfnb.placement.simulate import simulate
 from tfnb.runtime.cluster_kernel import ClusterKernel
 from tfnb.runtime.executor import PlanPart
-from tfnb.runtime.lending import kept_feeds
+from tfnb.runtime.lending import kept_feeds, shared_fetches
 from tfnb.runtime.resources import ResourceManager
 from tfnb.session.placing import Placing
 from tfnb.session.planning import Planner
@@ -77,7 +77,8 @@ class CompiledStep:
 
     `graph` is the placed graph of the whole step, and `placement` has the reasons of the placement. `elsewhere` are the
     partitions of other tasks, which plan them with `grouping`, the grouping of the whole step. `kept_feeds` are the
-    numbers of the feeds that may be used after a run, and so must not be arrays of the user's.
+    numbers of the feeds that may be used after a run, and so must not be arrays of the user's; `shared_fetches` are those
+    of the fetches whose arrays somebody else may have.
     """
 
     parts: tuple[PlanPart, ...]
@@ -87,6 +88,7 @@ class CompiledStep:
     elsewhere: tuple[Partition, ...] = ()
     grouping: Grouping | None = None
     kept_feeds: tuple[int, ...] = ()
+    shared_fetches: tuple[int, ...] = ()
 
     def caches(self) -> tuple[Cache[Any, Any], ...]:
         """The caches of the programs of its clusters, with their counters."""
@@ -155,6 +157,7 @@ def compile_step(
         work.elsewhere,
         work.grouping,
         kept_feeds(work.parts) if work.graph.feeds else (),
+        tuple(k for k in shared_fetches(work.parts) if work.graph.spec(work.graph.fetches[k]).shape.ndims != 0),
     )
 
 

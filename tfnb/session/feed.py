@@ -6,7 +6,7 @@ before any kernel runs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Number
 from typing import Any
 
@@ -22,7 +22,7 @@ from tfnb.session.conversions import conversion_of
 from tfnb.session.tensor_handle import TensorHandle
 from tfnb.types import DType, bfloat16
 
-__all__ = ["feed_array", "feed_arrays", "feed_key", "flat_feeds", "flat_keys", "own_feed"]
+__all__ = ["feed_array", "feed_key", "flat_feeds", "flat_keys", "own_feed", "own_feeds"]
 
 _NESTED = (tuple, SparseTensor, IndexedSlices)
 _MEMORYLESS = (bool, int, float, complex, str, bytes, list, tuple, np.generic)  # an array of such a value is a new one
@@ -135,14 +135,11 @@ def feed_array(tensor: Tensor, value: object) -> np.ndarray:
     return array
 
 
-def feed_arrays(tensors: Sequence[Tensor], values: Collection[object], kept: Sequence[int] = ()) -> list[np.ndarray]:
-    """The values for these tensors as arrays. Those with the numbers `kept` are no arrays of the user's."""
-    arrays = [feed_array(t, v) for t, v in zip(tensors, values, strict=True)]
-    if kept:
-        given = list(values)
-        for k in kept:
-            arrays[k] = own_feed(arrays[k], given[k])
-    return arrays
+def own_feeds(arrays: list[np.ndarray], values: Iterable[object], kept: Iterable[int]) -> None:
+    """Replaces the arrays with the numbers `kept`, which were made of `values`, by some that the user does not have."""
+    given = list(values)
+    for k in kept:
+        arrays[k] = own_feed(arrays[k], given[k])
 
 
 def own_feed(array: np.ndarray, value: object) -> np.ndarray:

@@ -27,7 +27,6 @@ from tfnb.ir.tensor import Tensor
 from tfnb.ops.state.session_tensors import GET_SESSION_HANDLE
 from tfnb.session.conversions import conversion_of
 from tfnb.session.tensor_handle import HandleSource
-from tfnb.system.ownership import make_own
 
 __all__ = ["FetchPlan", "plan_fetches"]
 
@@ -37,8 +36,7 @@ Rebuild = Callable[[list[Any]], Any]
 @dataclass(frozen=True, slots=True)
 class FetchPlan:
     """What a request fetches: `tensors` and `operations`, each once. `rebuild(values)` returns the values of the
-    tensors in the structure of the request, as arrays that nobody but the user has; `values` must be the only list of
-    them."""
+    tensors in the structure of the request; they must be arrays that nobody else has."""
 
     tensors: tuple[Tensor, ...]
     operations: tuple[Operation, ...]
@@ -139,9 +137,4 @@ def plan_fetches(graph: GraphBuilder, fetches: object, handles: HandleSource | N
     """
     planner = _Planner(graph, handles)
     rebuild = planner.plan(fetches)
-
-    def rebuild_own(values: list[Any]) -> Any:
-        make_own(values, scalars=False)  # which `_result` makes of arrays of shape ()
-        return rebuild(values)
-
-    return FetchPlan(tuple(planner.tensors), tuple(planner.operations), rebuild_own)
+    return FetchPlan(tuple(planner.tensors), tuple(planner.operations), rebuild)

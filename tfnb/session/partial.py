@@ -18,6 +18,7 @@ from tfnb.passes.partial import Exchange
 from tfnb.session.feed import feed_array, own_feed
 from tfnb.session.fetch import FetchPlan
 from tfnb.system.interrupts import HeldInterrupts
+from tfnb.system.ownership import make_own
 
 __all__ = ["PartialRun"]
 
@@ -65,6 +66,7 @@ class PartialRun:
             numbers = self._give(plan, arrays)
         values = [self._exchange.take(k) for k in numbers]
         del values[len(plan.tensors) :]
+        make_own(values, range(len(values)))
         return values
 
     def _give(self, plan: FetchPlan, arrays: Mapping[Tensor, Any]) -> list[int]:

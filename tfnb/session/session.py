@@ -40,13 +40,14 @@ from tfnb.runtime.resources import reset_shared
 from tfnb.session import dask, default
 from tfnb.session.compile import CompiledStep, Context, compile_step
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
-from tfnb.session.feed import feed_arrays, feed_key, flat_feeds, flat_keys
+from tfnb.session.feed import feed_array, feed_key, flat_feeds, flat_keys, own_feeds
 from tfnb.session.fetch import FetchPlan, plan_fetches
 from tfnb.session.local import DeviceDescription, LocalWorker
 from tfnb.session.partial import PartialRun
 from tfnb.session.recording import Recording
 from tfnb.session.tensor_handle import HandleSource
 from tfnb.system.interrupts import HeldInterrupts
+from tfnb.system.ownership import make_own
 
 if TYPE_CHECKING:
     from tfnb.session.dask.master.master import Master
@@ -179,8 +180,13 @@ class Session:
     ) -> tuple[FetchPlan, CompiledStep, list[Any]]:
         """Returns the plan of the fetches, the step that was run, and what it returned."""
         plan, tensors, step = self._find(fetches, feeds, run_metadata)
-        values = feed_arrays(tensors, feeds.values(), step.kept_feeds)
-        return plan, step, self._worker.execute(step, values, options, run_metadata)
+        values = [feed_array(t, v) for t, v in zip(tensors, feeds.values(), strict=True)]
+        if step.kept_feeds:
+            own_feeds(values, feeds.values(), step.kept_feeds)
+        results = self._worker.execute(step, values, options, run_metadata)
+        if step.shared_fetches:
+            make_own(results, step.shared_fetches)
+        return plan, step, results
 
     def _forget(self, step: CompiledStep) -> None:
         """Drops a compiled step, so that its next run compiles it again and places it with the costs known then."""
@@ -213,12 +219,16 @@ class Session:
                 raise InvalidArgumentError(f"the callable takes {len(keys)} values, got {len(values)}")
             if len(keys) != len(tensors):
                 values = tuple(flat_feeds(dict(zip(keys, values, strict=True))).values())
-            arrays = feed_arrays(tensors, values, step.kept_feeds)
+            arrays = [feed_array(t, v) for t, v in zip(tensors, values, strict=True)]
+            if step.kept_feeds:
+                own_feeds(arrays, values, step.kept_feeds)
             try:
                 results = self._bounded(lambda: self._worker.execute(step, arrays, options, run_metadata), options)
             except OpError as e:
                 _blame_operation(self._graph, e)
                 raise
+            if step.shared_fetches:
+                make_own(results, step.shared_fetches)
             return plan.rebuild(results)
 
         return call if accept_options else lambda *values: call(*values)

@@ -77,7 +77,7 @@ class HandleSource:
     def value(self, name: str, dtype: DType) -> Any:
         """The value of the tensor with this handle, as an array of the caller's own."""
         values = self._run(name, dtype)
-        make_own(values)
+        make_own(values, (0,))
         return values[0]
 
     def delete(self, name: str) -> None:

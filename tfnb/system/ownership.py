@@ -7,7 +7,7 @@ references show that nobody else holds it or memory of it. Invariant: in doubt t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from sys import getrefcount
 
 import numpy as np
@@ -23,21 +23,17 @@ class OwnedMemory(np.ndarray):
     __slots__ = ()
 
 
-def make_own(values: list[np.ndarray], scalars: bool = True) -> None:
-    """Replaces those arrays of a list by copies that somebody else may hold, or that nobody may write.
+def make_own(values: list[np.ndarray], places: Iterable[int]) -> None:
+    """Replaces those arrays at these places of a list by copies that somebody else may hold, or that nobody may write.
 
     The caller must hold the arrays by this list only. NumPy's scalars, which nobody can change, may be among them.
-    Arrays of shape () stay as they are unless `scalars` is set, for callers that make NumPy's scalars of them.
     """
-    for k in range(len(values)):
+    for k in places:
         array = values[k]
-        if isinstance(array, np.ndarray) and (array.ndim or scalars):
-            if array.nbytes <= _SMALL:
-                values[k] = array.copy()
-                continue
-            del array
-            if not _is_own(values, k):
-                values[k] = values[k].copy()
+        if isinstance(array, np.ndarray):
+            values[k] = None  # type: ignore[call-overload]
+            is_own = array.nbytes > _SMALL and getrefcount(array) <= _HELD and _has_own_memory(array)
+            values[k] = array if is_own else array.copy()
 
 
 def arguments(values: Sequence[np.ndarray], owned: Collection[int] = ()) -> Iterator[np.ndarray]:
@@ -46,19 +42,13 @@ def arguments(values: Sequence[np.ndarray], owned: Collection[int] = ()) -> Iter
         yield value if k in owned and value.flags.writeable else value.copy()
 
 
-def _is_own(values: list[np.ndarray], k: int) -> bool:
-    array = values[k]
+def _has_own_memory(array: np.ndarray) -> bool:
+    """Returns whether the memory of an array may be written, and no other array or object has it."""
+    base = array.base
+    if isinstance(base, OwnedMemory):
+        return True
     if type(array) is not np.ndarray or not array.flags.writeable:
         return False
-    values[k] = None  # type: ignore[call-overload]  # the list holds it again below
-    count = getrefcount(array)
-    values[k] = array
-    return count <= _HELD_BY_LIST and _has_own_memory(array)
-
-
-def _has_own_memory(array: np.ndarray) -> bool:
-    """Returns whether no other array has the memory of this one."""
-    base = array.base
     if base is None:
         return array.flags.owndata
     while isinstance(base, np.ndarray):
@@ -73,17 +63,16 @@ def _has_own_memory(array: np.ndarray) -> bool:
 
 
 def _counts() -> tuple[int, int]:
-    """The references of an array that one list holds, and of one that is the base of a view, as the functions above see
-    them: versions of Python differ in whether a variable and an argument count."""
-    values = [np.empty(1)]
-    array = values[0]
-    values[0] = None  # type: ignore[call-overload]
+    """The references of an array that a variable alone holds, and of one that is also the base of a view.
+
+    Versions of Python differ in whether a variable and the argument of a call count twice.
+    """
+    array = np.empty(2)
     held = getrefcount(array)
-    values[0] = array
+    view = array[:1]
     del array
-    view = np.empty(2)[:1]
     base = view.base
     return held, getrefcount(base)
 
 
-_HELD_BY_LIST, _HELD_AS_BASE = _counts()
+_HELD, _HELD_AS_BASE = _counts()

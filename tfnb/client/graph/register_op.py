@@ -161,7 +161,7 @@ def _run(kernel: Callable[..., Any], call: HostCall, arrays: Sequence[np.ndarray
     del returned  # what nobody holds but the list of results is not copied
     for i, spec in enumerate(call.outputs):
         results[i] = np.asarray(results[i], spec.dtype.np)
-    make_own(results)
+    make_own(results, range(len(results)))
     return tuple(results)
 
 

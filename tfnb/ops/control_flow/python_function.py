@@ -90,7 +90,7 @@ def _call(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     del value  # what nobody holds but the list of results is not copied
     for i, dtype in enumerate(dtypes):
         results[i] = _as_output(call, results[i], dtype, i)
-    make_own(results)
+    make_own(results, range(len(results)))
     return tuple(results)
 
 
