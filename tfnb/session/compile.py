@@ -77,8 +77,8 @@ class CompiledStep:
 
     `graph` is the placed graph of the whole step, and `placement` has the reasons of the placement. `elsewhere` are the
     partitions of other tasks, which plan them with `grouping`, the grouping of the whole step. `kept_feeds` are the
-    numbers of the feeds that may be used after a run, and so must not be arrays of the user's; `shared_fetches` are those
-    of the fetches whose arrays somebody else may have.
+    numbers of the feeds that may be used after a run, and so must not be arrays of the user's; `shared_fetches` are
+    those of the fetches whose arrays somebody else may have.
     """
 
     parts: tuple[PlanPart, ...]
