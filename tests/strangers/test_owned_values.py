@@ -276,6 +276,16 @@ def test_constants_and_rows_are_copies_of_the_arrays_that_they_were_made_of(sess
         overwrite(results)
 
 
+def test_digits_that_were_loaded_may_be_changed():
+    (images, labels), _ = tf.keras.datasets.mnist.load_data()
+    wanted = images.copy(), labels.copy()
+    overwrite([images, labels])
+    found = tf.keras.datasets.mnist.load_data()[0]
+    for a, b in zip(found, wanted, strict=True):
+        same(a, b)
+    assert not (images == wanted[0]).all()
+
+
 # ---- functions of the user's ---------------------------------------------------------------------
 
 

@@ -62,7 +62,7 @@ def _read_stream(stream: BinaryIO | gzip.GzipFile, path: Path, rank: int) -> np.
         )
     if stream.read(1):
         raise DataLossError(f"{path}: data goes on at offset {start + n_bytes}, where the header's shape {shape} ends")
-    return np.frombuffer(data, np.uint8).reshape(shape)
+    return np.frombuffer(data, np.uint8).reshape(shape).copy()  # which the caller may change
 
 
 def _read_shape(stream: BinaryIO | gzip.GzipFile, path: Path, rank: int) -> tuple[int, ...]:

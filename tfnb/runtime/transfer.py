@@ -76,13 +76,18 @@ class RecvKernel:
 
     def __init__(self, node: Node, device: Device | None = None) -> None:
         self.node = node
-        self.key = _key(node)
+        self._key = _key(node)
         self._device = device if device is not None and device.facts.kind != "cpu" else None
         self._truncate: bool = node.attrs.truncate
 
+    @property
+    def key(self) -> Key:
+        """The key of its value, outside of loops."""
+        return self._key
+
     def recv(self, tag: str, step: StepContext, done: Callable[[Received | None, BaseException | None], None]) -> None:
         """Calls `done` with the value of the iteration `tag` once it was sent; see `Rendezvous.recv_async`."""
-        step.rendezvous.recv_async(self.key._replace(tag=tag) if tag else self.key, done)
+        step.rendezvous.recv_async(self._key._replace(tag=tag) if tag else self._key, done)
 
     def take(self, value: Value, recorder: StepStats | None = None) -> Value:
         """Waits until a received value is computed, and returns it in the memory of the receiver's device."""
@@ -94,7 +99,7 @@ class RecvKernel:
         array = expand(to_host(value)) if self._truncate else to_host(value)
         result: Value = array if self._device is None else self._device.from_numpy(array)
         if recorder is not None:
-            source, target, name, _ = self.key
+            source, target, name, _ = self._key
             label = f"{name}: {_short(source)} to {_short(target)}"
             recorder.span(
                 TRANSFER, label, copy_start, size, f"waited {copy_start - start:.0f} us", (self.node.id,), "transfer"

@@ -35,7 +35,7 @@ def fashion_mnist_data() -> Split:
     def read(name: str, offset: int) -> np.ndarray:
         path = local_file(f"{name}-ubyte.gz", subfolder="datasets/fashion-mnist")
         with gzip.open(path, "rb") as file:
-            return np.frombuffer(file.read(), np.uint8, offset=offset)
+            return np.frombuffer(file.read(), np.uint8, offset=offset).copy()  # which the caller may change
 
     parts = []
     for name in ("train", "t10k"):
