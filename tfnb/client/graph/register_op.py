@@ -61,10 +61,9 @@ def register_op(
     their OpenCL type; bool is uchar. grid: a function from `site` to the numbers of work-groups and of work-items in
     each (default: one work-item per element of the first output, in groups of 64, so the kernel must check its bound).
 
-    An OpenCL kernel runs in this process, unchecked. One that writes outside its arrays changes other values or ends
-    the process; a null pointer or a stack of many megabytes can do the same. Only the end of the process stops a kernel
-    that never ends, not `RunOptions(timeout_in_ms)` or Ctrl-C. Try a new kernel on small arrays first and compare it
-    with the Python function, which can be interrupted and whose exceptions are errors of the step.
+    An OpenCL kernel runs in this process, unchecked. One that writes outside its arrays, reads a null pointer or takes
+    megabytes of stack changes other values or ends the process, and only the end of the process stops one that never
+    ends. Try it on small arrays first, beside the function, which can be interrupted and whose errors are the step's.
 
     Raises `InvalidArgumentError` for a text without a kernel, and `AlreadyExistsError` for the name of a library op. A
     kernel that does not compile raises `KernelBuildError` in the step, with the compiler's message and the cell's line.
