@@ -11,7 +11,10 @@ from runner import reference, run_graph
 
 import tfnb as tf
 from tfnb.codegen.fusion import group, nest, values
+from tfnb.codegen.fusion.indexing import Indexing
 from tfnb.codegen.program import DeviceFacts
+from tfnb.ir import scalar as s
+from tfnb.types import int32, int64
 
 pytestmark = pytest.mark.opencl
 RNG = np.random.default_rng(5)
@@ -52,8 +55,25 @@ def test_beyond_an_int():
     n = 2**31 + 77
     x = np.zeros(n, np.int8)
     x[-5], x[-3] = 7, -7
-    with tf.Graph().as_default(), tf.Session() as s:
+    with tf.Graph().as_default(), tf.Session() as session:
         a, i = tf.placeholder(tf.int8, [None]), tf.placeholder(tf.int64, [None])
-        found = s.run([tf.argmax(a, 0), tf.argmin(a, 0), tf.gather(a, i)], {a: x, i: [n - 5, n - 3, 0]})
+        found = session.run([tf.argmax(a, 0), tf.argmin(a, 0), tf.gather(a, i)], {a: x, i: [n - 5, n - 3, 0]})
+        begin, size = tf.constant([n - 5], tf.int64), tf.constant([3], tf.int64)
+        slices = session.run([a[-3:], a[::-1][2:5], tf.slice(a, begin, size), tf.reverse(a, [0])[2:5]], {a: x})
     assert found[0] == n - 5 and found[1] == n - 3
     assert found[2].tolist() == [7, -7, 0]
+    assert [part.tolist() for part in slices] == [[-7, 0, 0], [-7, 0, 7], [7, 0, -7], [-7, 0, 7]]
+
+
+def test_a_number_that_no_int_holds_makes_a_position_long():
+    """As where a slice begins behind 2**31 elements, or the step from one row of such an array to the next."""
+    i, far = s.index("i0"), 2**31 + 5
+    assert s.add(i, far).dtype is s.sub(far, i).dtype is int64
+    assert s.lt(i, far).args[1].value == far
+    index = Indexing({"i0": 9})
+    position = index.build(index.affine(s.add(i, far)))
+    assert position.dtype is int64 and index.affine(position) == index.affine(s.add(i, far))
+    assert position.args[1].value == far
+    assert index.linear((i, s.index("i1")), (9, 2**32)).args[0].dtype is int64
+    wraps = index.build(index.affine(s.add(s.add(i, 2**31 - 1), 2**31 - 1)), int32)  # an element, not a position
+    assert wraps.dtype is int32 and wraps.args[1].value == -2

@@ -220,13 +220,16 @@ class Indexing:
     def build(self, a: Affine, dtype: DType | None = None) -> Expr:
         """Returns the expression of an affine form; loop variables come first.
 
-        `dtype` is the dtype of the expression if the form is a constant.
+        `dtype` is the dtype of the expression if the form is a constant. An int32 wraps at the ends of its type; a
+        position in an array does not: where it has a number that no int32 holds, it is an int64.
         """
         atoms = sorted((t for t in a.terms if t.op == "index"), key=lambda t: str(t.value))
         atoms += [t for t in a.terms if t.op != "index"]
+        is_long = dtype is not int32 and not all(int32.min <= n <= int32.max for n in (*a.terms.values(), a.const))
         total: Expr | None = None
-        for atom in atoms:
-            term = s.mul(atom, s.wrapped(a.terms[atom], atom.dtype))
+        for t in atoms:
+            atom = s.cast(t, int64) if is_long else t
+            term = s.mul(atom, s.wrapped(a.terms[t], atom.dtype))
             total = term if total is None else s.add(total, term)
         if total is None:
             return s.wrapped(a.const, dtype or self.dtype)

@@ -273,9 +273,9 @@ def _binary(primitive: Primitive, a: Operand, b: Operand) -> Expr:
     if not isinstance(a, Expr):
         if not isinstance(b, Expr):
             raise InternalError(f"scalar {op} of the numbers {a!r} and {b!r}; one operand must be an expression")
-        a = const(a, b.dtype)
+        a = const(a, _holding(a, b.dtype))
     elif not isinstance(b, Expr):
-        b = const(b, a.dtype)
+        b = const(b, _holding(b, a.dtype))
     if a.dtype is not b.dtype:
         if a.dtype in (int32, int64) and b.dtype in (
             int32,
@@ -290,6 +290,15 @@ def _binary(primitive: Primitive, a: Operand, b: Operand) -> Expr:
     if folded is not None:
         return folded
     return make(op, (a, b), primitive.result or a.dtype)
+
+
+def _holding(number: complex | np.generic | Size, dtype: DType) -> DType:
+    """Returns the dtype of a number beside an operand of type `dtype`: int64 for int32, if the number needs it.
+
+    Such a number is a position in an array of 2**31 elements or more, where the loop variables are longs as well.
+    """
+    is_large = dtype is int32 and isinstance(number, (int, np.integer, Size)) and not int32.min <= number <= int32.max
+    return int64 if is_large else dtype
 
 
 def _fold_index(op: str, a: Expr, b: Expr) -> Expr | None:
