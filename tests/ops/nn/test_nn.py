@@ -204,3 +204,16 @@ def test_statistics_of_another_dtype_than_the_input():
         a, b, c = session.run([a, b, c])
         assert a.tolist() == b.tolist() == [[-1, -1], [3, 1]]
         assert c.tolist() == [[-1, -1], [1, 1]]
+
+
+@pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16, tf.float32, tf.float64])
+def test_slopes_end_at_zero(dtype):
+    """Far to the left the functions are flat: no rest of a constant that the dtype cannot hold stays."""
+    x = np.array([-1000, -np.inf, -60000]).astype(dtype.as_numpy_dtype)
+    with tf.Graph().as_default(), tf.Session() as session:
+        a = tf.placeholder(dtype, [3])
+        functions = (tf.nn.selu, tf.nn.elu, tf.sigmoid, tf.tanh, tf.nn.softplus, tf.nn.relu, tf.nn.relu6)
+        slopes = [tf.gradients(f(a), a)[0] for f in functions]
+        folded = [tf.gradients(f(b), b)[0] for f in functions for b in [tf.constant(x)]]
+        for found in session.run(slopes + folded, {a: x}):
+            np.testing.assert_array_equal(found.astype(np.float64), np.zeros(3))

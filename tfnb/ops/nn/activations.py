@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.ir import scalar as s
-from tfnb.ir.opdef import Infer, OpDef
+from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
@@ -129,8 +129,16 @@ def _selu(a: Tensor, x: Expr) -> Expr:
     return s.where(x < 0, s.expm1(s.minimum(x, 0)) * SELU_SCALE_ALPHA, x * SELU_SCALE)
 
 
-def _selu_grad(a: Tensor, g: Expr, y: Expr) -> Expr:
+def _lower_selu_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    """The slope on the left is y plus the limit of -y, which has the dtype of y: only so is the slope 0 at the limit."""
+    g, y = site.load(0, idx), site.load(1, idx)
     return s.where(y < 0, g * (y + SELU_SCALE_ALPHA), g * SELU_SCALE)
+
+
+def _host_selu_grad(call: HostCall, g: np.ndarray, y: np.ndarray) -> np.ndarray:
+    limit, scale = (y.dtype.type(constant) for constant in (SELU_SCALE_ALPHA, SELU_SCALE))
+    with np.errstate(all="ignore"):
+        return np.where(y < 0, g * (y + limit), g * scale)
 
 
 def _selu_grad_grad(op: Operation, g: Tensor) -> Any:
@@ -159,7 +167,8 @@ SELU_GRAD: OpDef = OpDef(
     "The gradient of Selu computed from its outputs.",
     types={"T": FLOATS},
     infer=_same,
-    scalar=_selu_grad,
+    host=_host_selu_grad,
+    lower=_lower_selu_grad,
     grad=_selu_grad_grad,
 )
 
