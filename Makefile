@@ -14,7 +14,7 @@ export PYTHONUNBUFFERED := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick spread fuzz soak strangers lab gestures films bench check oracle programs tensorflow_tests clean
+.PHONY: help demo test quick spread fuzz soak strangers lab gestures films bench edges check oracle programs tensorflow_tests clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -97,6 +97,9 @@ bench: $(ORACLE_READY) ## our medians and TensorFlow's from one alternating run
 
 oracle: $(ORACLE_READY) ## compare values and gradients with real TensorFlow
 	@$(ORACLE_PY) -m pytest -m oracle tests/oracle $(PYTEST_ARGS)
+
+edges: $(READY) ## errors in ulp of elementwise functions on all bit patterns; EDGES_ARGS="--there 1.15.5=PYTHON --torch PYTHON"
+	@$(PY) scripts/edges/run.py $(EDGES_ARGS)
 
 programs: $(READY) ## public programs of the time, there and here; PROGRAMS_ARGS="--folder WORK --there 1.15.5=PYTHON"
 	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[programs]'
