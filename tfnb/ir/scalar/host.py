@@ -1,6 +1,7 @@
 """Evaluation of scalar expressions by NumPy: the host kernel of every elementwise op.
 
-Invariant: the generated OpenCL code of an expression computes the same value, up to rounding.
+Invariant: the generated OpenCL code of an expression computes the same value, up to rounding; subnormal numbers count
+as zero in both.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from tfnb.caches import remembered
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.scalar.expression import PRIMITIVES, Expr, arg, walk
+from tfnb.ir.scalar.host_functions import flushed
 from tfnb.ir.scalar.host_philox import philox_4x32
 from tfnb.ir.shapes import broadcast
 from tfnb.types import DType, Shape, as_dtype, bracketed, float32
@@ -25,6 +27,10 @@ _Array = Any
 
 def _cast(x: _Array, dtype: DType) -> _Array:
     return x != 0 if dtype.is_bool else x.astype(dtype.np)
+
+
+# What hands on an operand, or changes its sign only, keeps its bits.
+_KEEPS_BITS = frozenset(("neg", "abs", "max", "min"))
 
 
 def evaluate(root: Expr, leaf: Callable[[Expr], Any]) -> np.ndarray:
@@ -45,8 +51,10 @@ def evaluate(root: Expr, leaf: Callable[[Expr], Any]) -> np.ndarray:
                 v = philox_4x32(*xs)[e.value]
             elif e.op in ("arg", "index", "load", "rng"):
                 v = leaf(e)
-            else:
+            elif e.op in _KEEPS_BITS:
                 v = PRIMITIVES[e.op].host(*xs)
+            else:
+                v = flushed(np.asarray(PRIMITIVES[e.op].host(*map(flushed, xs))))
             if e.dtype.is_string:  # an array of dtype object keeps zero bytes at the end of a text
                 values[e] = np.asarray(v, object)
             else:
@@ -99,9 +107,10 @@ def _run_scalar(opdef: OpDef, call: HostCall, arrays: tuple[np.ndarray, ...]) ->
         shapes = " vs. ".join(bracketed(a.shape) for a in arrays)
         raise InvalidArgumentError(f"Incompatible shapes: {shapes}: {e}", call.op) from None
     if not opdef.writes:  # back to the storage type
-        outs = tuple(
-            o if o.dtype == s.dtype.np else o.astype(s.dtype.np) for o, s in zip(outs, call.outputs, strict=True)
-        )
+        with np.errstate(all="ignore"):
+            outs = tuple(
+                o if o.dtype == s.dtype.np else o.astype(s.dtype.np) for o, s in zip(outs, call.outputs, strict=True)
+            )
     return outs if len(outs) > 1 else outs[0]
 
 

@@ -12,9 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["digamma", "divide", "floordiv", "floormod", "lgamma", "power", "sigmoid", "special", "truncmod"]
+__all__ = ["digamma", "divide", "floordiv", "floormod", "flushed", "lgamma", "power", "sigmoid", "special", "truncmod"]
 
 Array = NDArray[Any]
+
+
+def flushed(x: Array) -> Array:
+    """Returns the floats with zeros of their sign in place of subnormal numbers, as which devices count them."""
+    if x.dtype not in (np.float32, np.float64):
+        return x
+    small = np.abs(x) < np.finfo(x.dtype).tiny
+    return np.where(small, np.copysign(0, x), x).astype(x.dtype, copy=False) if small.any() else x
 
 
 def _int_div(a: Array, b: Array) -> Array:
@@ -34,14 +42,14 @@ def divide(a: Array, b: Array) -> Array:
 def floordiv(a: Array, b: Array) -> Array:
     """Returns the quotient, rounded down."""
     if a.dtype.kind == "f":
-        return np.floor(a / b)
+        return np.floor(flushed(a / b))
     return np.where(b == 0, 0, np.floor_divide(a, np.where(b == 0, 1, b)))
 
 
 def floormod(a: Array, b: Array) -> Array:
     """Returns the remainder of `floordiv`, which has the sign of the divisor."""
     if a.dtype.kind == "f":
-        r = np.fmod(a, b)
+        r = flushed(np.fmod(a, b))
         return np.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
     return np.where(b == 0, 0, np.mod(a, np.where(b == 0, 1, b)))
 
@@ -59,7 +67,10 @@ def power(a: Array, b: Array) -> Array:
         return np.where(
             b < 0, np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0)), np.power(a, np.maximum(b, 0))
         )
-    return np.power(a, b)
+    found = np.power(a, b)
+    if a.dtype.kind == "f":  # NumPy takes the root for an exponent of 1/2, which differs at these two
+        found = np.where((b == 0.5) & ((a == 0) | np.isneginf(a)), np.abs(a), found)
+    return found
 
 
 def special(name: str) -> Callable[[Array], Array]:

@@ -130,7 +130,7 @@ def _selu(a: Tensor, x: Expr) -> Expr:
 
 
 def _lower_selu_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    """The slope on the left is y plus the limit of -y, which has the dtype of y: only so is the slope 0 at the limit."""
+    """The slope on the left is y plus the limit of -y, in the dtype of y: only so is the slope 0 at the limit."""
     g, y = site.load(0, idx), site.load(1, idx)
     return s.where(y < 0, g * (y + SELU_SCALE_ALPHA), g * SELU_SCALE)
 

@@ -76,7 +76,7 @@ class PyCode:
 
     def _one(self, e: Expr, xs: list[str], args: Sequence[str]) -> str:
         if e.op == "arg":
-            return self.cast(args[e.value], e.dtype, e.dtype)
+            return self.flushed(self.cast(args[e.value], e.dtype, e.dtype), e.dtype)
         if e.op == "const":
             return self.constant(e.dtype.np.type(e.value) if e.dtype.is_floating else e.value)
         if e.op == "cast":
@@ -102,7 +102,7 @@ class PyCode:
         ]
         text = f"np.asarray({function}({', '.join(operands)}))"
         if e.dtype.is_floating:
-            return self.assign(f"{text}.astype({self.constant(e.dtype.np)})[()]")
+            return self.flushed(self.assign(f"{text}.astype({self.constant(e.dtype.np)})[()]"), e.dtype)
         return self.assign(f"{text}.item()")
 
     def _wrapped(self, text: str, dtype: DType) -> str:
@@ -111,7 +111,14 @@ class PyCode:
             low, high = int(np.iinfo(dtype.np).min), int(np.iinfo(dtype.np).max)
             span = high - low + 1
             self.lines.append(f"if not {low} <= {name} <= {high}: {name} = ({name} - {low}) % {span} + {low}")
-        return name
+        return self.flushed(name, dtype)
+
+    def flushed(self, x: str, dtype: DType) -> str:
+        """Adds a statement that makes zero of a subnormal number, as devices count it; returns the result's name."""
+        if not dtype.is_floating or dtype.size < 4:
+            return x
+        tiny = self.constant(np.finfo(dtype.np).tiny)
+        return self.assign(f"({x} if {x} >= {tiny} or not {x} > -{tiny} else {x} * 0)")
 
     def cast(self, x: str, source: DType, target: DType) -> str:
         """Adds statements that convert the variable `x` to another dtype; returns the name of the result."""
