@@ -156,8 +156,8 @@ LEFT_OUT |= dict.fromkeys(
     ("FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", "Bucketize"), "steps, not a curve"
 )
 LEFT_OUT |= dict.fromkeys(
-    """ReciprocalGrad InvGrad SqrtGrad RsqrtGrad TanhGrad SigmoidGrad ReluGrad Relu6Grad EluGrad SoftplusGrad SoftsignGrad
-    LeakyReluGrad""".split(),
+    """ReciprocalGrad InvGrad SqrtGrad RsqrtGrad TanhGrad SigmoidGrad ReluGrad Relu6Grad EluGrad SoftplusGrad
+    SoftsignGrad LeakyReluGrad""".split(),
     "a few products and sums; gradients are compared where they have edges",
 )
 """Ops by their names, with the reason."""

@@ -93,8 +93,8 @@ def compare(
 ) -> None:
     """Adds the elements of a block to `found`.
 
-    `want` are the exact results in a wider type, `zeroed` those of operands in which subnormal numbers are zeros: either
-    is right for such an operand.
+    `want` are the exact results in a wider type, `zeroed` those of operands in which subnormal numbers are zeros:
+    either is right for such an operand.
     """
     with np.errstate(all="ignore"):
         _compare(found, bits, got, want, zeroed, form)
