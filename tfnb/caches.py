@@ -16,6 +16,8 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, NamedTuple, TypeVar, cast
 
+from tfnb.system.live_objects import LiveObjects
+
 __all__ = ["Cache", "CacheInfo", "Caches", "clear_caches", "forget_results", "list_caches", "remembered", "summary_of"]
 
 K = TypeVar("K")
@@ -136,7 +138,7 @@ class _Timed:
         self._cache.add_seconds(time.perf_counter() - self._start)
 
 
-_caches: weakref.WeakSet[Cache[Any, Any]] = weakref.WeakSet()
+_caches: LiveObjects[Cache[Any, Any]] = LiveObjects()
 
 
 def remembered(name: str, limit: int) -> Callable[[F], F]:
@@ -240,7 +242,7 @@ def clear_caches(name: str | None = None) -> None:
 
 def _registered() -> tuple[list[Cache[Any, Any]], list[tuple[Any, str]]]:
     with _lock:
-        return list(_caches), list(_functions.items())
+        return _caches.list(), list(_functions.items())
 
 
 def _sum(a: CacheInfo, b: CacheInfo) -> CacheInfo:
