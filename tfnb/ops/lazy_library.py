@@ -13,13 +13,19 @@ from tfnb.errors import UnimplementedError
 
 __all__ = ["library"]
 
+_imported: dict[str, ModuleType] = {}
+
 
 def library(name: str, package: str, what: str) -> ModuleType:
     """Returns the imported module `name`.
 
-    When it is missing, raises `UnimplementedError` with the package to install.
+    When it is missing, raises `UnimplementedError` with the package to install. What was imported is kept, since an
+    object that is destroyed at the end of the process finds no module any more.
     """
+    module = _imported.get(name)
+    if module is not None:
+        return module
     try:
-        return import_module(name)
+        return _imported.setdefault(name, import_module(name))
     except ImportError as e:
         raise UnimplementedError(f"{what} needs the package {package}: pip install {package} ({e})") from e

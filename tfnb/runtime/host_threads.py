@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 
 from tfnb.errors import CancelledError
+from tfnb.system import threads
 
 __all__ = ["HostThreads"]
 
@@ -28,7 +29,12 @@ class HostThreads:
         self._closed = False
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Runs `work` in a thread; `work` must not raise. Raises `CancelledError` if the pool is closed."""
+        """Runs `work` in a thread; `work` must not raise. Raises `CancelledError` if the pool is closed.
+
+        While Python is ending, when no thread begins, it runs `work` in the calling one."""
+        if threads.are_over():
+            work()
+            return
         with self._change:
             if self._closed:
                 raise CancelledError("the session is closed")
@@ -56,6 +62,10 @@ class HostThreads:
                 with self._change:
                     self._busy -= 1
 
+    def has(self, thread: threading.Thread) -> bool:
+        """Returns whether a thread belongs to the pool."""
+        return thread in self._threads
+
     def close(self, patience: float | None = None) -> bool:
         """Drops work that has not begun, and waits for running work, at most `patience` seconds (None: without a
         limit).
@@ -67,9 +77,11 @@ class HostThreads:
             self._closed = True
             self._work.clear()
             self._change.notify_all()
-            threads, self._threads = self._threads, []
+            own_threads, self._threads = self._threads, []
         current = threading.current_thread()  # may belong to the pool: Python may collect a session in any thread
-        threads = [thread for thread in threads if thread is not current]
-        for thread in threads:
+        own_threads = [thread for thread in own_threads if thread is not current]
+        for thread in own_threads:
+            if threads.are_over():
+                return False
             thread.join(None if end is None else max(end - time.monotonic(), 0.0))
-        return not any(thread.is_alive() for thread in threads)
+        return not any(thread.is_alive() for thread in own_threads)

@@ -9,6 +9,8 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
+from tfnb.system import threads
+
 __all__ = ["Background"]
 
 
@@ -25,7 +27,9 @@ class Background:
         self._is_running = False
 
     def add(self, task: Callable[[], None]) -> None:
-        """Appends a task. It must not raise."""
+        """Appends a task. It must not raise. While Python is ending, it drops the task."""
+        if threads.are_over():
+            return
         with self._condition:
             self._tasks.append(task)
             if not self._is_running:

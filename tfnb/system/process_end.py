@@ -12,13 +12,13 @@ import atexit
 import sys
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from types import CodeType, FrameType
 from typing import Protocol
 
-__all__ = ["StepOwner", "call_afterwards", "has_begun", "hold", "register", "register_step_code"]
+from tfnb.system.live_objects import LiveObjects
+
+__all__ = ["StepOwner", "call_last", "has_begun", "hold", "prepare", "register", "register_step_code"]
 
 _ON_DEVICES = ("tfnb.devices.opencl", "pyopencl")  # modules whose functions leave the interpreter's lock to others
 _PATIENCE = 0.5  # seconds for steps that wait, for example in a function of the program's that does not return
@@ -36,9 +36,9 @@ class StepOwner(Protocol):
         """Cancels all steps that run, and does not wait for them."""
 
 
-_owners: weakref.WeakSet[StepOwner] = weakref.WeakSet()
+_owners: LiveObjects[StepOwner] = LiveObjects()
 _step_codes: set[CodeType] = set()
-_afterwards = ExitStack()
+_preparing: list[Callable[[], object]] = []
 
 
 def register(owner: StepOwner) -> None:
@@ -51,9 +51,32 @@ def register_step_code(code: CodeType) -> None:
     _step_codes.add(code)
 
 
-def call_afterwards(function: Callable[[], None]) -> None:
-    """Lets `function` be called at the end of the process, when no device is in use; those added last come first."""
-    _afterwards.callback(function)
+def prepare(function: Callable[[], object]) -> None:
+    """Lets `function` be called by the exit handler if sessions are open: it does what the `__del__` of an object that
+    runs a step later may need, and what Python then refuses, such as importing a module."""
+    _preparing.append(function)
+
+
+class _Last:
+    """An object that is destroyed after all others: Python clears the module `sys` when the others are gone."""
+
+    def __init__(self) -> None:
+        self.functions: list[Callable[[], None]] = []
+
+    def __del__(self) -> None:
+        for function in reversed(self.functions):
+            function()
+
+
+def call_last(function: Callable[[], None]) -> None:
+    """Lets `function` be called after all exit handlers and all `__del__`, which may run steps; the last comes first.
+
+    It must use nothing but its own object and the functions in C that this has, since all modules are empty by then.
+    """
+    _last.functions.append(function)
+
+
+_last: _Last = sys.__dict__.setdefault("_tfnb_last", _Last())
 
 
 def hold() -> None:
@@ -65,10 +88,12 @@ def hold() -> None:
 def _end() -> None:
     global has_begun
     has_begun = True
-    with _afterwards:
-        for owner in list(_owners):
-            owner.cancel_steps("the process ends")
-        _wait_for_steps()
+    owners = _owners.list()
+    for function in _preparing if owners else ():
+        function()
+    for owner in owners:
+        owner.cancel_steps("the process ends")
+    _wait_for_steps()
 
 
 def _wait_for_steps() -> None:

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Literal, NamedTuple, Protocol, TextIO
 
 from tfnb.settings import load_settings
+from tfnb.system import threads
 
 __all__ = ["TextLine", "View", "Wait", "advance", "compiling", "expect", "finish", "set_view", "shown"]
 
@@ -234,6 +235,8 @@ class compiling:
 
     def __enter__(self) -> compiling:
         p = _progress
+        if threads.are_over():  # the one that draws may have stopped with the lock
+            return self
         with p.lock:
             p.begin_or_continue()
             p.running.append(weakref.ref(self))
@@ -248,6 +251,8 @@ class compiling:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         p = _progress
+        if threads.are_over():
+            return
         with p.lock:
             if kind is None and self._piece:
                 p.counts.setdefault(self._piece, [0, 0])[0] += 1
@@ -269,6 +274,8 @@ class compiling:
 def expect(piece: str, n: int) -> None:
     """Notes that `n` more pieces of work of this kind will have to be done."""
     p = _progress
+    if threads.are_over():
+        return
     with p.lock:
         p.begin_or_continue()
         p.counts.setdefault(piece, [0, 0])[1] += n
@@ -277,6 +284,8 @@ def expect(piece: str, n: int) -> None:
 def advance(piece: str) -> None:
     """Notes that a piece of work of this kind is done."""
     p = _progress
+    if threads.are_over():
+        return
     with p.lock:
         p.counts.setdefault(piece, [0, 0])[0] += 1
 
@@ -284,6 +293,8 @@ def advance(piece: str) -> None:
 def finish(state: Literal["done", "stopped"] = "done") -> None:
     """Ends the wait of the calling thread, whose step has ended or was stopped."""
     p = _progress
+    if threads.are_over():
+        return
     with p.lock:
         thread = threading.get_ident()  # an interrupt may have cut off the end of a `compiling` block of this thread
         p.running = [r for r in p.running if (item := r()) is not None and item.thread != thread]

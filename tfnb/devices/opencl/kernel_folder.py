@@ -63,7 +63,7 @@ class KernelFolder:
         self._folder = self._make(base)
         self.link = self._folder.parent / _CURRENT
         os.symlink(self._folder, self.link)
-        process_end.call_afterwards(self._remove)
+        process_end.call_last(_Removal(self._owned))
 
     # ---- places ----------------------------------------------------------------------------
 
@@ -82,17 +82,6 @@ class KernelFolder:
         folder = own_folder / self._name
         folder.mkdir()
         return folder
-
-    def _remove(self) -> None:
-        """Removes the folders at the end of the process.
-
-        If a fork of the process still lives, its folders stay, and a later process removes them.
-        """
-        if os.getpid() != self._pid:
-            return
-        for own_folder, handle in self._owned:
-            os.close(handle)
-            _remove_if_dead(own_folder)
 
     def _move(self) -> None:
         """Moves the folder with its content to another disk, because the disk is full."""
@@ -257,6 +246,52 @@ class KernelFolder:
             folders += [f"{entry.name}/{n}" for n in names - self._seen.get(entry.name, frozenset())]
             self._seen[entry.name] = names
         return folders
+
+
+class _Removal:
+    """Removes the folders of this process when everything else has ended: the last `__del__` may compile a kernel.
+
+    If a fork of the process still lives, its folders stay, and a later process removes them. No module can be used by
+    then, so the object has the functions in C that it needs.
+    """
+
+    def __init__(self, owned: list[tuple[Path, int]]) -> None:
+        self._owned, self._pid = owned, os.getpid()
+        self._getpid, self._close, self._open = os.getpid, os.close, os.open
+        self._scan, self._unlink, self._rmdir = os.scandir, os.unlink, os.rmdir
+        self._flags = os.O_RDWR
+        self._lock = None if fcntl is None else (fcntl.flock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def __call__(self) -> None:
+        if self._getpid() != self._pid or self._lock is None:
+            return
+        flock, exclusively = self._lock
+        for own_folder, shared in self._owned:
+            folder = str(own_folder)
+            self._close(shared)
+            try:
+                handle = self._open(f"{folder}/lock", self._flags)
+            except OSError:
+                continue
+            try:
+                flock(handle, exclusively)
+                self._remove(folder)
+            except OSError:
+                pass  # a fork lives
+            finally:
+                self._close(handle)
+
+    def _remove(self, folder: str) -> None:
+        try:
+            with self._scan(folder) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        self._remove(entry.path)
+                    else:
+                        self._unlink(entry.path)
+            self._rmdir(folder)
+        except OSError:
+            return  # a later process removes the rest
 
 
 def _place(cache: Path | None, taken: set[Path] | None = None) -> tuple[Path, str]:
