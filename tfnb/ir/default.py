@@ -26,7 +26,7 @@ class _Stack(threading.local):
 
 
 _stack = _Stack()
-_lock = threading.Lock()
+_lock = threading.RLock()
 _bottom: list[Any] = []
 _factory: list[Callable[[], Any]] = []
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from queue import SimpleQueue
+from queue import Empty
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, AsyncCall, HostCall, Kind, 
 from tfnb.ir.step_graph.edit import GraphEdit
 from tfnb.ir.step_graph.graph import Edge, Graph
 from tfnb.ops.sync.waiting_list import Attempt, Lines
-from tfnb.system.interrupts import HeldInterrupts
+from tfnb.system.interrupts import LONGEST_WAIT, HeldInterrupts
+from tfnb.system.timed_queue import TimedQueue
 from tfnb.types import ANY, Shape, unknown_shape
 
 __all__ = ["Exchange", "fed_parts", "feeds_behind", "in_parts"]
@@ -33,7 +35,7 @@ class Exchange:
         self._lines: dict[int, Lines] = {}
         self._fed: dict[int, np.ndarray] = {}
         self._lock = threading.Lock()
-        self._wake_queues: list[SimpleQueue[None]] = []  # one for each thread that waits
+        self._wake_queues: list[TimedQueue[None]] = []  # one for each thread that waits
         self._fetched: dict[int, Any] = {}
         self._error: BaseException | None = None
 
@@ -73,15 +75,16 @@ class Exchange:
 
     def take(self, key: int) -> Any:
         """Waits for the value of a fetch and returns it, once. Raises the error of the step."""
-        wake_queue: SimpleQueue[None] = SimpleQueue()
+        wake_queue: TimedQueue[None] = TimedQueue()
         with HeldInterrupts(lambda: wake_queue.put(None)) as held:
             self._wake_queues.append(wake_queue)
             try:
                 while key not in self._fetched:
                     if self._error is not None:
                         raise self._error
-                    held.check()
-                    wake_queue.get()
+                    held.check()  # the step runs in another thread
+                    with suppress(Empty):
+                        wake_queue.get(timeout=LONGEST_WAIT)
                 return self._fetched.pop(key)
             finally:
                 self._wake_queues.remove(wake_queue)

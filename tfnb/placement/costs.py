@@ -78,7 +78,7 @@ class CostModel:
     """The costs of the nodes of one session's graph. All methods may be called from any thread."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._measured: dict[Any, tuple[int, float]] = {}  # number of measurements, and their sum in microseconds
 
     def node_us(self, graph: Graph, node: Node) -> float:

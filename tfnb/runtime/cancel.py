@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from tfnb.system.interrupts import HeldInterrupts
+from tfnb.system.interrupts import check_signals, noted
 
 __all__ = ["Cancellation", "raise_stopped"]
 
@@ -62,8 +62,9 @@ class Cancellation:
             self._callbacks.pop(place, None)
 
 
-def raise_stopped(cancellation: Cancellation, held: HeldInterrupts) -> None:
-    """Raises the error of a cancellation, or the interrupt that was held back; does nothing if there is neither."""
+def raise_stopped(cancellation: Cancellation) -> None:
+    """Raises the error of a cancellation, or what the handlers of signals raise that have waited long enough."""
     if cancellation.error is not None:
         raise cancellation.error
-    held.check()
+    if noted:
+        check_signals()

@@ -39,7 +39,7 @@ from tfnb.runtime.stats import COMPILE, LAUNCH, StepStats
 from tfnb.runtime.values import Value, info_of, to_host
 from tfnb.size_trace import SizeTrace
 from tfnb.system.collector import collector_paused
-from tfnb.system.interrupts import holding_interrupts, interruptible, raise_if_held
+from tfnb.system.interrupts import ctrl_c_at_once, holding_interrupts, raise_if_held
 from tfnb.system.progress import compiling
 
 __all__ = ["ClusterKernel", "Compiler"]
@@ -357,7 +357,7 @@ class ClusterKernel:
             for (e, _), v, d in zip(self._shape_values, values, dims[n:m], strict=True)
         }
         try:
-            with interruptible():  # code generation changes nothing but its own results
+            with ctrl_c_at_once():  # code generation changes nothing but its own results
                 return self._compile(self.cluster, inputs, shape_values, variables, self.device.facts, trace=trace)
         except FailedPreconditionError as e:
             without_value = [self._nodes[i] for i in ids if variables[i] is None]

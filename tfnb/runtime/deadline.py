@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from tfnb.errors import DeadlineExceededError
-from tfnb.system.interrupts import raise_if_held
+from tfnb.system import threads
+from tfnb.system.interrupts import check_signals
 
 __all__ = ["Deadline", "bounded", "current", "within"]
 
 T = TypeVar("T")
-_POLL = 0.2  # seconds between two checks whether Ctrl-C is held back
+_POLL = 0.2  # seconds between two checks whether a signal is held back
 _HEAD = re.compile(r"^Timed out waiting for notification: the step was not done within \S+ s: ")
 
 
@@ -69,13 +70,14 @@ def bounded(deadline: Deadline | None, work: Callable[[], T]) -> T:
 def within(work: Callable[[], T], waits_for: str | Callable[[], str], may_last: bool = False) -> T:
     """Returns `work()`. Raises `DeadlineExceededError` at the current deadline, and the errors of `work`.
 
-    Without a deadline the work is done in this thread. Otherwise it is done in a thread of its own, which continues
+    Without a deadline, or while Python is ending, the work is done in this thread.
+    Otherwise it is done in a thread of its own, which continues
     after the deadline or an interrupt. `waits_for` describes the work in the message of the error; it is a text or a
     function that returns one. With `may_last`, the end of the process does not wait for unfinished work. Without it,
     the process does wait, for example for a compiler, which might crash otherwise.
     """
     deadline = _CURRENT.get()
-    if deadline is None:
+    if deadline is None or threads.are_over():
         return work()
     results: list[T] = []
     errors: list[BaseException] = []
@@ -91,7 +93,7 @@ def within(work: Callable[[], T], waits_for: str | Callable[[], str], may_last: 
     context = contextvars.copy_context()
     threading.Thread(target=context.run, args=(run,), name="tfnb-within-deadline", daemon=may_last).start()
     while not done.wait(min(deadline.left(), _POLL)) and deadline.left():
-        raise_if_held()  # a wait for a lock does not end by a signal that is held back
+        check_signals()  # a wait for a lock does not end by a signal that is held back
     if not done.is_set():
         raise deadline.exceeded(f"it waited for {waits_for if isinstance(waits_for, str) else waits_for()}")
     if errors:

@@ -18,7 +18,7 @@ from tfnb.runtime.plan import Plan
 from tfnb.runtime.program import StepProgram
 from tfnb.runtime.rendezvous import Rendezvous
 from tfnb.runtime.stats import StepStats
-from tfnb.runtime.step import NEVER_HELD, Step, run_immediate
+from tfnb.runtime.step import Step, run_immediate
 from tfnb.runtime.values import Value
 from tfnb.system import process_end
 from tfnb.system.interrupts import HeldInterrupts
@@ -90,10 +90,10 @@ class Executor:
         try:
             if program.immediate is None or timeout is not None:
                 return Step(program, self.threads.submit, timeout, recorder, rendezvous, cancellation).run(feeds)
-            if not program.starts_work:  # an interrupt may come anywhere, because clusters leave no work behind
-                return run_immediate(program, feeds, recorder, rendezvous, cancellation, NEVER_HELD)
-            with HeldInterrupts() as interrupts:
-                return run_immediate(program, feeds, recorder, rendezvous, cancellation, interrupts)
+            if not program.starts_work:  # Ctrl-C may come anywhere, because clusters leave no work behind
+                return run_immediate(program, feeds, recorder, rendezvous, cancellation)
+            with HeldInterrupts():
+                return run_immediate(program, feeds, recorder, rendezvous, cancellation)
         finally:
             if process_end.has_begun:
                 process_end.hold()

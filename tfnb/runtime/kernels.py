@@ -33,6 +33,7 @@ from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.stats import StepStats
 from tfnb.runtime.value_tools import ValueTools
 from tfnb.runtime.values import Value, await_inputs, info_of, nbytes_of, to_host
+from tfnb.system.interrupts import is_from_handler
 
 __all__ = [
     "AsyncKernel",
@@ -87,12 +88,12 @@ class AsyncKernel(Protocol):
 def blame(error: BaseException, node: Blamed | None) -> BaseException:
     """The error to raise when the kernel of `node` raised `error`: an `OpError` that names the node.
 
-    Exceptions that are not `Exception`s, such as KeyboardInterrupt, are returned unchanged.
+    What the handler of a signal has raised, such as KeyboardInterrupt, is returned unchanged.
     """
+    if is_from_handler(error):
+        return error
     if isinstance(error, OpError):
         return error.with_op(node)
-    if not isinstance(error, Exception):
-        return error
     text = str(error) or type(error).__name__
     return error_class_of(error)(f"{type(error).__name__}: {text}", node)
 

@@ -24,7 +24,7 @@ from tfnb.runtime.static_order import Stage, StaticOrder
 from tfnb.runtime.stats import SCHEDULE, StepStats
 from tfnb.runtime.values import Value, index_value
 from tfnb.runtime.waiting import Missing, Waiting, describe
-from tfnb.system.interrupts import HeldInterrupts
+from tfnb.system.interrupts import noted
 
 __all__ = ["DynamicPicker", "Picker", "StaticPicker", "make_picker", "run_stages"]
 
@@ -36,12 +36,12 @@ Outputs = Sequence[Value] | Token
 class Runner(Protocol):
     """The interface of a step for the pickers.
 
-    A picker must call `check` before each node if `has_deadline`, and whenever `cancellation` or `held` has an error.
+    A picker must call `check` before each node if `has_deadline`, and whenever `cancellation` has an error or a signal
+    is noted.
     """
 
     recorder: StepStats | None
     cancellation: Cancellation
-    held: HeldInterrupts
     has_deadline: bool
 
     def check(self) -> None:
@@ -134,7 +134,6 @@ def run_stages(
     values: list[Any],
     recorder: StepStats | None,
     cancellation: Cancellation,
-    held: HeldInterrupts,
     other: Callable[[int], None] | None = None,
     all_other: bool = False,
 ) -> None:
@@ -143,8 +142,8 @@ def run_stages(
     `other` runs the nodes whose stage has no `run`. With `all_other`, it runs all nodes.
     """
     for node, run, pick, begin, end, free in stages:
-        if cancellation.error is not None or held.error is not None:
-            raise_stopped(cancellation, held)
+        if cancellation.error is not None or noted:
+            raise_stopped(cancellation)
         if run is None or all_other:
             assert other is not None
             other(node)
@@ -195,9 +194,7 @@ class StaticPicker:
                 values[register] = None
             if segment.stages:
                 self._last = segment.stages[-1].node
-                run_stages(
-                    self.part, segment.stages, values, step.recorder, step.cancellation, step.held, other, careful
-                )
+                run_stages(self.part, segment.stages, values, step.recorder, step.cancellation, other, careful)
             self._n_run += 1
             if segment.opens:
                 self._open(segment.opens)
@@ -312,10 +309,10 @@ class DynamicPicker:
 
     def advance(self, step: Runner) -> None:
         ready, runs, done = self._ready, self.part.runs, self._done
-        recorder, cancellation, held, has_deadline = step.recorder, step.cancellation, step.held, step.has_deadline
+        recorder, cancellation, has_deadline = step.recorder, step.cancellation, step.has_deadline
         outputs: Outputs | None
         while ready:
-            if cancellation.error is not None or held.error is not None or has_deadline:
+            if cancellation.error is not None or noted or has_deadline:
                 step.check()
             item = ready.popleft()
             run = runs[item.node]

@@ -18,7 +18,7 @@ from queue import Empty
 import numpy as np
 
 from tfnb.devices.buffers import DeviceTensor
-from tfnb.errors import CancelledError, DeadlineExceededError, InternalError
+from tfnb.errors import CancelledError, DeadlineExceededError, InternalError, OpError
 from tfnb.runtime.cancel import Cancellation, raise_stopped
 from tfnb.runtime.deadline import Deadline, bounded
 from tfnb.runtime.deadline import current as current_deadline
@@ -31,9 +31,9 @@ from tfnb.runtime.rendezvous import Callback as ReceiveCallback
 from tfnb.runtime.rendezvous import Received, Rendezvous, StepQueue
 from tfnb.runtime.stats import WAIT, StepStats
 from tfnb.runtime.values import Value, to_host, truth
-from tfnb.system.interrupts import HeldInterrupts
+from tfnb.system.interrupts import LONGEST_WAIT, HeldInterrupts, is_from_handler, noted, seconds_until_due
 
-__all__ = ["NEVER_HELD", "Step", "run_immediate"]
+__all__ = ["Step", "run_immediate"]
 
 # The seconds for which a late, cancelled or interrupted step waits for host kernels that it cannot stop.
 _GRACE = 1.0
@@ -41,7 +41,6 @@ _POLL = 2e-4  # seconds between two checks of a device, when there is a deadline
 _HOST, _LOOP = int(PlanKind.HOST), int(PlanKind.LOOP)
 _SEND, _RECV = int(PlanKind.SEND), int(PlanKind.RECV)
 _NEVER_CANCELLED = Cancellation()
-NEVER_HELD = HeldInterrupts()
 
 Completion = tuple[Picker, Ready, "Outputs | Received | None", "BaseException | None"]
 """A node has finished: its outputs, or what a Recv received; or the error."""
@@ -51,7 +50,7 @@ class Step:
     """One run of a program. `submit` passes work to the pool; `timeout` is in seconds."""
 
     has_deadline = False
-    held = NEVER_HELD
+    held: HeldInterrupts | None = None
     _limit: Deadline | None = None
     _pending = 0  # nodes that were started and have not finished
     _receiving = 0  # Recvs among them
@@ -84,8 +83,8 @@ class Step:
     def run(self, feeds: Sequence[Value]) -> list[np.ndarray]:
         """Runs the step and returns the values of its fetches. Raises the first error of the step."""
         if not self.program.starts_work:
-            return self._run(feeds)  # an interrupt may come anywhere: clusters and control flow leave no work behind
-        # `check` raises Ctrl-C. Functions of the user raise it as well.
+            return self._run(feeds)  # Ctrl-C may come anywhere: clusters and control flow leave no work behind
+        # Handlers of signals are called by `check` and in functions of the user's.
         self.held = HeldInterrupts(self._wake if self.program.waits else None)
         with self.held:
             return self._run(feeds)
@@ -105,7 +104,8 @@ class Step:
         finally:
             if withdraw is not None:
                 withdraw()
-                self.held.wake = None  # the function refers to the step
+                if self.held is not None:
+                    self.held.wake = None  # the function refers to the step
             if self.program.is_dynamic:
                 for picker in self._pickers:
                     picker.close()  # the propagator refers to the step
@@ -240,15 +240,16 @@ class Step:
                     return self._arrived()
                 self._prepare_to_wait()
             try:
-                completion = inbox.get(timeout=None if self._limit is None else self._limit.left())
+                completion = inbox.get(timeout=self._wait_limit())
             except Empty:
                 completion = self._expire()
+            if completion is not None:
+                self._pending -= 1
             # Nodes that were stopped for the same reason may report errors of their own.
-            if self.cancellation.error is not None or self.held.error is not None:
-                raise_stopped(self.cancellation, self.held)
+            if self.cancellation.error is not None or noted:
+                raise_stopped(self.cancellation)
             if completion is None:
                 continue
-            self._pending -= 1
             picker, ready, outputs, error = completion
             if self._reasons:
                 self._reasons.pop(ready, None)
@@ -275,6 +276,17 @@ class Step:
                 name = picker.part.plan.name(ready.node)
                 picker.part.fail(ready.node, InternalError(f"{name} finished with neither outputs nor an error"))
             return picker, ready, result
+
+    def _wait_limit(self) -> float | None:
+        """The seconds until the deadline, or until the handler of a signal that came must be called; None: no limit.
+
+        The main thread never waits for long, because a signal that comes while it is about to wait does not wake it.
+        """
+        left = None if self._limit is None else self._limit.left()
+        if self.held is None or not self.held.is_holding:
+            return left
+        due = seconds_until_due() if noted else None
+        return min([LONGEST_WAIT, *(seconds for seconds in (left, due) if seconds is not None)])
 
     def _prepare_to_wait(self) -> None:
         """Sends collected values, for which other tasks may wait. Raises if nothing can end the wait."""
@@ -317,7 +329,7 @@ class Step:
             self.check()
             return None
         except DeadlineExceededError as e:
-            if self._pending > len(self._reasons):
+            if self._pending > len(self._reasons) or is_from_handler(e):
                 raise
             self._context.cancellation.cancel(e)
             completion = self._inbox.get()
@@ -336,7 +348,7 @@ class Step:
 
     def check(self) -> None:
         """Raises if the step was cancelled or interrupted, or is past its deadline."""
-        raise_stopped(self.cancellation, self.held)
+        raise_stopped(self.cancellation)
         if self._limit is not None and time.monotonic() > self._limit.end:
             raise self._limit.exceeded(f"\n{self.explain()}")
 
@@ -386,7 +398,8 @@ class Step:
         reason = _abort(self._context.rendezvous if waits else self._rendezvous, error)
         if waits:
             self._context.cancel(reason)
-            self._drain(_is_late(error, self.cancellation) or not isinstance(error, Exception))
+            is_own = isinstance(error, OpError) and not is_from_handler(error)
+            self._drain(not is_own or _is_late(error, self.cancellation))
         for picker in self._pickers:
             picker.close()
         _settle(self.program, error, self.cancellation)
@@ -394,16 +407,19 @@ class Step:
     def _drain(self, hurry: bool) -> None:
         """Waits for the nodes that were started.
 
-        With `hurry`, or after an interrupt, waits `_GRACE` seconds at most.
+        With `hurry`, or after a signal, waits `_GRACE` seconds at most.
         """
         end = time.monotonic() + _GRACE if hurry else None
         self._pending -= len(self._coming)
         while self._pending:
-            if end is None and self.held.error is not None:
+            if end is None and noted and self.held is not None and self.held.is_holding:
                 end = time.monotonic() + _GRACE
+            left = LONGEST_WAIT if end is None else max(end - time.monotonic(), 0.0)
             try:
-                completion = self._inbox.get(timeout=None if end is None else max(end - time.monotonic(), 0.0))
+                completion = self._inbox.get(timeout=left)
             except Empty:
+                if end is None:
+                    continue
                 break
             self._pending -= completion is not None
 
@@ -417,7 +433,6 @@ def run_immediate(
     recorder: StepStats | None,
     rendezvous: Rendezvous | None,
     cancellation: Cancellation | None,
-    held: HeldInterrupts,
 ) -> list[np.ndarray]:
     """Runs `program.immediate` without a deadline. It does what a `Step` does, but never has to wait for a node."""
     order, part, single = program.immediate, program.parts[0], program.single
@@ -425,14 +440,14 @@ def run_immediate(
     try:
         if single is not None:  # one kernel needs no registers; they would take a tenth of the time of a small step
             if cancellation is not None:
-                raise_stopped(cancellation, held)
+                raise_stopped(cancellation)
             try:
                 results = order.pick_fetches([*feeds, *single.run(single.pick(feeds), recorder)])
             except Exception as e:
                 part.fail(single.node, e)
         else:
             values = [*part.own_feeds(feeds), *order.blank]
-            run_stages(part, order.segments[0].stages, values, recorder, cancellation or _NEVER_CANCELLED, held)
+            run_stages(part, order.segments[0].stages, values, recorder, cancellation or _NEVER_CANCELLED)
             results = order.pick_fetches(values)
         if recorder is not None or program.awaited:
             _await_devices(program, recorder)

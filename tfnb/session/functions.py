@@ -15,7 +15,7 @@ from tfnb.passes.prune import Request
 from tfnb.runtime.executor import Executor
 from tfnb.runtime.host_threads import HostThreads
 from tfnb.session.compile import Context, compile_step
-from tfnb.system.interrupts import raise_if_overdue
+from tfnb.system.interrupts import holding_interrupts, raise_if_overdue
 
 __all__ = ["Functions"]
 
@@ -46,7 +46,8 @@ class Functions:
 
         def call(*values: np.ndarray) -> list[np.ndarray]:
             raise_if_overdue()  # a filter may drop all elements for ever
-            return run(values)
+            with holding_interrupts():  # the iterator is locked
+                return run(values)
 
         return call
 

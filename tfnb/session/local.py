@@ -34,8 +34,8 @@ from tfnb.session.functions import Functions
 from tfnb.session.placing import Placing
 from tfnb.session.recording import Recording, traced
 from tfnb.settings import Settings, load_settings
-from tfnb.system import process_end, progress
-from tfnb.system.interrupts import HeldInterrupts
+from tfnb.system import process_end, progress, threads
+from tfnb.system.interrupts import holding_interrupts, noted
 
 __all__ = ["DeviceDescription", "LocalWorker"]
 
@@ -45,7 +45,18 @@ _POLL, _LATE_POLL = 1e-3, 0.1  # seconds between two checks whether they have en
 # Gives up the interpreter's lock and the processor for as long as it takes others that wait for them.
 _leave_lock: Callable[[], None] = getattr(os, "sched_yield", partial(time.sleep, 0))
 
+_get_ident = threading.get_ident
+
 _TASK = "/job:localhost/replica:0/task:0"
+
+
+def _use_numpy() -> None:
+    """Calls what NumPy imports at the first call."""
+    for name in ("all", "any", "sum", "prod", "max", "min", "mean", "tolist", "copy"):
+        getattr(np.ones(2), name)()
+
+
+process_end.prepare(_use_numpy)
 
 
 @dataclass(frozen=True)
@@ -113,7 +124,8 @@ class LocalWorker:
         self.recording: Recording | None = None  # collects the times of all steps while it is set
         # The running steps, each with its cancellation (None: the step never waits). A step adds and removes itself
         # by a single operation of the dictionary inside a `try` block, so an interrupt cannot leave it here.
-        self._running: dict[object, Cancellation | None] = {}
+        # The keys begin with the thread.
+        self._running: dict[tuple[int, object], Cancellation | None] = {}
         self._runners: set[int] = set()  # the threads that have run steps
         self._closed = False
         process_end.register(self)
@@ -135,11 +147,13 @@ class LocalWorker:
             executor = self._executors.setdefault(step, self._executor(step))
             progress.expect("cluster", sum(isinstance(kernel, ClusterKernel) for kernel in executor.payloads))
         deadline = current_deadline()
-        trace = traced(options, metadata, self.recording)
+        is_traced = options is not None or metadata is not None or self.recording is not None
+        trace = traced(options, metadata, self.recording) if is_traced else None
         recorder = None if trace is None else trace.recorder
         cancellation = Cancellation() if executor.is_cancellable else None
-        self._runners.add(threading.get_ident())
-        key = object()
+        thread = _get_ident()
+        self._runners.add(thread)
+        key = thread, object()
         try:
             self._running[key] = cancellation
             if self._closed:  # after the line above, so `close` sees this step or this step sees `close`
@@ -177,25 +191,32 @@ class LocalWorker:
         """Cancels running steps, including those that wait, and releases threads, state and memory when they have
         ended.
 
-        Warns (`RuntimeWarning`) if some steps do not end within 5 seconds."""
+        Warns (`RuntimeWarning`) if some steps do not end within 5 seconds. A step in whose Python function this is
+        called, or in a signal handler while it runs, ends afterwards."""
         self._closed = True
-        with HeldInterrupts() as interrupts:
+        with holding_interrupts():
             self.cancel_steps("the session was closed while the step ran")
             end = time.monotonic() + _PATIENCE
-            while self._running and time.monotonic() < end and interrupts.error is None:
+            while (running := self._others()) and not process_end.has_begun and time.monotonic() < end and not noted:
                 time.sleep(_POLL)
-            running = len(self._running)
-            if not running:
+            if not self._running:
                 self._release()
-            else:
+            elif not threads.are_over():
                 threading.Thread(target=self._release_late, daemon=True, name="tfnb-close").start()
-        if running:
+        if running and not process_end.has_begun:  # else they are held where they leave their steps
             warnings.warn(
                 f"the session is closed, but {running} of its steps still run, in a Python function or data set that "
                 f"does not return; the session's memory comes back when they end",
                 RuntimeWarning,
                 stacklevel=3,
             )
+
+    def _others(self) -> int:
+        """The number of running steps that do not wait for the calling thread."""
+        if self._threads.has(threading.current_thread()):
+            return 0  # it runs a Python function, for which any of them may wait
+        own = _get_ident()
+        return sum(thread != own for thread, _ in list(self._running))
 
     def cancel_steps(self, reason: str) -> None:
         """Cancels running steps, including those that wait, each with an error of its own; does not wait for their

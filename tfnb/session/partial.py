@@ -17,7 +17,8 @@ from tfnb.ir.tensor import Tensor
 from tfnb.passes.partial import Exchange
 from tfnb.session.feed import feed_array, own_feed
 from tfnb.session.fetch import FetchPlan
-from tfnb.system.interrupts import HeldInterrupts
+from tfnb.system import threads
+from tfnb.system.interrupts import holding_interrupts
 from tfnb.system.ownership import make_own
 
 __all__ = ["PartialRun"]
@@ -45,7 +46,7 @@ class PartialRun:
         self._fed: set[int] = set()
         self._taken: set[int] = set()
         self._lock = threading.Lock()
-        threading.Thread(target=self._run, daemon=True, name="tfnb-partial-run").start()
+        threads.start(threading.Thread(target=self._run, daemon=True, name="tfnb-partial-run"))
 
     def _run(self) -> None:
         try:
@@ -62,7 +63,7 @@ class PartialRun:
         """Feeds `feeds` and returns the values of the plan's tensors. Raises `InvalidArgumentError` for a feed or fetch
         that was not set up or was given before, and for a fetch that needs a missing feed."""
         arrays = {t: own_feed(feed_array(t, v), v) for t, v in feeds.items()}  # the step goes on after the call
-        with HeldInterrupts():  # so that an interrupt cannot come between noting a feed and giving it
+        with holding_interrupts():  # so that an interrupt cannot come between noting a feed and giving it
             numbers = self._give(plan, arrays)
         values = [self._exchange.take(k) for k in numbers]
         del values[len(plan.tensors) :]

@@ -53,7 +53,7 @@ class Placing:
         self.policy: Policy = _policy(policy, self.costs, limits)
         self._asks_costs = isinstance(self.policy, (Greedy, Search))
         self._measured_then: weakref.WeakKeyDictionary[Placement, int] = weakref.WeakKeyDictionary()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._pins: dict[str, str] = {}
         self._known: tuple[weakref.ref[GraphBuilder], int, StateGroups] | None = (
             None  # a graph, its version, its groups

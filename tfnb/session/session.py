@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -46,7 +45,9 @@ from tfnb.session.local import DeviceDescription, LocalWorker
 from tfnb.session.partial import PartialRun
 from tfnb.session.recording import Recording
 from tfnb.session.tensor_handle import HandleSource
-from tfnb.system.interrupts import HeldInterrupts
+from tfnb.system import threads
+from tfnb.system.interrupts import ctrl_c_at_once, hold, holding_handlers, holding_interrupts, release
+from tfnb.system.live_objects import LiveObjects
 from tfnb.system.ownership import make_own
 
 if TYPE_CHECKING:
@@ -59,12 +60,12 @@ T = TypeVar("T")
 
 
 _MAX_KEPT = 512  # compiled steps, and as many requests, that a session keeps; the oldest is dropped
-_open: weakref.WeakSet[Session] = weakref.WeakSet()  # the sessions of this process that are not closed
+_open: LiveObjects[Session] = LiveObjects()  # the sessions of this process that are not closed
 
 
 def _after_fork() -> None:
     """Closes the sessions in a forked process, without taking their locks, which other threads may have held."""
-    for session in list(_open):
+    for session in _open.list():
         session._lock = threading.Lock()
         session._closed = True
 
@@ -75,7 +76,7 @@ if hasattr(os, "register_at_fork"):
 
 def open_sessions() -> list[Session]:
     """The sessions of this process that are not closed."""
-    return [session for session in list(_open) if not session.closed]
+    return [session for session in _open.list() if not session.closed]
 
 
 def _blame_operation(graph: GraphBuilder, error: OpError) -> None:
@@ -117,9 +118,10 @@ class Session:
         if config is None:
             config = ConfigProto() if is_local else dask.default_config(address)
         self._config = config
-        self._worker: LocalWorker | Master = self._bounded(
-            lambda: LocalWorker(self._config) if is_local else dask.connect(address, self._config)
-        )
+        with holding_handlers() if is_local else nullcontext():  # a cluster may come up late, which is waited for
+            self._worker: LocalWorker | Master = self._bounded(
+                lambda: LocalWorker(self._config) if is_local else dask.connect(address, self._config)
+            )
         self._handles = HandleSource(self._worker)
         self._steps: Cache[Any, CompiledStep] = Cache("compiled steps", _MAX_KEPT)
         self._plans: Cache[Any, tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]] = Cache("requests", _MAX_KEPT)
@@ -154,22 +156,26 @@ class Session:
         values of the same dtype and a compatible shape. Raises `InvalidFetchError`, `InvalidArgumentError` and the
         errors of kernels; the message names the operation and its source line.
         """
-        if self._closed:
-            raise self._refusal()
-        feeds = flat_feeds(feed_dict) if feed_dict else {}
+        held = hold()
         try:
+            if self._closed:
+                raise self._refusal()
+            feeds = flat_feeds(feed_dict) if feed_dict else {}
             if options is None and not self._config.operation_timeout_in_ms:
                 plan, step, results = self._results(fetches, feeds, None, run_metadata)
             else:
                 plan, step, results = self._bounded(
                     lambda: self._results(fetches, feeds, options, run_metadata), options
                 )
+            if run_metadata is not None and self._worker.context.placing.is_outdated(step.placement):
+                self._forget(step)
+            return plan.rebuild(results)
         except OpError as e:
             _blame_operation(self._graph, e)
             raise
-        if run_metadata is not None and self._worker.context.placing.is_outdated(step.placement):
-            self._forget(step)
-        return plan.rebuild(results)
+        finally:
+            if held is not None:
+                release(held)
 
     def _results(
         self,
@@ -222,14 +228,18 @@ class Session:
             arrays = [feed_array(t, v) for t, v in zip(tensors, values, strict=True)]
             if step.kept_feeds:
                 own_feeds(arrays, values, step.kept_feeds)
+            held = hold()
             try:
                 results = self._bounded(lambda: self._worker.execute(step, arrays, options, run_metadata), options)
+                if step.shared_fetches:
+                    make_own(results, step.shared_fetches)
+                return plan.rebuild(results)
             except OpError as e:
                 _blame_operation(self._graph, e)
                 raise
-            if step.shared_fetches:
-                make_own(results, step.shared_fetches)
-            return plan.rebuild(results)
+            finally:
+                if held is not None:
+                    release(held)
 
         return call if accept_options else lambda *values: call(*values)
 
@@ -238,6 +248,10 @@ class Session:
 
         Nodes that depend on no feed run at once. Raises as `run` does.
         """
+        with holding_handlers():
+            return self._set_up(fetches, feeds)
+
+    def _set_up(self, fetches: object, feeds: Sequence[Any] | None) -> str:
         if self._closed:
             raise self._refusal()
         plan = plan_fetches(self._graph, fetches, self._handles)
@@ -272,7 +286,7 @@ class Session:
         feeds = flat_feeds(feed_dict) if feed_dict else {}
         results = plan.rebuild(run.part(plan, {feed_key(self._graph, k): v for k, v in feeds.items()}))
         if run.finished:
-            with self._lock:
+            with holding_handlers(), self._lock:
                 self._partial.pop(handle, None)
         return results
 
@@ -293,7 +307,7 @@ class Session:
             deadline = Deadline(limit / 1000) if limit else None
             bounded(deadline, lambda: within(reset, f"the tasks of {target!r}", may_last=True))
             return
-        for session in list(_open):
+        for session in _open.list():
             session.close()
         reset_shared(names)
 
@@ -376,8 +390,8 @@ class Session:
 
     def close(self) -> None:
         """Stops running steps and frees the session's state. Later calls of `run` raise."""
-        with HeldInterrupts():
-            with self._lock:
+        with holding_interrupts():
+            with threads.held(self._lock):
                 if self._closed:
                     return
                 self._closed = True
@@ -434,7 +448,7 @@ class Session:
             raise EmptyGraphError("The Session graph is empty. Add operations to the graph before calling run().")
         request = (plan, tensors, within(lambda: self._step(plan, tensors, metadata), "the step to be compiled"))
         if key is not None:
-            with self._lock:
+            with threads.held(self._lock):
                 self._plans.put(key, request)
         return request
 
@@ -442,14 +456,14 @@ class Session:
         if len(set(feeds)) != len(feeds):
             raise InvalidArgumentError("a tensor is fed twice")
         key = (plan.tensors, plan.operations, feeds)
-        with self._lock:
+        with threads.held(self._lock):
             if self._closed:  # another thread may have closed it after `run` has checked
                 raise self._refusal()
             step = self._steps.find(key)
             if step is None:
                 request = Request(plan.tensors, plan.operations, feeds)
                 observe = None if metadata is None else lambda stage, g: metadata.passes.append((stage, g))
-                with self._steps.timed():
+                with self._steps.timed(), ctrl_c_at_once():
                     step = compile_step(request, self._worker.context, observe)
                 self._log_placement(step)
                 self._steps.put(key, step)

@@ -12,7 +12,6 @@ import os
 import socket
 import threading
 import time
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 from queue import Empty
@@ -21,7 +20,10 @@ from typing import Any, NamedTuple
 from tfnb.errors import FailedPreconditionError
 from tfnb.ir.protos import proto
 from tfnb.summary.records import frame
+from tfnb.system import threads
 from tfnb.system.files import os_errors
+from tfnb.system.interrupts import holding_handlers
+from tfnb.system.live_objects import LiveObjects
 from tfnb.system.timed_queue import TimedQueue
 
 __all__ = ["EventFile"]
@@ -30,11 +32,11 @@ _VERSION = "brain.Event:2"
 _numbers = itertools.count()
 
 
-_open_files: weakref.WeakSet[EventFile] = weakref.WeakSet()
+_open_files: LiveObjects[EventFile] = LiveObjects()
 
 
 def _after_fork() -> None:
-    for file in list(_open_files):
+    for file in _open_files.list():
         file.leave_to_parent()
 
 
@@ -68,7 +70,7 @@ class EventFile:
             Path(folder).mkdir(parents=True, exist_ok=True)
             self._file = self._open()
         self._thread = threading.Thread(target=self._work, name="tfnb-events", daemon=True)
-        self._thread.start()
+        threads.start(self._thread)
         _open_files.add(self)
 
     def leave_to_parent(self) -> None:
@@ -95,18 +97,19 @@ class EventFile:
     def add(self, event: bytes) -> None:
         """Queues a serialized event. Raises the error of an earlier write, or `FailedPreconditionError` if closed."""
         self._raise_error()
-        self._room.acquire()
-        with self._lock:
-            if not self._closed:
-                self._queue.put(event)
-                return
-        self._room.release()
+        with holding_handlers():
+            self._room.acquire()
+            with self._lock:
+                if not self._closed:
+                    self._queue.put(event)
+                    return
+            self._room.release()
         raise FailedPreconditionError(f"{self.path}: the event file is closed, or was opened before a fork")
 
     def flush(self) -> None:
         """Waits until all events that were added before are in the file. Raises the error of an earlier write."""
         flush_request = _Flush(threading.Event())
-        with self._lock:
+        with holding_handlers(), self._lock:
             is_open = not self._closed
             if is_open:
                 self._queue.put(flush_request)
@@ -116,7 +119,7 @@ class EventFile:
 
     def close(self) -> None:
         """Writes all queued events, ends the thread and closes the file. Raises the error of an earlier write."""
-        with self._lock:
+        with holding_handlers(), self._lock:
             if self._closed:
                 return
             self._closed = True
@@ -142,18 +145,23 @@ class EventFile:
                 flush_time = None
                 self._guarded(self._file.flush)
                 continue
+            self._serve(item)
             if item is None:
-                self._guarded(self._file.close)
                 return
             if isinstance(item, _Flush):
                 flush_time = None
-                self._guarded(self._file.flush)
-                item.done.set()
-                continue
+            elif flush_time is None:
+                flush_time = time.monotonic() + self._flush_secs
+
+    def _serve(self, item: bytes | _Flush | None) -> None:
+        if item is None:
+            self._guarded(self._file.close)
+        elif isinstance(item, _Flush):
+            self._guarded(self._file.flush)
+            item.done.set()
+        else:
             self._room.release()
             self._guarded(self._write, item)
-            if flush_time is None:
-                flush_time = time.monotonic() + self._flush_secs
 
     def _write(self, event: bytes) -> None:
         self._file.write(frame(event))

@@ -19,7 +19,7 @@ __all__ = ["SECONDS_AFTER", "collector_paused", "put_off"]
 
 SECONDS_AFTER = 0.05  # after an answer was made, another thread still has to send it
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _n_pauses = 0  # in all threads, with those that last a moment longer than their block
 _was_enabled = False
 _has_aged = False  # whether objects have been moved to the oldest generation
@@ -77,7 +77,7 @@ def _age() -> None:
 def _after_fork() -> None:
     """Ends the pauses of threads that the forked process does not have."""
     global _lock, _n_pauses
-    _lock = threading.Lock()
+    _lock = threading.RLock()
     if _n_pauses and _was_enabled:
         gc.enable()
     _n_pauses = 0

@@ -22,7 +22,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef, parse_sign
 from tfnb.ir.origin import user_origin
 from tfnb.ops import CATALOG
 from tfnb.ops.catalog import op_function
-from tfnb.system.interrupts import interruptible
+from tfnb.system.interrupts import interruptible, is_from_handler
 from tfnb.system.ownership import arguments, make_own
 from tfnb.types import ALL, DEVICE_FLOATS, Shape, as_dtype, as_shape, unknown_shape
 
@@ -150,7 +150,9 @@ def _run(kernel: Callable[..., Any], call: HostCall, arrays: Sequence[np.ndarray
             returned = kernel(*arguments(arrays, call.owns), **keywords)
     except OpError:
         raise
-    except Exception as e:
+    except BaseException as e:
+        if is_from_handler(e):
+            raise
         raise UnknownError(f"the kernel of {call.op.type}: {type(e).__name__}: {e}", call.op) from e
     results = list(returned) if isinstance(returned, (tuple, list)) else [returned]
     if len(results) != len(call.outputs):

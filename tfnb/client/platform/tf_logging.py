@@ -16,7 +16,7 @@ __all__ = ["API", "info", "set_verbosity", "warning"]
 
 DEBUG, INFO, WARN, ERROR, FATAL = 10, 20, 30, 40, 50
 _LOGGER = logging.getLogger("tfnb")
-_lock = threading.Lock()
+_lock = threading.RLock()
 _counts: dict[Any, int] = {}
 
 

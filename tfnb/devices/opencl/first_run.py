@@ -19,7 +19,7 @@ from tfnb.devices.interface import Recorder
 from tfnb.devices.opencl.binding import BoundLaunch
 from tfnb.devices.opencl.program_device import ProgramDevice
 from tfnb.errors import ResourceExhaustedError
-from tfnb.system.interrupts import HeldInterrupts
+from tfnb.system.interrupts import holding_interrupts
 from tfnb.system.progress import compiling
 
 __all__ = ["first_run"]
@@ -50,7 +50,7 @@ def first_run(
     library = device.library
     what = _title(launches[0]) if launches else "a program without kernels"
     try:
-        with HeldInterrupts() as held, compiling(what) as wait, library.room():
+        with holding_interrupts() as held, compiling(what) as wait, library.room():
             try:
                 for i, (b, call) in enumerate(zip(launches, calls, strict=True)):
                     if copies is not None:

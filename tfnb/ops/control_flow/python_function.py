@@ -18,7 +18,7 @@ from tfnb.ir.bind import bind, to_bytes
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
-from tfnb.system.interrupts import interruptible
+from tfnb.system.interrupts import interruptible, is_from_handler
 from tfnb.system.ownership import arguments, make_own
 from tfnb.types import ALL, DType, Shape, as_dtype, unknown_shape
 
@@ -77,7 +77,9 @@ def _call(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
             value = function(*(x[()] if x.ndim == 0 else x for x in arguments(inputs, call.owns)))
     except OpError:
         raise
-    except Exception as e:
+    except BaseException as e:
+        if is_from_handler(e):
+            raise  # of a signal: it ends the step, and is nothing that the function has to do with
         raise error_class_of(e)(f"py_func {call.attrs.token}: {type(e).__name__}: {e}", call.op) from e
     results = list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
     if isinstance(value, (list, tuple)) and len(dtypes) == 1 and len(results) != 1:
@@ -136,7 +138,7 @@ def py_func(
     when the list is empty and the function stateful. At run time a result that does not match `Tout` raises
     `InvalidArgumentError`. An exception in the function raises `InvalidArgumentError` (for `ValueError`, `TypeError`),
     `OutOfRangeError` (`StopIteration`), `ResourceExhaustedError` (`MemoryError`), `UnimplementedError`
-    (`NotImplementedError`) or else `UnknownError`.
+    (`NotImplementedError`) or else `UnknownError`, also for `SystemExit`; what a signal's handler raises stays.
     """
     if not callable(func):
         raise InvalidArgumentError(f"py_func needs a function, got {func!r}")

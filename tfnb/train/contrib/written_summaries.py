@@ -88,7 +88,7 @@ class SummaryWriter:
             "filename_suffix": suffix,
         }
         self._file: FileWriter | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._initializer: Any = None
         self._flush: Any = None
         if logdir is not None:

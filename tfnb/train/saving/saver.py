@@ -33,6 +33,7 @@ from tfnb.ops.checkpoint.files import Checkpoint, Item, write_checkpoint
 from tfnb.ops.checkpoint.tensorflow_v2 import checkpoint_stamp, is_checkpoint, open_checkpoint
 from tfnb.session.session import Session
 from tfnb.system.files import os_errors
+from tfnb.system.interrupts import holding_handlers
 from tfnb.train.saving.best_checkpoints import BestCheckpoints
 from tfnb.train.saving.checkpoint_state import (
     FilePath,
@@ -105,8 +106,8 @@ class Saver:
         self._names: SaverNames | None = None
         self._chosen: list[Saveable] | None = None
         self._graph: Any = None
-        self._lock = threading.Lock()
-        self._starting = threading.Lock()  # several threads may save and close at once
+        self._lock = threading.RLock()
+        self._starting = threading.RLock()  # several threads may save and close at once
         self._writer: ThreadPoolExecutor | None = None
         self._pending: Future[str] | None = None
         if saver_def is not None:
@@ -160,7 +161,7 @@ class Saver:
         names = self._built()
         if self._chosen is not None and not self._chosen:
             return None
-        with self._lock:  # several threads may save
+        with holding_handlers(), self._lock:  # several threads may save, and a signal handler
             sess.run(names.save_tensor_name, {names.filename_tensor_name: path})
             self._write_meta(path, meta_graph_suffix, write_meta_graph, strip_default_attrs)
             self._finish(path, meta_graph_suffix, write_state, latest_filename, metric)

@@ -48,7 +48,7 @@ from tfnb.session.dask.task_names import task_of
 from tfnb.session.local import DeviceDescription
 from tfnb.session.placing import Placing
 from tfnb.session.recording import Recording, Trace, traced
-from tfnb.system.interrupts import HeldInterrupts
+from tfnb.system.interrupts import HeldInterrupts, holding_interrupts
 
 __all__ = ["Master", "RegisteredParts"]
 
@@ -243,7 +243,6 @@ class Master:
             number = step_number(self.number, self._last_step)
             run = self.local_task.begin(number)
             replies = StepReplies(registered.tasks, lambda e: self.local_task.stop(number, e), run.poller, deadline)
-            replies.interrupts = interrupts
             if run.poller is not None:
                 interrupts.wake = run.poller.wake
             self._running[number] = replies
@@ -444,11 +443,12 @@ class Master:
                 return
             self._closed = True
             running = list(self._running.values())
-        with HeldInterrupts():
+        with holding_interrupts():
             for replies in running:
                 replies.fail(CancelledError("the session was closed while the step ran"))
+            own = threading.get_ident()  # its steps end later: a function of theirs, or a signal handler, closes
             with self._step_ended:
-                self._step_ended.wait_for(lambda: not self._running)
+                self._step_ended.wait_for(lambda: all(replies.thread == own for replies in self._running.values()))
             try:
                 self.membership.close()
             finally:

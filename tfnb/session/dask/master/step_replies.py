@@ -9,12 +9,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from tfnb.errors import DeadlineExceededError, OpError, UnavailableError
 from tfnb.runtime.deadline import Deadline
 from tfnb.session.dask.task.task_rendezvous import Reply
 from tfnb.session.dask.transport.poller import Poller
-from tfnb.system.interrupts import HeldInterrupts
+from tfnb.system.interrupts import LONGEST_WAIT, check_signals, noted, seconds_until_due
 
 __all__ = ["StepReplies"]
 
@@ -36,7 +37,7 @@ class StepReplies:
         self._lock = threading.Lock()
         self._failed = failed
         self._poller = poller
-        self.interrupts = HeldInterrupts()
+        self.thread = threading.get_ident()  # which runs the step
         self.error: OpError | None = None
         self.late_errors: list[DeadlineExceededError] = []  # errors that came after the deadline
 
@@ -69,20 +70,23 @@ class StepReplies:
     def wait(self, end: float | None, until_error: bool) -> bool:
         """Waits for all replies, or with `until_error` for the first error; returns False if `end` comes first.
 
-        `end` is a time by `time.monotonic`; None means no limit. With `until_error`, raises KeyboardInterrupt if Ctrl-C
-        was pressed meanwhile.
+        `end` is a time by `time.monotonic`; None means no limit. With `until_error`, handlers of signals are called
+        meanwhile.
         """
 
         def is_over() -> bool:
-            return not self._missing or (until_error and (self.error is not None or self.interrupts.error is not None))
+            return not self._missing or (until_error and self.error is not None)
 
         while not is_over():
+            if until_error and noted:
+                check_signals()
+            due = seconds_until_due() if until_error else None
             seconds_left = None if end is None else end - time.monotonic()
             if self._poller is None or (seconds_left is not None and seconds_left <= 0):
                 return False
-            self._poller.poll(is_over, seconds_left)
-        if until_error:
-            self.interrupts.check()
+            is_new = until_error and due is None  # a signal that comes from here on
+            limits = [seconds for seconds in (seconds_left, due) if seconds is not None]
+            self._poller.poll(partial(_is_woken, is_over, is_new), min([LONGEST_WAIT, *limits]))
         return True
 
     def final_error(self) -> OpError:
@@ -96,3 +100,8 @@ class StepReplies:
     def missing(self) -> list[str]:
         """The tasks that have not replied."""
         return sorted(self._missing)
+
+
+def _is_woken(is_over: Callable[[], bool], is_new: bool) -> bool:
+    """Returns whether the poller need not wait: the step is over, or a signal came that must be looked at."""
+    return is_over() or (is_new and seconds_until_due() is not None)
