@@ -465,7 +465,7 @@ _OF_PYTHON: tuple[tuple[type[Exception], type[OpError]], ...] = (
 )
 
 
-def error_class_of(error: Exception) -> type[OpError]:
+def error_class_of(error: BaseException) -> type[OpError]:
     """Returns the class of the error that a step raises when a kernel or a function of Python raised `error`."""
     return next((ours for theirs, ours in _OF_PYTHON if isinstance(error, theirs)), UnknownError)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import UnimplementedError
+from tfnb.errors import UnimplementedError, UnknownError
 from tfnb.tf_keras.engine.structure import map_structure
 
 __all__ = ["GeneratorEnqueuer", "OrderedEnqueuer", "Sequence", "SequenceEnqueuer"]
@@ -74,8 +74,10 @@ class SequenceEnqueuer:
                 if not self._put((map_structure(_copied, item), None)):
                     return
             self._put((None, StopIteration()))
-        except Exception as error:
-            self._put((None, error))
+        except BaseException as error:
+            is_usual = isinstance(error, Exception)
+            text = f"the sequence raised {type(error).__name__}: {error}"
+            self._put((None, error if is_usual else UnknownError(text)))
 
     def _put(self, value: Any) -> bool:
         while not self._stop.is_set():

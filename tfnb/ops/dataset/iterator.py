@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from tfnb.ir.opdef import AsyncCall, HostCall
 from tfnb.ops.dataset.sources import Element, Rows, Source
 from tfnb.ops.dataset.transforms import Over
 from tfnb.ops.sync.queue_store import FIFOQueue
+from tfnb.system import threads
 from tfnb.types import DType
 
 __all__ = ["DatasetIterator", "Prefetched"]
@@ -55,7 +57,7 @@ class _PrefetchRows(Rows):
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self._thread = threading.Thread(target=self._fill, daemon=True, name="tfnb-prefetch")
-        self._thread.start()
+        threads.start(self._thread)
 
     def _fill(self) -> None:
         try:
@@ -73,7 +75,7 @@ class _PrefetchRows(Rows):
             return [(element, None) for element in self._rows.take(1)]
         except CancelledError:
             raise
-        except Exception as e:
+        except BaseException as e:  # a thread that ended here would leave the reader waiting for ever
             return [(None, e)]
 
     def _await_place(self) -> None:
@@ -89,7 +91,7 @@ class _PrefetchRows(Rows):
         raise AssertionError("a kind of prefetching says how")
 
     def close(self) -> None:
-        if self._thread is not threading.current_thread():
+        if self._thread is not threading.current_thread() and not threads.are_over():
             self._thread.join(timeout=5)
         self._rows.close()
 
@@ -228,12 +230,17 @@ class _Walk:
         self.rows = rows
         self.waits = waits
         self._lock = threading.Lock()
+        self._giver = 0  # the thread that has the lock
         self._ended = False
         self.returned: deque[Element] = deque()  # elements that arrived after their steps were stopped; under the lock
 
     def give_next(self, give: Callable[[Element], bool]) -> None:
-        """Passes the next element to `give`; if it is refused, it stays the next. Raises `OutOfRangeError`."""
-        with self._lock:
+        """Passes the next element to `give`; if it is refused, it stays the next. Raises `OutOfRangeError`.
+
+        Raises `FailedPreconditionError` in a function of the data set's, or in a signal handler that comes there: they
+        cannot have the next element before this one.
+        """
+        with self._alone():
             if self._ended:
                 raise CancelledError("the iterator was initialized anew, or its container was reset")
             elements = [self.returned.popleft()] if self.returned else self.rows.take(1)
@@ -245,11 +252,23 @@ class _Walk:
     def end(self) -> None:
         """Releases threads and files. It does not wait for blocked readers, but wakes them if that is possible."""
         self._ended = True
-        if self.waits:
+        if self.waits or self._giver == threading.get_ident():
             self.rows.close()
             return
-        with self._lock:
+        with self._alone():
             self.rows.close()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        thread = threading.get_ident()
+        if self._giver == thread:
+            raise FailedPreconditionError("the iterator computes an element in this thread, which asks for another one")
+        with self._lock:
+            self._giver = thread
+            try:
+                yield
+            finally:
+                self._giver = 0
 
 
 class DatasetIterator:
@@ -336,13 +355,13 @@ def _in_thread(call: AsyncCall, walk: _Walk) -> None:
         if elements:
             call.done(elements[0])
 
-    threading.Thread(target=work, daemon=True, name="tfnb-next").start()
+    threads.start(threading.Thread(target=work, daemon=True, name="tfnb-next"))
 
 
 def _answer(call: AsyncCall, item: Any) -> None:
     try:
         element = _open(item)
-    except Exception as e:
+    except BaseException as e:
         call.fail(e)
         return
     call.done(element)

@@ -15,6 +15,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, OpError, UnimplementedError, UnknownError
 from tfnb.ops.io.record_files import RecordFile
+from tfnb.system.interrupts import is_from_handler
 from tfnb.system.ownership import arguments
 
 __all__ = [
@@ -275,5 +276,7 @@ class _Converted:
             return self._convert(next(self._values))
         except (StopIteration, OpError):
             raise
-        except Exception as e:
+        except BaseException as e:
+            if is_from_handler(e):
+                raise
             raise UnknownError(f"the generator raised {type(e).__name__}: {e}") from e

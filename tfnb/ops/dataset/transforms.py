@@ -107,7 +107,7 @@ class _MapRows(Rows):
             element = self._held.popleft()
             try:
                 elements.append(tuple(self._function(*element)))
-            except Exception:
+            except BaseException:
                 if not elements:
                     raise
                 self._held.appendleft(element)  # an error, raised in its turn
@@ -127,7 +127,7 @@ class _ParallelRows(Rows):
         self._n = n_calls
         self._pool = ThreadPoolExecutor(n_calls, thread_name_prefix="tfnb-map")
         self._going: deque[Future[Any]] = deque()
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
 
     def take(self, n: int) -> list[Element]:
         room = max(self._n, n) - len(self._going)
@@ -148,7 +148,7 @@ class _ParallelRows(Rows):
         try:
             for element in self._rows.take(room):
                 self._going.append(self._pool.submit(self._function, *element))
-        except Exception as e:
+        except BaseException as e:
             self._error = e
 
     def close(self) -> None:

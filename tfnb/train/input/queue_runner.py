@@ -74,7 +74,7 @@ class QueueRunner:
         self._close_op = queue.close() if close_op is None else close_op
         self._cancel_op = queue.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
         self._ends = tuple(types)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may come while it is held
         self._runs: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._exceptions: list[BaseException] = []
 
@@ -176,7 +176,7 @@ class QueueRunner:
             has_ended = True
         except (CancelledError, ClosedSessionError):
             has_ended = True  # another thread closed the queue or the session
-        except Exception as e:
+        except BaseException as e:
             if coord is not None:
                 coord.request_stop(e)
             else:

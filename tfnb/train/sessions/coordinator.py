@@ -39,7 +39,7 @@ class Coordinator:
     ) -> None:
         types = OutOfRangeError if clean_stop_exception_types is None else clean_stop_exception_types
         self._clean: tuple[type[BaseException], ...] = types if isinstance(types, tuple) else (types,)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may come while it is held
         self._stop = threading.Event()
         self._error: BaseException | None = None
         self._joined = False
@@ -86,7 +86,7 @@ class Coordinator:
         """Returns a context in which an exception requests the stop and is not propagated."""
         try:
             yield
-        except Exception as e:
+        except BaseException as e:
             self.request_stop(e)
 
     def register_thread(self, thread: threading.Thread) -> None:

@@ -195,7 +195,7 @@ class Supervisor:
         try:
             yield session
             failed = False
-        except KeyboardInterrupt as e:
+        except (KeyboardInterrupt, SystemExit) as e:
             failed, interrupt = False, e
         except Exception as e:
             self.request_stop(e)
