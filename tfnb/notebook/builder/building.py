@@ -31,12 +31,15 @@ from tfnb.notebook.builder.calls import CallForm, call_form
 from tfnb.notebook.builder.files.large_graphs import LargeGraph
 from tfnb.notebook.builder.safety import reason_not_to_run
 from tfnb.notebook.builder.statements import Block, Program, Statement
+from tfnb.notebook.builder.trust.lookup import member
+from tfnb.notebook.builder.trust.ran_text import RanText
 
 __all__ = ["Builder", "Built", "Imported", "Outcome", "library", "plain_message"]
 
 State = Literal["built", "failed", "incomplete", "unknown", "not run"]
 _numbers = itertools.count(1)
 _Code = tuple[int, CodeType]  # a text's code, and the line at which it stands
+_MOST_COPIED = 1 << 16  # bytes of an array of the notebook, in each build
 MOST_AT_ONCE = 2_000  # operations of one statement that each build makes anew
 
 
@@ -103,13 +106,15 @@ class Builder:
     def __init__(
         self,
         known: Mapping[str, Any] | None = None,
-        is_trusted: bool = False,
+        trust: RanText | None = None,
         given: Callable[[], Mapping[str, Any]] | None = None,
     ) -> None:
-        """`given` makes, in the new graph, the values of names that a function's body finds: then this is one."""
+        """`trust` knows the statements that the user has run. `given` makes, in the new graph, the values of names that
+        a function's body finds: then this is one.
+        """
         self.known = known
         self.given = given
-        self.is_trusted = is_trusted
+        self.trust = trust if trust is not None else RanText()
         self._file = f"<builder {next(_numbers)}>"
         self._codes: dict[str, _Code] = {}
         self.imported: Imported | None = None
@@ -125,7 +130,7 @@ class Builder:
         """Returns the graph of a program up to its large imports, which are imported as a whole; another thread may
         build meanwhile.
         """
-        apart = Builder(self.known, self.is_trusted)
+        apart = Builder(self.known, self.trust)
         apart._file = self._file
         apart.build(program)
         return apart.imported
@@ -283,16 +288,7 @@ class _Run:
             if tree.id in self.unknown:
                 return None
             return self.names.get(tree.id)
-        if isinstance(tree, ast.Attribute) and not tree.attr.startswith("_"):
-            owner = self.resolve(tree.value)
-            if owner is None or isinstance(owner, np.ndarray):
-                return None
-            if isinstance(owner, ModuleType | type) or isinstance(getattr(type(owner), tree.attr, None), _FUNCTIONS):
-                try:
-                    return getattr(owner, tree.attr, None)
-                except NotFoundError:
-                    return None
-        return None
+        return member(self.resolve(tree.value), tree.attr) if isinstance(tree, ast.Attribute) else None
 
     # blocks
 
@@ -335,10 +331,10 @@ class _Run:
     def _open(self, stack: ExitStack, item: ast.withitem) -> None:
         tree = item.context_expr
         self._resolved.clear()
-        reason = reason_not_to_run(tree, self.resolve, self.builder.is_trusted)
+        text = self.program.text(tree)
+        reason = reason_not_to_run(tree, self.resolve, self.builder.trust.has(text))
         if reason:
             raise NotFoundError(f"the block is not entered: {reason}")
-        text = self.program.text(tree)
         value = stack.enter_context(eval(self._code(tree, text, tree.lineno), self.names))
         if isinstance(item.optional_vars, ast.Name):
             self.names[item.optional_vars.id] = value
@@ -354,7 +350,7 @@ class _Run:
         for name in names:
             value = (self.builder.known or {}).get(name)
             if _is_data(value):
-                self.names[name] = value
+                self.names[name] = _own(value)
                 self.unknown.discard(name)
             else:
                 self.names.pop(name, None)
@@ -391,7 +387,7 @@ class _Run:
             self._left_out(statement)
             return Outcome("unknown", form, reason=f"{unknown[0]} is not known")
         local = frozenset(statement.names) if value is None else frozenset[str]()
-        reason = reason_not_to_run(statement.tree, self.resolve, self.builder.is_trusted, local)
+        reason = reason_not_to_run(statement.tree, self.resolve, self.builder.trust.has(statement.text), local)
         if reason:
             self._left_out(statement)
             return Outcome("not run", form, reason=reason)
@@ -404,7 +400,7 @@ class _Run:
             if use.by < 0 and use.name not in self.names and not hasattr(builtins, use.name):
                 value = (self.builder.known or {}).get(use.name)
                 if _is_data(value) or isinstance(value, ModuleType):
-                    self.names[use.name] = value
+                    self.names[use.name] = _own(value)
                     self._resolved.clear()
 
     def _execute(self, statement: Statement, form: CallForm | None) -> Outcome:
@@ -433,7 +429,6 @@ class _Run:
 
 
 _FILLING = frozenset(("append", "extend", "insert", "update", "add", "setdefault", "pop", "remove", "clear"))
-_FUNCTIONS = (type(lambda: None), type(len), type(str.join), classmethod, staticmethod)
 
 
 def _is_missing(slot: Any, form: CallForm) -> bool:
@@ -466,6 +461,21 @@ def _is_data(value: Any) -> bool:
     if isinstance(value, dict):
         return len(value) < 1000 and all(_is_data(v) for v in value.values())
     return False
+
+
+def _own(value: Any) -> Any:
+    """The notebook's plain data for the statements, which must not change the user's. Large arrays are only read."""
+    if isinstance(value, list | tuple):
+        own = [_own(v) for v in value]
+        return own if type(value) is list else value if type(value) is not tuple else tuple(own)
+    if isinstance(value, dict):
+        return {k: _own(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray):
+        if value.nbytes <= _MOST_COPIED:
+            return value.copy()
+        value = value.view()
+        value.flags.writeable = False
+    return value
 
 
 def plain_message(error: BaseException) -> str:

@@ -151,9 +151,7 @@ def _looked_up(name: str) -> Any:
 def _is_builder(function: Any) -> bool:
     if not callable(function) or not (inspect.isfunction(function) or inspect.isclass(function)):
         return False
-    return may_call(function, False) and (function.__module__ or "").startswith(
-        ("tfnb.ops", "tfnb.client", "tfnb.train")
-    )
+    return may_call(function) and (function.__module__ or "").startswith(("tfnb.ops", "tfnb.client", "tfnb.train"))
 
 
 def _order(name: str) -> tuple[int, int, str]:

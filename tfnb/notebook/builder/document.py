@@ -28,6 +28,8 @@ from tfnb.notebook.builder.questions import copied, palette, targets
 from tfnb.notebook.builder.routes import is_shown, renamed_places
 from tfnb.notebook.builder.state import Change, State
 from tfnb.notebook.builder.statements import Program, Unfinished, parse
+from tfnb.notebook.builder.trust.gestures import adds_no_code
+from tfnb.notebook.builder.trust.ran_text import RanText
 from tfnb.notebook.builder.writing import library_import, names_in_use, spliced
 from tfnb.notebook.protocol.builder import (
     BuilderNode,
@@ -89,8 +91,9 @@ class Document:
     """A graph that is edited: Python source in, drawings out.
 
     `source` is the present text, which may be half-typed; `positions` the places of nodes by their ids. `known` are the
-    variables of the notebook, of which plain data is used where the source does not define a name. Set `is_trusted`
-    when the user has run the code himself: then loops and functions are run, too, to draw what they make. `original` is
+    variables of the notebook, of which plain data is used where the source does not define a name. Statements that
+    `trust` knows the user has run (all with `is_trusted`) may be loops and functions, which are run to draw what they
+    make. `original` is
     the graph that was opened, if there was one: of a large one only what the source names is imported, until something
     asks for the whole graph.
     """
@@ -102,20 +105,21 @@ class Document:
         positions: Mapping[str, list[float]] | None = None,
         known: Mapping[str, Any] | None = None,
         is_trusted: bool = False,
+        trust: RanText | None = None,
         original: GraphDef | None = None,
     ) -> None:
         self.source = source
         self.positions: dict[str, list[float]] = {k: list(v) for k, v in (positions or {}).items()}
         self.revision = 0
         self._original, self._known = original, known
-        self._builder = Builder(known, is_trusted)
+        self._builder = Builder(known, RanText(is_trusted) if trust is None else trust)
         self._drawings, self._importing = Drawings(), threading.Lock()
         self._whole: Imported | None = None
         if original is not None and len(original.node) > MOST_AT_ONCE:
             self._builder.large = LargeGraph(original)
         self._past: list[_Snapshot] = []
         self._future: list[_Snapshot] = []
-        self._waits_for_line = 0
+        self._waits_for_line = self._trusted = 0
         self._program = parse("")
         self._built = self._builder.build(self._program)
         self._frames: list[Frame] = []
@@ -126,11 +130,11 @@ class Document:
 
     @property
     def is_trusted(self) -> bool:
-        return self._builder.is_trusted
+        return self._builder.trust.has_all
 
     @is_trusted.setter
     def is_trusted(self, value: bool) -> None:
-        self._builder.is_trusted = value
+        self._builder.trust.has_all = value
         self._read()
 
     @property
@@ -248,8 +252,18 @@ class Document:
         self._future.clear()
         if self.source != snapshot.source:
             former = self._program
+            if adds_no_code(message) and not _has_waiting(former, self._built, self._builder.trust):
+                self._builder.trust.add(self.source)
             self._read()
             answer.echo = _new_lines(former, self._program)
+
+    def catch_up(self) -> Answers:
+        """Looks which cells were run since the last call. Returns the new drawing if that may change it."""
+        self._builder.trust.catch_up()
+        if len(self._builder.trust) == self._trusted or all(o.state == "built" for o in self._built.outcomes):
+            return []
+        self._read()
+        return [self.drawing(full=False)]
 
     def _edit(self, message: Gesture, answer: _Answer) -> None:
         if self._waits_for_line:
@@ -308,6 +322,8 @@ class Document:
 
     def _read(self) -> None:
         """Parses and builds the source. Half-typed code leaves the last program, and notes the line it waits for."""
+        self._builder.trust.catch_up()
+        self._trusted = len(self._builder.trust)
         try:
             program = parse(self.source)
         except Unfinished as e:
@@ -367,6 +383,12 @@ class Document:
             "nodes": len(self._nodes),
             "problems": sum(n["problem"] is not None for n in nodes),
         }
+
+
+def _has_waiting(program: Program, built: Built, trust: RanText) -> bool:
+    """Was a statement left out that would perhaps be built if the user had run its text?"""
+    pairs = zip(program.statements, built.outcomes, strict=True)
+    return any(outcome.state == "not run" and not trust.has(statement.text) for statement, outcome in pairs)
 
 
 def _is_same(former: BuilderNode | None, node: BuilderNode) -> bool:

@@ -1,9 +1,10 @@
 """Which statements the builder may run by itself, again and again while somebody edits.
 
-Without trust, a statement runs if it is an expression of literals, names, operators and calls of functions that only
-add to a graph. With trust (the user has run the code himself), loops, functions and NumPy run as well. What reads or
-writes files, runs sessions, prints, or waits is never run. Invariant: an object that a statement can reach and call was
-either checked here or was made by calls that were.
+It is a closed world: a statement may use literals, names, operators, and functions that are listed by name, either
+because they only add to a graph or because they only compute. Of other objects it may use the attributes and methods
+that are listed, so that nothing leads to a function that is not. Loops, functions and classes run if the user has run
+this very text, since they may take long. Invariant: an object that a statement can reach and call was either checked
+here or was made by calls that were.
 """
 
 from __future__ import annotations
@@ -11,83 +12,34 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import math
+import sys
 from collections.abc import Iterator
-from types import ModuleType
+from functools import cache
+from types import BuiltinMethodType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from tfnb.notebook.builder.calls import Resolve, dotted
+from tfnb.notebook.builder.signatures import opdef_of
+from tfnb.notebook.builder.trust.listed_functions import listed
+from tfnb.notebook.builder.trust.pure_functions import HARMLESS, MODULES, is_pure
+from tfnb.notebook.builder.trust.words import ATTRIBUTES, METHODS
+from tfnb.old_programs.hook import installed
 from tfnb.types import DType
 
-__all__ = ["may_call", "may_import", "reason_not_to_run"]
+__all__ = ["WITHOUT_TRUST", "may_call", "may_import", "reason_not_to_feed", "reason_not_to_run"]
 
-# Modules whose functions add operations, or make initialisers, cells, optimizers and the like.
-_BUILDS = (
-    "tfnb.ops",
-    "tfnb.client.compat.contrib_layers",
-    "tfnb.client.compat.contrib_seq2seq",
-    "tfnb.client.compat.contrib_stacks",
-    "tfnb.client.compat.late_names",
-    "tfnb.client.compat.raw_ops",
-    "tfnb.client.compat.arg_scope",
-    "tfnb.client.compat.model_variables",
-    "tfnb.client.contrib",
-    "tfnb.client.control_flow",
-    "tfnb.client.dataset",
-    "tfnb.client.distributions",
-    "tfnb.client.gradients",
-    "tfnb.client.graph.default_graph",
-    "tfnb.client.graph.nest",
-    "tfnb.client.layers",
-    "tfnb.client.logging",
-    "tfnb.client.losses_metrics",
-    "tfnb.client.rnn",
-    "tfnb.client.sync",
-    "tfnb.client.variables",
-    "tfnb.ir.builder",
-    "tfnb.ir.sparse",
-    "tfnb.ir.tensor",
-    "tfnb.train.input",
-    "tfnb.train.optimizers",
-    "tfnb.types",
-)
-_INSIDE = tuple(f"{module}." for module in _BUILDS)
-# Among those, what also does something else at once, or calls any Python function later.
-_NOT = frozenset(
-    "py_func reset_default_graph load_op_library load_library register_op from_generator write_graph write_file "
-    "queue_runner start_queue_runners".split()
-)
-_SINGLE = frozenset(
+# Classes without functions that build: their members are texts and numbers.
+_CONSTANTS = frozenset(
     {
-        ("tfnb.train.saving.saver", "Saver"),
-        ("tfnb.client.graph.graph_def", "import_graph_def"),
-        ("tfnb.ir.default", "get_default_graph"),
+        ("tfnb.client.graph.collection_keys", "GraphKeys"),
+        ("tfnb.dimension", "Dimension"),
+        ("tfnb.train.estimators.spec", "ModeKeys"),
+        ("tfnb.train.learn.model_fn", "ModeKeys"),
     }
 )
-_METHODS = frozenset(
-    "minimize compute_gradients apply_gradients assign assign_add assign_sub get_shape set_shape as_list "
-    "initialized_value read_value value zero_state enqueue enqueue_many dequeue dequeue_many size close_op "
-    "as_default name_scope device map batch shuffle repeat prefetch take skip filter get_next make_one_shot_iterator "
-    "make_initializable_iterator scatter_update scatter_add scatter_sub stack unstack read write gather concat split "
-    "apply call get_slot get_slot_names average sample log_prob prob cdf mean variance entropy stddev mode "
-    "get_variable add_variable reuse_variables local_step global_step sparse_read eval_shape is_compatible_with "
-    "merge_with with_rank ndims num_elements base_dtype get_tensor_by_name get_operation_by_name "
-    "colocate_with_name".split()
-)
-# With trust, any method but these: they run, wait, read, write or end something.
-_RUNNING = frozenset(
-    "run eval save restore write tofile dump add_summary add_graph add_event flush start_queue_runners start join "
-    "close request_stop wait fit train evaluate predict export_meta_graph next_batch show plot savefig read_text "
-    "write_text unlink rmdir mkdir system popen call_command recover_last_checkpoints partial_run load "
-    "input exec".split()
-)
-_HARMLESS = frozenset(
-    "abs all any bool dict enumerate filter float frozenset int isinstance len list map max min next range reversed "
-    "round set sorted str sum tuple zip callable iter slice divmod complex pow".split()
-)
-_NUMPY_FILES = ("save", "load", "fromfile", "memmap", "genfromtxt", "from_dlpack", "fromregex", "open", "DataSource")
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), np.generic, DType)
 _EXPRESSIONS = (
     ast.Constant,
     ast.Name,
@@ -114,17 +66,44 @@ _EXPRESSIONS = (
     ast.cmpop,
     ast.IfExp,
 )
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.comprehension, ast.Set)
+# What objects that hold data have: those of this library, and tables of other ones.
+_OF_BATCHES = frozenset(
+    "batch head iloc images labels next next_batch num_examples one_hot rows test test_images test_labels test_rows "
+    "to_numpy train validation".split()
+)
 _IDLE = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
-_WITHOUT_TRUST = (*_EXPRESSIONS, ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)
+WITHOUT_TRUST = (*_EXPRESSIONS, ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)
 _WAITING = (ast.While, ast.AsyncFor, ast.AsyncWith, ast.Await, ast.Global, ast.Nonlocal, ast.Delete, ast.Yield)
-_MODULES = ("tfnb", "tensorflow", "numpy", "math", "__future__", "functools", "itertools", "collections", "typing")
+_MOST = 1 << 16  # the longest range that a text may have which nobody has run
 
 
 def may_import(tree: ast.stmt) -> bool:
-    """Returns whether the statement imports only modules whose import has no effect but the names."""
+    """Returns whether the statement imports only modules of a few packages, and runs the code of none.
+
+    A module that is loaded is only bound to a name. What is not loaded may be a file beside the notebook, whatever its
+    name is.
+    """
     if isinstance(tree, ast.Import):
-        return all(alias.name.split(".")[0] in _MODULES for alias in tree.names)
-    return isinstance(tree, ast.ImportFrom) and not tree.level and (tree.module or "").split(".")[0] in _MODULES
+        return all(_is_loaded(a.name) and a.name.split(".")[0] in MODULES for a in tree.names)
+    return _binds_only(tree) and (getattr(tree, "module", None) or "").split(".")[0] in MODULES
+
+
+def _is_loaded(name: str) -> bool:
+    # `import tensorflow` means this library once the hook is installed, so it loads no other file.
+    return name in sys.modules or (name.split(".")[0] == "tensorflow" and installed())
+
+
+def _binds_only(tree: ast.stmt) -> bool:
+    """Whether an import binds names of loaded modules, and loads none."""
+    if isinstance(tree, ast.Import):
+        return all(_is_loaded(a.name) for a in tree.names)
+    if not isinstance(tree, ast.ImportFrom) or tree.level or not tree.module or not _is_loaded(tree.module):
+        return False
+    module = sys.modules.get(tree.module)
+    if module is None or tree.module.split(".")[0] in ("tfnb", "tensorflow", "numpy"):
+        return True  # their own packages load what belongs to them
+    return all(a.name in vars(module) or f"{tree.module}.{a.name}" in sys.modules for a in tree.names if a.name != "*")
 
 
 def reason_not_to_run(tree: ast.AST, resolve: Resolve, is_trusted: bool, local: frozenset[str] = frozenset()) -> str:
@@ -133,12 +112,36 @@ def reason_not_to_run(tree: ast.AST, resolve: Resolve, is_trusted: bool, local: 
     `local` are names that the statement binds itself, which shadow what `resolve` knows.
     """
     if isinstance(tree, ast.Import | ast.ImportFrom):
-        return "" if is_trusted or may_import(tree) else "it imports a module"
+        allowed = _binds_only(tree) if is_trusted else may_import(tree)
+        return "" if allowed else "it imports a module"
     for part in _parts(tree):
         reason = _reason(part, resolve, is_trusted, local)
         if reason:
             return reason
     return ""
+
+
+def reason_not_to_feed(tree: ast.expr, resolve: Resolve) -> str:
+    """Returns why an expression must not be computed as a feed; "" if it may.
+
+    It may also call the functions that the notebook has defined, and use its objects that give batches.
+    """
+    for part in _parts(tree):
+        target = resolve(part) if isinstance(part, ast.Name | ast.Attribute) else None
+        if getattr(target, "__module__", "") == "__main__" and callable(target):
+            continue
+        if isinstance(part, ast.Attribute) and part.attr in _OF_BATCHES and not _is_shared(resolve(part.value)):
+            continue
+        if not isinstance(part, (*_EXPRESSIONS, *_COMPREHENSIONS)):
+            return "it is more than a value"
+        reason = _reason(part, resolve, True, frozenset())
+        if reason:
+            return f"{reason}; compute it in a cell, and feed it by its name"
+    return ""
+
+
+def _is_shared(owner: object) -> bool:
+    return isinstance(owner, ModuleType) or inspect.isclass(owner)
 
 
 def _parts(tree: ast.AST) -> Iterator[ast.AST]:
@@ -159,32 +162,79 @@ def _reason(part: ast.AST, resolve: Resolve, is_trusted: bool, local: frozenset[
         return "" if may_import(part) else "it imports a module"
     if isinstance(part, _WAITING):
         return "it may not end" if isinstance(part, ast.While) else "it is more than building"
-    if not is_trusted and not isinstance(part, _WITHOUT_TRUST):
+    if not is_trusted and not isinstance(part, WITHOUT_TRUST):
         return "it is code that is run only after you have run the cell"
-    if isinstance(part, ast.Attribute) and part.attr.startswith("_") and part.attr != "__init__":
-        return f"it uses the private name {part.attr}"
-    if isinstance(part, ast.BinOp) and not is_trusted and _is_large(part):
+    if not is_trusted and _is_large(part, resolve):
         return "it computes with numbers or lists that may be large"
-    if isinstance(part, ast.Attribute) or (isinstance(part, ast.Name) and part.id not in local):
-        target = resolve(part) if isinstance(getattr(part, "ctx", None), ast.Load) else None
-        if callable(target) and not may_call(target, is_trusted) and not _is_method(part, resolve):
-            return f"{dotted(part) or 'a function'} does more than build a graph"
-        if target is None and isinstance(part, ast.Name) and part.id in vars(builtins):
-            if not isinstance(part.ctx, ast.Load):
-                return ""
-            return "" if is_trusted and part.id in _HARMLESS else _builtin(part.id)
-    if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
-        return _method_reason(part.func, resolve, is_trusted)
+    if isinstance(part, ast.Attribute):
+        return _attribute_reason(part, resolve)
+    if isinstance(part, ast.Name):
+        return _name_reason(part, resolve, local)
+    return ""
+
+
+def _name_reason(part: ast.Name, resolve: Resolve, local: frozenset[str]) -> str:
+    if not isinstance(part.ctx, ast.Load):
+        return ""
+    target = resolve(part)
+    if target is not None:
+        is_refused = callable(target) and not may_call(target) and not _is_made(target)
+        # A name that the statement binds as well may still have its old value where it is read.
+        return f"{part.id} does more than build a graph" if is_refused else ""
+    if part.id in vars(builtins) and part.id not in HARMLESS:
+        return _builtin(part.id)
     return ""
 
 
 def _builtin(name: str) -> str:
-    if isinstance(getattr(builtins, name), type) and issubclass(getattr(builtins, name), BaseException):
+    value = getattr(builtins, name)
+    if isinstance(value, type) and issubclass(value, Exception | Warning) or isinstance(value, _PLAIN):
         return ""
     return f"{name}() is not for building a graph"
 
 
-def _is_large(part: ast.BinOp) -> bool:
+def _attribute_reason(part: ast.Attribute, resolve: Resolve) -> str:
+    if part.attr.startswith("_") and part.attr != "__init__":
+        return f"it uses the private name {part.attr}"
+    owner = resolve(part.value)
+    if not isinstance(part.ctx, ast.Load):
+        return f"it changes {dotted(part)} for everybody" if _is_shared(owner) else ""
+    if isinstance(owner, ModuleType) or (inspect.isclass(owner) and not _is_of_source(owner)):
+        return _member_reason(part, owner, resolve)
+    if part.attr in ATTRIBUTES or _is_of_source(type(owner)) or _lacks(owner, part.attr):
+        return ""
+    return f".{part.attr} is not for building a graph"
+
+
+def _lacks(owner: object, name: str) -> bool:
+    """Whether an object is known to have no such attribute: then only its error says so."""
+    absent = object()
+    if owner is None or inspect.getattr_static(owner, name, absent) is not absent:
+        return False
+    # What this library's classes find by themselves are inputs of operations, by name.
+    return not hasattr(type(owner), "__getattr__") or type(owner).__module__.startswith("tfnb.")
+
+
+def _member_reason(part: ast.Attribute, owner: ModuleType | type, resolve: Resolve) -> str:
+    """Why a member of a module or class may not be used: it is neither listed, nor a module, nor plain data."""
+    target = resolve(part)
+    if target is None:
+        # The member is None, or there is none, and then its error says what is missing.
+        return "" if getattr(owner, part.attr, None) is None else f"{dotted(part)} is not for building a graph"
+    if isinstance(target, (ModuleType, *_PLAIN)) or may_call(target):
+        return ""
+    if isinstance(target, tuple) and all(isinstance(v, _PLAIN) for v in target):
+        return ""
+    if not callable(target) and _is_listed(type(target)):
+        return ""
+    return f"{dotted(part)} does more than build a graph"
+
+
+def _is_large(part: ast.AST, resolve: Resolve) -> bool:
+    if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "range":
+        return any(not _is_small(bound, resolve) for bound in part.args)
+    if not isinstance(part, ast.BinOp):
+        return False
     if isinstance(part.op, ast.Pow | ast.LShift):
         return not (isinstance(part.right, ast.Constant) and isinstance(part.right.value, float | int)) or (
             abs(part.right.value) > 16
@@ -196,47 +246,65 @@ def _is_large(part: ast.BinOp) -> bool:
     )
 
 
-def _is_method(part: ast.AST, resolve: Resolve) -> bool:
-    """Is it the attribute of an object, not of a module or a class?"""
-    if not isinstance(part, ast.Attribute):
-        return False
-    owner = resolve(part.value)
-    return owner is not None and not isinstance(owner, ModuleType) and not inspect.isclass(owner)
+def _is_small(tree: ast.expr, resolve: Resolve) -> bool:
+    value = tree.value if isinstance(tree, ast.Constant) else resolve(tree)
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.operand, ast.Constant):
+        value = tree.operand.value
+    return isinstance(value, int) and abs(value) <= _MOST
 
 
-def _method_reason(function: ast.Attribute, resolve: Resolve, is_trusted: bool) -> str:
-    if may_call(resolve(function), is_trusted) and not _is_method(function, resolve):
-        return ""
-    owner = resolve(function.value)
-    if isinstance(owner, ModuleType):
-        missing = resolve(function) is None  # then the call only raises, and its error says what is missing
-        return "" if missing else f"{dotted(function)} does more than build a graph"
-    if function.attr in _METHODS:
-        return ""
-    if is_trusted:
-        return f".{function.attr}() is not for building a graph" if function.attr in _RUNNING else ""
-    return f".{function.attr}() is run only after you have run the cell"
-
-
-def may_call(target: Any, is_trusted: bool) -> bool:
-    """Returns whether a function or class, called now, only builds."""
-    if isinstance(target, DType):
+def may_call(target: Any) -> bool:
+    """Returns whether a function or class, called now, only builds or computes."""
+    if isinstance(target, DType) or is_pure(target) or _is_of_source(target):
         return True
-    function = getattr(target, "__func__", target)
+    if isinstance(target, MethodType | BuiltinMethodType) and not isinstance(target.__self__, ModuleType | type(None)):
+        return _is_listed_method(target)
+    if not inspect.isclass(target) and not hasattr(target, "__qualname__"):
+        return _is_made(target)
+    return _is_listed(target)
+
+
+def _is_made(target: object) -> bool:
+    """Is it an object that can be called, as a layer, of a class that a listed function makes?"""
+    kind = type(target)
+    return not inspect.isroutine(target) and not inspect.isclass(target) and kind.__module__ in _modules()
+
+
+def _is_of_source(target: Any) -> bool:
+    """Does the source define it? Then its definition was checked."""
+    if inspect.isclass(target):
+        return target.__module__ == "__builder__"
+    code = getattr(getattr(target, "__func__", target), "__code__", None)
+    return code is not None and code.co_filename.startswith("<builder")
+
+
+def _is_listed(function: Any) -> bool:
     module, name = getattr(function, "__module__", None) or "", getattr(function, "__name__", "")
-    if (module, name) in _SINGLE:
+    if (module, name) in _names() or (module, name) in _CONSTANTS:
         return True
-    if module in _BUILDS or module.startswith(_INSIDE):
-        return name not in _NOT
-    if type(target).__module__.startswith("tfnb.") and not inspect.isclass(target) and not module.startswith("numpy"):
-        return type(target).__module__.startswith(_BUILDS)
-    code = getattr(function, "__code__", None)
-    if code is not None and code.co_filename.startswith("<builder"):
-        return True  # the source defines it, and its definition was checked
-    if not is_trusted:
+    owner, _, method = getattr(function, "__qualname__", "").rpartition(".")
+    if owner and (module, owner) in _names() and method in METHODS:
+        return True
+    try:
+        return opdef_of(function) is not None  # it adds one node
+    except TypeError:  # not hashable
         return False
-    if isinstance(target, np.ufunc) or module.split(".")[0] == "numpy":
-        return not name.startswith(_NUMPY_FILES)
-    if module in ("math", "functools", "itertools", "collections", "typing") or target in vars(math).values():
-        return True
-    return module == "builtins" and name in _HARMLESS
+
+
+def _is_listed_method(method: MethodType | BuiltinMethodType) -> bool:
+    """Is it a listed method, of a class that is listed, or of an object that a listed function has made?"""
+    owner = method.__self__
+    if inspect.isclass(owner) and not _is_listed(owner) and not is_pure(owner):
+        return False
+    return method.__name__ in METHODS
+
+
+@cache
+def _names() -> frozenset[tuple[str, str]]:
+    return frozenset(listed())
+
+
+@cache
+def _modules() -> frozenset[str]:
+    """The modules of listed functions, whose classes are those of the objects that these make."""
+    return frozenset(module for module, _ in listed())

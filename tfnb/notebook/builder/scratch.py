@@ -6,13 +6,14 @@ static shape. Invariant: nothing that is tried reaches the document's graph.
 
 from __future__ import annotations
 
+import ast
 import logging
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tfnb.caches import remembered
-from tfnb.errors import DTypeError, OpError, ShapeError
+from tfnb.errors import DTypeError, OpError, PermissionDeniedError, ShapeError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import pushed
 from tfnb.ir.opdef import OpDef
@@ -20,7 +21,9 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.notebook.builder.building import library
 from tfnb.notebook.builder.catalogue import Entry
+from tfnb.notebook.builder.safety import reason_not_to_run
 from tfnb.notebook.builder.signatures import Formal, opdef_of, signature_of
+from tfnb.notebook.builder.trust.lookup import looked_up_in
 from tfnb.ops import CATALOG
 from tfnb.types import DType, as_dtype
 
@@ -99,10 +102,16 @@ class StandIns:
 
     def evaluate(self, text: str, names: Mapping[str, Any]) -> Any:
         """Evaluates a Python expression. Names stand for their values' stand-ins, those that end in "__" for the values
-        themselves. Raises what the expression raises.
+        themselves. Raises `PermissionDeniedError` for what the builder does not run by itself, and what the expression
+        raises.
         """
         values = {n: v if n.endswith("__") else self.of(v) for n, v in names.items()}
-        return eval(compile(text.strip(), "<builder scratch>", "eval"), {"tf": library(), **values})
+        known = {"tf": library(), **values}
+        tree = ast.parse(text.strip(), "<builder scratch>", "eval")
+        reason = reason_not_to_run(tree.body, looked_up_in(known), False)
+        if reason:
+            raise PermissionDeniedError(f"it is not tried out: {reason}")
+        return eval(compile(tree, "<builder scratch>", "eval"), known)
 
 
 def accepting_port(entry: Entry, spec: Spec, usual: Callable[[str, Formal], str]) -> str | None:

@@ -71,6 +71,10 @@ class State:
         outputs = output_values(statement, self.built.outcomes[statement.index])
         return outputs[wire["output"]][1] if 0 <= wire["output"] < len(outputs) else None
 
+    def has_run(self, statement: Statement) -> bool:
+        """Whether the user has run the text of a statement."""
+        return self._builder.trust.has(statement.text)
+
     def after(self, source: str) -> State:
         """Returns the state once the source is `source`."""
         return State(parse(source), self._builder)

@@ -30,6 +30,7 @@ from tfnb.notebook.builder.lessons.course import lesson_answer, lesson_of
 from tfnb.notebook.builder.picture import builder_html, builder_picture
 from tfnb.notebook.builder.runs.insight import compared, compiled, devices, no_insight, profiled
 from tfnb.notebook.builder.runs.running import Runs, probed_tensors
+from tfnb.notebook.builder.trust.ran_text import RanText
 from tfnb.notebook.channel import Channel
 from tfnb.notebook.graph.file_formats import read_graph
 from tfnb.notebook.live_view import LiveView
@@ -152,6 +153,12 @@ def _run_number() -> int:
     return int(getattr(get_ipython(), "execution_count", 0))
 
 
+def _cells_run() -> Sequence[str]:
+    """Returns the texts of the cells that the user has run in this kernel."""
+    history = getattr(get_ipython(), "history_manager", None)
+    return history.input_hist_raw if history is not None else ()
+
+
 def _notebook_sessions() -> list[Session]:
     """Returns the sessions that are variables of the notebook, and the default session first."""
     shell = get_ipython()
@@ -175,9 +182,10 @@ class BuilderView(LiveView):
         namespace: Mapping[str, Any] = shell.user_ns if shell is not None else {}
         self._namespace = ChainMap(dict(given.known) if given is not None else {}, cast(Any, namespace))
         self._lock = threading.RLock()
-        # The user has run the cell that has this source, or that names it.
+        self._trust = RanText(cells=_cells_run)
+        self._trust.add(source)  # a cell that was run has it, or names it
         self._document = Document(
-            source, known=self._namespace, is_trusted=True, original=given.graph if given is not None else None
+            source, known=self._namespace, trust=self._trust, original=given.graph if given is not None else None
         )
         self._runs = Runs(lambda: self._namespace, self._others)
         self._runs.sessions.begin_with(origin)
@@ -201,6 +209,7 @@ class BuilderView(LiveView):
     def source(self, source: str) -> None:
         with self._lock:
             if source != self._document.source:
+                self._trust.add(source)
                 self._send_all(self._document.set_source(source))
 
     @property
@@ -406,6 +415,8 @@ class BuilderView(LiveView):
         self._send(self._runs.run(node, request))
 
     def _cell_ended(self, _result: object = None) -> None:
+        with self._lock:
+            self._send_all(self._document.catch_up())
         if self._picture_old_since is not None:
             self._show_picture()
 

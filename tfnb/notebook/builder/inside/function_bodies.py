@@ -19,6 +19,7 @@ from tfnb.notebook.builder.grouping import inside_strings, simple_arguments
 from tfnb.notebook.builder.scratch import placeholder, spec_of
 from tfnb.notebook.builder.state import Change, State
 from tfnb.notebook.builder.statements import Program, Statement, parse
+from tfnb.notebook.builder.trust.ran_text import RanText
 from tfnb.notebook.builder.writing import Splice, bindings, free_name, insertion, names_in_use, spliced
 from tfnb.notebook.protocol.builder import BuilderNode
 from tfnb.notebook.protocol.builder_details import EditInside, OwnFunction
@@ -129,7 +130,7 @@ def _body_of(state: State, call: Statement) -> _Body:
     read = _outer_names(state, definition)
     builder = Builder(
         None,
-        True,
+        RanText(state.has_run(definition)),
         lambda: {**{n: _stand_in(v) for n, v in read.items()}, _PARAMETERS: [_stand_in(values[n]) for n in names]},
     )
     return _Body(State(parse(header + "".join(lines)), builder), start, end, indent, header)

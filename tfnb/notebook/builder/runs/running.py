@@ -1,11 +1,13 @@
 """Runs nodes of a document: once, to show their values, or many times, as a training.
 
-What a placeholder is fed is Python that the user has typed for it, with the variables of the notebook; feeds are
-remembered. Invariant: the document is read under the view's lock and run outside of it, so it can be edited meanwhile.
+What a placeholder is fed is Python that the user has typed for it, with the variables of the notebook, as far as
+`safety.py` lets it be computed; feeds are remembered. Invariant: the document is read under the view's lock and run
+outside of it, so it can be edited meanwhile.
 """
 
 from __future__ import annotations
 
+import ast
 import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.client.variables.variable import Variable
-from tfnb.errors import InvalidArgumentError, NotFoundError
+from tfnb.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
@@ -28,6 +30,8 @@ from tfnb.notebook.builder.runs.samples import Digits
 from tfnb.notebook.builder.runs.sessions import BuilderSession
 from tfnb.notebook.builder.runs.training import Training
 from tfnb.notebook.builder.runs.values import run_value
+from tfnb.notebook.builder.safety import reason_not_to_feed
+from tfnb.notebook.builder.trust.lookup import looked_up_in
 from tfnb.notebook.protocol.builder import LossPoint, RunResult, TrainRequest
 from tfnb.notebook.protocol.builder_details import Probed
 from tfnb.session.session import Session
@@ -247,7 +251,11 @@ class Runs:
             return constant[text]
         namespace = {"np": np, "digits": Digits(), **self._namespace(), "step": step}
         try:
-            code = compile(text, f"<feed of {placeholder}>", "eval")
+            tree = ast.parse(text, f"<feed of {placeholder}>", "eval")
+            reason = reason_not_to_feed(tree.body, looked_up_in(namespace))
+            if reason:
+                raise PermissionDeniedError(reason)
+            code = compile(tree, f"<feed of {placeholder}>", "eval")
             value = eval(code, namespace)
         except Exception as error:
             raise InvalidArgumentError(f"the feed of {placeholder}: {_plain_error(error)}") from error
