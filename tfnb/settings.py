@@ -73,6 +73,15 @@ class Settings:
             "help": "1: look after each program whether a kernel wrote past the end of a tensor; slow, for tests",
         },
     )
+    cluster_secret: str = field(
+        default="",
+        repr=False,
+        metadata={
+            "env": "TFNB_CLUSTER_SECRET",
+            "help": "the text that the processes of a cluster must share, at least 16 characters; empty: on one machine "
+            "a file that only the user can read",
+        },
+    )
     keep_source: str = field(
         default="",
         metadata={"env": "TFNB_KEEP_SOURCE", "help": "a folder that gets every generated OpenCL program"},
@@ -81,6 +90,11 @@ class Settings:
     @property
     def cache_path(self) -> Path:
         return Path(self.cache_dir or _cache_root())
+
+    @property
+    def user_path(self) -> Path:
+        """The user's folder, which is the same in all of his processes whatever TFNB_CACHE_DIR is."""
+        return Path(_cache_root())
 
 
 _FLAGS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False, "": None}

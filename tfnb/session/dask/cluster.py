@@ -139,7 +139,11 @@ class DaskCluster:
         workers = self._workers()
         if len(workers) < len(self.tasks):
             raise ResourceExhaustedError(f"{len(self.tasks)} tasks need as many Dask workers; there are {len(workers)}")
-        unsafe = [w for w in workers if not is_loopback(str(urlsplit(w).hostname)) and not w.startswith("tls://")]
+        unsafe = [
+            w
+            for w in workers
+            if not is_loopback(str(urlsplit(w).hostname)) and not w.startswith(("tls://", "tfnbs://"))
+        ]
         if unsafe:
             raise PermissionDeniedError(f"Dask's comm leaves this machine without TLS: {unsafe[0]}")
         host = "127.0.0.1" if all(is_loopback(str(urlsplit(w).hostname)) for w in workers) else get_ip()

@@ -1,7 +1,8 @@
 """`Server`: runs this process as a task of a cluster, for scripts with one process per task (white paper, section 3.1).
 
-The task answers at its address in the `ClusterSpec`, over Dask's comm. No scheduler is needed. `connect` creates the
-master of a session for a target. Invariant: nothing listens beyond loopback without TLS.
+The task answers at its address in the `ClusterSpec`, over Dask's comm, to those who show the cluster's secret. No
+scheduler is needed. `connect` creates the master of a session for a target. Invariant: nothing listens beyond loopback
+without TLS, whose certificates are a secret of their own.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from tfnb.session.dask.membership.rpc_service import HANDLER, RpcService
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.task_names import task_name
 from tfnb.session.dask.transport.channel import Tls
+from tfnb.session.dask.transport.comm import SEALED, SECRET, offer_schemes
+from tfnb.session.dask.transport.secret import given_secret
 
 __all__ = [
     "Server",
@@ -138,6 +141,16 @@ def _split(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
+def _scheme(security: Security) -> str:
+    """The scheme of the comms of a cluster. With TLS, whoever has no certificate of the cluster's authority is refused
+    before anything else, so there a secret is only demanded if one is given.
+    """
+    offer_schemes()
+    if not security.require_encryption:
+        return SECRET
+    return "tls" if given_secret() is None else SEALED
+
+
 def _try_to_bind(host: str, port: int) -> None:
     """Raises `OSError` if no socket can listen at this IP address and port."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
@@ -153,6 +166,9 @@ class Server:
     has them. `config` has the devices and their limits. `security` is
     Dask's, with TLS; it is needed for an address beyond loopback. `Session(server.target)` runs graphs on all tasks.
     Raises `NotFoundError` for a task that is not in the cluster, `PermissionDeniedError` beyond loopback without TLS.
+
+    Only peers that show the cluster's secret are heard: TFNB_CLUSTER_SECRET, or on one machine a file that only this
+    user can read.
     """
 
     def __init__(
@@ -238,9 +254,9 @@ class Server:
         offer(self.target, self._master, self._config)
 
     async def _listen(self, service: RpcService, numeric: str) -> tuple[CommServer, int]:
-        server = CommServer({HANDLER: service.handle}, needs_workdir=False)
-        scheme = "tls" if self._security.require_encryption else "tcp"
-        address = _url(scheme, numeric, self._port)
+        # What a message holds besides plain values would be unpickled; no request has such values.
+        server = CommServer({HANDLER: service.handle}, needs_workdir=False, deserialize=False)
+        address = _url(_scheme(self._security), numeric, self._port)
         try:
             _try_to_bind(numeric, self._port)  # because Tornado does not close its socket after a failure
             await server.listen(address, **self._security.get_listen_args("worker"))
@@ -325,7 +341,7 @@ def _master_of(
 
 def _locator(addresses: Mapping[str, str], security: Security) -> Callable[[str, str | None], str]:
     """Returns the function from the name of a task to the address of its comm, as `Membership` needs it."""
-    scheme = "tls" if security.require_encryption else "tcp"
+    scheme = _scheme(security)
 
     def locate(name: str, silent: str | None) -> str:
         host, port = _split(addresses[name])
@@ -423,8 +439,7 @@ def _from_outside(address: str, config: ConfigProto) -> Master:
         own_host = get_ipv6(numeric, port) if ":" in numeric else get_ip(numeric, port)
     local_task = Task(task_name("client", 0), own_host, config, tls_of(security))
     try:
-        scheme = "tls" if security.require_encryption else "tcp"
-        address_url = _url(scheme, numeric, port)
+        address_url = _url(_scheme(security), numeric, port)
         membership = Membership(lambda name, silent: address_url, local_task.name, local_task.channel.peer, security)
         try:
             hello = membership.call_address(

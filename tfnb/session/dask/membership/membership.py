@@ -22,11 +22,12 @@ from distributed.comm import Comm, CommClosedError
 from distributed.core import ConnectionPool
 from distributed.utils import LoopRunner, sync
 
-from tfnb.errors import InvalidArgumentError, OpError, UnavailableError
+from tfnb.errors import InvalidArgumentError, OpError, PermissionDeniedError, UnavailableError
 from tfnb.runtime.deadline import current as current_deadline
 from tfnb.session.dask.membership.rpc_service import HANDLER, split_address
 from tfnb.session.dask.observability.clocks import Clock
 from tfnb.session.dask.transport.channel import Peer
+from tfnb.session.dask.transport.comm import WrongSecretError
 from tfnb.session.dask.transport.error_codec import error_from_json
 
 __all__ = ["Member", "Membership"]
@@ -240,6 +241,11 @@ class Membership:
         url, private = split_address(address)
         try:
             answer = await getattr(self._pool(url), HANDLER)(what=what, arguments=arguments, **private)
+        except WrongSecretError as e:
+            raise PermissionDeniedError(
+                f"the task at {address} and this process do not know each other: {e}; needed one user on one machine, "
+                "or the same TFNB_CLUSTER_SECRET in all processes of the cluster"
+            ) from e
         except (OSError, CommClosedError) as e:
             raise UnavailableError(f"the task at {address} cannot be reached: {e}") from e
         if answer is None:  # the answer of Dask if no handler has this name
