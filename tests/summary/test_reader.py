@@ -6,6 +6,7 @@ import io
 import os
 import random
 import struct
+import tracemalloc
 import warnings
 from pathlib import Path
 
@@ -16,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tfnb as tf
-from tfnb.errors import InvalidArgumentError, NotFoundError
+from tfnb.errors import InvalidArgumentError, NotFoundError, OpError
 from tfnb.ir.protos import proto
+from tfnb.notebook.viewer.sources import FolderSource
 from tfnb.summary import layout as layouts
 from tfnb.summary import reader as reading
 from tfnb.summary import scan as scanning
@@ -481,3 +483,86 @@ def test_restarts_are_applied_together_as_one_by_one(tmp_path_factory, told):
 def test_a_signalling_nan_is_a_value(tmp_path):
     data = scalar("a", 1, 1).SerializeToString().replace(struct.pack("<f", 1), b"\x01\x00\xa0\x7f")
     assert np.isnan(look(tmp_path, frame(data)).scalars["a"].value).all()
+
+
+def test_floats_of_each_width_are_points_with_and_without_a_plugin(tmp_path):
+    forms = {
+        "half": {"dtype": 19, "half_val": [0x3E00]},
+        "brain": {"dtype": 14, "half_val": [0x3FC0]},
+        "bytes": {"dtype": 19, "tensor_content": np.float16(1.5).tobytes()},
+        "float": {"dtype": 1, "float_val": [1.5]},
+        "double": {"dtype": 2, "double_val": [1.5]},
+    }
+    for plugin in ("scalars", ""):
+        folder = tmp_path / f"of_{plugin}"
+        write(folder, *(tensor(tag, None, step, plugin, **how) for step in range(3) for tag, how in forms.items()))
+        reader = LogReader(folder)
+        reader.poll()
+        assert {tag: s.value.tolist() for tag, s in reader.runs["."].scalars.items()} == dict.fromkeys(forms, [1.5] * 3)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_in_files_of_version_1_a_step_that_goes_back_is_a_restart(tmp_path, at_once):
+    for version, kept in ((1, [0, 1, 2, 3, 4]), (2, [0, 1, 2, 3, 4, 2, 3, 4])):
+        folder = tmp_path / f"version {version}"
+        reader = None
+        first = tf.Event(wall_time=1.0, file_version=f"brain.Event:{version}")
+        image = tf.Summary.Value(tag="i", image=tf.Summary.Image(height=1, width=1))
+        steps = [0, 1, 2, 3, 4, 2, 3, 4]
+        for event in (first, *(scalar("a", 10.0 * n + s, s) for n, s in enumerate(steps))):
+            write(folder, event)
+            if not at_once:
+                reader = reader or LogReader(folder)
+                reader.poll()
+        write(folder, *(tf.Event(step=s, summary=tf.Summary(value=[image])) for s in steps))
+        reader = reader or LogReader(folder)
+        reader.poll()
+        run = reader.runs["."]
+        assert run.scalars["a"].step.tolist() == kept == [item.step for item in run.items["i"]]
+        assert run.scalars["a"].value.tolist()[-1] == 74.0
+
+
+def test_a_file_that_cannot_be_read_hides_no_other(tmp_path):
+    for name in ("1", "2", "3"):
+        write(tmp_path, scalar(name, 1.0, 1), name=f"events.out.tfevents.{name}")
+    bad = tmp_path / "events.out.tfevents.2"
+    bad.unlink()
+    bad.symlink_to(bad)
+    source = FolderSource(tmp_path)
+    assert sorted(source.runs["."].scalars) == ["1", "3"] and "tfevents.2" in source.trouble
+    write(tmp_path, scalar("3", 2.0, 2), name="events.out.tfevents.3")
+    assert source.poll() and source.runs["."].scalars["3"].total == 2 and source.trouble
+    with pytest.raises(OpError, match=r"tfevents\.2"):
+        LogReader(tmp_path).poll()
+    bad.unlink()
+    assert not source.poll() and source.trouble == ""
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_points_that_come_one_by_one_are_those_that_come_together(tmp_path, count):
+    """A file may have a tag for each point, so one point is kept in another way than many."""
+    reader = LogReader(tmp_path, max_points=8)
+    whole = LogReader(tmp_path, max_points=8)
+    for begin in range(0, 60, count):
+        write(tmp_path, *(scalar("a", float(s), s) for s in range(begin, begin + count)))
+        reader.poll()
+        series = reader.runs["."].scalars["a"]
+        assert series.total == begin + count and series.step[-1] == begin + count - 1
+        assert series.since(series.total - 1)[0].tolist() == [series.total - 1]
+    whole.poll()
+    assert len(series) <= 16 and whole.runs["."].scalars["a"].total == 60
+    series.purge(30)
+    assert series.step.max() < 30
+
+
+def test_many_tags_take_little_memory_each(tmp_path):
+    values = [tf.Summary.Value(tag=f"{k:x}", simple_value=1.0) for k in range(20_000)]
+    write(tmp_path, tf.Event(step=1, wall_time=1.0, summary=tf.Summary(value=values)))
+    reader = LogReader(tmp_path)
+    tracemalloc.start()
+    try:
+        reader.poll()
+        assert tracemalloc.get_traced_memory()[0] < 20_000 * 800
+    finally:
+        tracemalloc.stop()
+    assert len(reader.runs["."].scalars) == 20_000

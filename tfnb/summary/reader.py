@@ -8,7 +8,7 @@ Invariant: memory holds at most about `max_points` points of each scalar tag, an
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,14 +19,17 @@ from tfnb.errors import InvalidArgumentError, NotFoundError, OpError
 from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.tensor_proto import decode_array
 from tfnb.summary.sampling import thinned
-from tfnb.summary.scan import ScanResult, scan, scan_events
+from tfnb.summary.scan import Points, ScanResult, scan, scan_events
 from tfnb.system.files import os_errors
 
 __all__ = ["Item", "LogReader", "Run", "Series"]
 
 _PIECE = 8 << 20  # bytes read at a time, unless a record is larger
 _KINDS = (np.int64, np.float64, np.float64)
+_MOST_LOOSE, _MOST_PARTS = 16, 64
+_FLOATS = frozenset((1, 2, 14, 19))  # the numbers of float32, float64, bfloat16 and float16 in a TensorProto
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]  # step, wall time, value
+Point = tuple[int, float, float]
 
 
 class Item(NamedTuple):
@@ -70,15 +73,41 @@ class Series:
     dropped because of a restart.
     """
 
+    __slots__ = ("_held", "_loose", "_max", "_parts", "_whole_from", "purges", "total")
+
     def __init__(self, max_points: int | None) -> None:
         self._max = max_points
-        self._parts: list[Columns] = []
+        self._parts: tuple[Columns, ...] = ()
+        # The latest points that came one by one. A file may have a tag for every point, so one must take little memory.
+        self._loose: tuple[Point, ...] = ()
         self._held = self.total = self.purges = 0
         self._whole_from = 0  # all points from this number on are in memory
 
+    def add_one(self, point: Point) -> None:
+        """Appends a point."""
+        self._loose = (*self._loose, point)
+        self._held += 1
+        self.total += 1
+        if len(self._loose) >= _MOST_LOOSE:
+            self._gather()
+
+    def _gather(self) -> None:
+        """Makes arrays of the points that came one by one."""
+        if self._loose:
+            columns = zip(*self._loose, strict=True)
+            arrays = tuple(np.array(c, kind) for c, kind in zip(columns, _KINDS, strict=True))
+            self._loose = ()
+            count = len(arrays[0])
+            self._held -= count
+            self.total -= count
+            self.add(*arrays)
+
     def add(self, step: np.ndarray, wall_time: np.ndarray, value: np.ndarray) -> None:
         """Appends points, and downsamples older ones when there are more than twice `max_points`."""
-        self._parts.append((step, wall_time, value))
+        self._gather()
+        self._parts = (*self._parts, (step, wall_time, value))
+        if len(self._parts) >= _MOST_PARTS:
+            self._column(0)
         self._held += len(step)
         self.total += len(step)
         if self._max is not None and self._held > 2 * self._max:
@@ -99,6 +128,7 @@ class Series:
         """Returns the arrays (step, wall_time, value) of the points after the first `total`, or None if some were
         removed.
         """
+        self._gather()
         if total < self._whole_from:
             return None
         parts: list[Columns] = []
@@ -114,13 +144,14 @@ class Series:
         return tuple(np.concatenate(c) for c in zip(*reversed(parts), strict=True))  # type: ignore[return-value]
 
     def _keep(self, index: np.ndarray) -> None:
-        self._parts = [(self.step[index], self.wall_time[index], self.value[index])]
+        self._parts = ((self.step[index], self.wall_time[index], self.value[index]),)
         self._held = len(index)
 
     def _column(self, k: int) -> np.ndarray:
+        self._gather()
         if len(self._parts) > 1:
             columns = list(zip(*self._parts, strict=True))
-            self._parts = [tuple(np.concatenate(c) for c in columns)]  # type: ignore[list-item]
+            self._parts = (tuple(np.concatenate(c) for c in columns),)  # type: ignore[assignment]
         return self._parts[0][k] if self._parts else np.empty(0, _KINDS[k])
 
     @property
@@ -160,6 +191,8 @@ class Run:
     offsets: dict[str, int] = field(default_factory=dict)  # file name -> bytes read so far
     # tag -> TensorBoard's plugin for its tensors; writers tell it with the first value of a tag only
     plugins: dict[str, str] = field(default_factory=dict)
+    # the version of the format of the last file that tells it; before 2 a restart shows by a step that goes back alone
+    version: float = 2.0
 
     def tags(self, kind: str) -> list[str]:
         """Returns the sorted tags of a kind ("scalar", "image", ...)."""
@@ -180,6 +213,20 @@ class _Restarts:
         # For each restart, the smallest step of this restart and of all later ones.
         self._least = np.minimum.accumulate(steps[::-1])[::-1]
 
+    @classmethod
+    def of_steps(cls, steps: np.ndarray, before: int | None) -> _Restarts:
+        """The restarts that show by a step that is smaller than the one before it; `before` precedes the first."""
+        former = np.concatenate([steps[:1] if before is None else [before], steps[:-1]])
+        places = np.flatnonzero(steps < former)
+        return cls([(int(k), int(steps[k])) for k in places])
+
+    def __bool__(self) -> bool:
+        return bool(self._numbers.size)
+
+    def keeps(self, number: int, step: int) -> bool:
+        """Returns whether no later restart drops a content, from its record number and its step."""
+        return not self or bool(self.keep(np.array([number]), np.array([step]))[0])
+
     def keep(self, numbers: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """Returns a mask of the points that no later restart drops, from their record numbers and their steps."""
         next_restart = np.searchsorted(self._numbers, numbers, "right")
@@ -188,9 +235,14 @@ class _Restarts:
         mask[has_restart] = steps[has_restart] < self._least[next_restart[has_restart]]
         return mask
 
+    def purge_series(self, series: Series) -> None:
+        """Drops the earlier points of one tag from the first restarted step on."""
+        if self:
+            series.purge(int(self._least[0]))
+
     def purge(self, run: Run) -> None:
         """Drops the earlier contents of the run from the first restarted step on."""
-        if not self._numbers.size:
+        if not self:
             return
         first = int(self._least[0])
         for series in run.scalars.values():
@@ -226,15 +278,28 @@ class LogReader:
         self.runs: dict[str, Run] = {}
 
     def poll(self) -> bool:
-        """Reads what was written since the previous call. Returns True if there was anything."""
-        changed = False
+        """Reads what was written since the previous call. Returns True if there was anything.
+
+        Raises `PermissionDeniedError` or another `OpError` for a file that cannot be read, after all others were read.
+        """
+        changed, trouble = self.poll_all()
+        if trouble is not None:
+            raise trouble
+        return changed
+
+    def poll_all(self) -> tuple[bool, OpError | None]:
+        """As `poll`, but returns the error of the first file that cannot be read, or None."""
+        changed, trouble = False, None
         for name, folder, files in _runs(self.logdir):
             run = self.runs.get(name)
             if run is None:
                 run = self.runs[name] = Run(name, folder)
             for file in files:
-                changed |= self._read(run, file)
-        return changed
+                try:
+                    changed |= self._read(run, file)
+                except OpError as e:
+                    trouble = trouble or e
+        return changed, trouble
 
     def feed(self, name: str, events: Sequence[bytes]) -> None:
         """Adds serialized events to the run `name` that do not come from its files."""
@@ -248,8 +313,9 @@ class LogReader:
         if self._admits is not None and not self._admits(path):
             return False
         try:
-            size = os.path.getsize(path)
-        except FileNotFoundError:  # removed since the folder was listed
+            with os_errors(path):
+                size = os.path.getsize(path)
+        except NotFoundError:  # removed since the folder was listed
             return False
         if size < start:  # a new file with the same name
             start = 0
@@ -279,9 +345,7 @@ class LogReader:
     def _take(self, run: Run, result: ScanResult, data: bytes, path: str | None, base: int) -> None:
         run.records += result.records
         run.skipped += result.skipped
-        points: dict[str, list[Any]] = {}
-        for p in result.points:
-            points.setdefault(p.tag, []).append((p.record, p.step, p.wall_time, p.value))
+        loose: dict[str, list[tuple[int, Point]]] = {}  # tag -> record numbers and points
         restarts: list[tuple[int, int]] = []  # record number, step
         items: list[tuple[int, Item]] = []
         for number, offset, length in result.others:
@@ -295,32 +359,62 @@ class LogReader:
             log = event.session_log
             if event.HasField("session_log") and log.status == log.START:
                 restarts.append((number, event.step))
-            for summary in event.summary.value:
-                if name := summary.metadata.plugin_data.plugin_name:
-                    run.plugins[summary.tag or summary.node_name] = name
-            for tag, value in _scalars(event, run.plugins):
-                one = np.array([number]), np.array([event.step]), np.array([event.wall_time]), np.array([value])
-                points.setdefault(tag, []).append(one)
-            for tag, kind in _kinds(event, run.plugins):
-                location = path or run.path, base + offset, length, record if path is None else None
-                items.append((number, Item(tag, kind, event.step, event.wall_time, *location)))
+            if event.HasField("file_version"):
+                run.version = _version(event.file_version)
+            location = path or run.path, base + offset, length, record if path is None else None
+            step, wall_time = event.step, event.wall_time
+            for tag, kind, value in _contents(event, run.plugins):
+                if value is not None:
+                    loose.setdefault(tag, []).append((number, (step, wall_time, value)))
+                if kind:
+                    items.append((number, Item(tag, kind, step, wall_time, *location)))
         later_restarts = _Restarts(restarts)
         later_restarts.purge(run)
         for number, item in items:
-            if later_restarts.keep(np.array([number]), np.array([item.step]))[0]:
+            if later_restarts.keeps(number, item.step):
                 self._add_item(run, item)
-        for tag, parts in points.items():
-            self._add_points(run, tag, parts, later_restarts)
+        self._add_all(run, result.points, loose, later_restarts)
 
-    def _add_points(self, run: Run, tag: str, parts: list[Any], restarts: _Restarts) -> None:
-        record, step, wall, value = (np.concatenate(c) for c in zip(*parts, strict=True))
-        if len(parts) > 1:
-            order = np.argsort(record, kind="stable")
-            record, step, wall, value = record[order], step[order], wall[order], value[order]
-        mask = restarts.keep(record, step)
+    def _add_all(
+        self, run: Run, points: list[Points], loose: dict[str, list[tuple[int, Point]]], restarts: _Restarts
+    ) -> None:
+        """Adds the points of a piece of a file: those in arrays, and those that were read one by one."""
+        parts: dict[str, list[Points]] = {}
+        for p in points:
+            parts.setdefault(p.tag, []).append(p)
+        for tag, rows in loose.items():
+            if tag not in parts and len(rows) == 1 and not restarts and run.version >= 2:
+                self._series(run, tag).add_one(rows[0][1])
+            else:
+                numbers, values = zip(*rows, strict=True)
+                columns = (np.array(c, kind) for c, kind in zip(zip(*values, strict=True), _KINDS, strict=True))
+                parts.setdefault(tag, []).append(Points(tag, np.array(numbers), *columns))
+        for tag, of_tag in parts.items():
+            self._add_points(run, tag, of_tag, restarts)
+
+    def _series(self, run: Run, tag: str) -> Series:
         series = run.scalars.get(tag)
         if series is None:
             series = run.scalars[tag] = Series(self._max_points)
+        return series
+
+    def _add_points(self, run: Run, tag: str, parts: list[Points], restarts: _Restarts) -> None:
+        series, first = self._series(run, tag), parts[0]
+        is_old = run.version < 2
+        if len(parts) == len(first.step) == 1 and not restarts and not is_old:
+            series.add_one((int(first.step[0]), float(first.wall_time[0]), float(first.value[0])))
+            return
+        columns = [(p.record, p.step, p.wall_time, p.value) for p in parts]
+        record, step, wall, value = columns[0]
+        if len(parts) > 1:
+            record, step, wall, value = (np.concatenate(c) for c in zip(*columns, strict=True))
+            order = np.argsort(record, kind="stable")
+            record, step, wall, value = record[order], step[order], wall[order], value[order]
+        if is_old:
+            record = np.arange(len(step))
+            restarts = _Restarts.of_steps(step, int(series.step[-1]) if len(series) else None)
+            restarts.purge_series(series)
+        mask = restarts.keep(record, step)
         if mask.all():
             series.add(step, wall, value)
         else:
@@ -328,6 +422,8 @@ class LogReader:
 
     def _add_item(self, run: Run, item: Item) -> None:
         items = run.items.setdefault(item.tag, [])
+        if run.version < 2 and items and item.step < items[-1].step:
+            items[:] = [former for former in items if former.step < item.step]
         items.append(item)
         run.seen[item.tag] = run.seen.get(item.tag, 0) + 1
         if self._max_items is not None and len(items) > 2 * self._max_items:
@@ -349,16 +445,9 @@ def _runs(logdir: str) -> Iterator[tuple[str, str, list[str]]]:
             yield Path(folder).relative_to(logdir).as_posix(), folder, events
 
 
-def _scalars(event: Any, plugins: Mapping[str, str]) -> Iterator[tuple[str, float]]:
-    """Yields the (tag, value) pairs of the scalars in an event that may contain other values as well."""
-    for value in event.summary.value:
-        tag = value.tag or value.node_name
-        if value.HasField("simple_value"):
-            yield tag, value.simple_value
-        elif plugins.get(tag) == "scalars" and value.HasField("tensor"):
-            number = _number(value.tensor)
-            if number is not None:
-                yield tag, number
+def _is_float(tensor: Any) -> bool:
+    """Is it a float of any width without dimensions? Such tensors are points of a curve, whoever has written them."""
+    return tensor.dtype in _FLOATS and not tensor.tensor_shape.dim
 
 
 def _number(tensor: Any) -> float | None:
@@ -371,19 +460,37 @@ def _number(tensor: Any) -> float | None:
         return None
 
 
-def _kinds(event: Any, plugins: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yields pairs (tag, kind) for the contents of an event that are not scalars."""
+def _version(text: str) -> float:
+    """The version of a format such as "brain.Event:2"; that of today where it cannot be read."""
+    number = text.rpartition(":")[2]
+    return float(number) if number.isascii() and number.isdigit() else 2.0
+
+
+def _contents(event: Any, plugins: dict[str, str]) -> Iterator[tuple[str, str, float | None]]:
+    """Yields (tag, kind, value) for the contents of an event: a value for a scalar, a kind for what is no plain scalar.
+
+    plugins: TensorBoard's plugin of each tag, to which those that the event tells are added.
+    """
     field_name = event.WhichOneof("what")
     if field_name == "summary":
         for value in event.summary.value:
             tag = value.tag or value.node_name
-            kind = _kind(value, plugins.get(tag, ""))
-            if kind:
-                yield tag, kind
+            if value.HasField("metadata") and (name := value.metadata.plugin_data.plugin_name):
+                plugins[tag] = name
+            if value.HasField("simple_value"):
+                yield tag, "", value.simple_value
+                continue
+            plugin = plugins.get(tag, "")
+            is_plain = value.HasField("tensor") and not plugin and _is_float(value.tensor)
+            is_scalar = is_plain or (plugin == "scalars" and value.HasField("tensor"))
+            number = _number(value.tensor) if is_scalar else None
+            kind = "" if is_plain and number is not None else _kind(value, plugin)
+            if kind or number is not None:
+                yield tag, kind, number
     elif field_name == "tagged_run_metadata":
-        yield event.tagged_run_metadata.tag, "run_metadata"
+        yield event.tagged_run_metadata.tag, "run_metadata", None
     elif field_name in ("graph_def", "meta_graph_def", "session_log", "log_message"):
-        yield "", field_name.removesuffix("_def").replace("log_message", "message")
+        yield "", field_name.removesuffix("_def").replace("log_message", "message"), None
 
 
 def _kind(value: Any, plugin: str) -> str:

@@ -27,7 +27,7 @@ _MASK_ADD = np.uint32(0xA282EAD8)
 _SEARCH = 1 << 20  # bytes that are searched at once for the next header after damage
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Points:
     """Values of one tag: arrays of record number (increasing), step, time and value."""
 

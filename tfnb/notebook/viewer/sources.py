@@ -55,11 +55,10 @@ class FolderSource(Source):
 
     def poll(self) -> bool:
         try:
-            changed = self._reader.poll()
-            self.trouble = ""
-        except OpError as fault:  # the folder was deleted, or a file cannot be read
-            self.trouble = str(fault)
-            return False
+            changed, fault = self._reader.poll_all()
+        except OpError as e:  # the folder was deleted
+            changed, fault = False, e
+        self.trouble = "" if fault is None else str(fault)  # of a file that cannot be read; all others were
         for name, run in self._reader.runs.items():
             self.runs.setdefault(_joined(self._prefix, name), run)
         return changed
