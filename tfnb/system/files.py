@@ -23,11 +23,12 @@ from tfnb.errors import (
 )
 from tfnb.system.scratch import Scratch
 
-__all__ = ["make_folder", "os_errors", "replace_file", "sync_file", "sync_folder"]
+__all__ = ["FULL", "make_folder", "os_errors", "replace_file", "sync_file", "sync_folder"]
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""The numbers of errors that say that there is no room for a file."""
 _KINDS: dict[int, type[OpError]] = {
-    **dict.fromkeys(_FULL, ResourceExhaustedError),
+    **dict.fromkeys(FULL, ResourceExhaustedError),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), PermissionDeniedError),
     **dict.fromkeys((errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY), FailedPreconditionError),
     errno.ENOENT: NotFoundError,

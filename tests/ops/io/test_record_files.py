@@ -236,3 +236,45 @@ def test_a_reader_of_compressed_records(tmp_path):
         reader = tf.FixedLengthRecordReader(2, header_bytes=2, footer_bytes=1, encoding="ZLIB")
         sess.run(queue.enqueue_many([[str(tmp_path / "data")]]))
         assert sess.run(reader.read_up_to(queue, 5))[1].tolist() == [b"aa", b"bb"]
+
+
+@pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
+def test_what_comes_before_a_cut_is_read(tmp_path, compression):
+    """Then comes the error. TensorFlow 1.15.5 gives 24 of these 50 records of a gzip file that ends in its middle."""
+    records = [np.random.default_rng(n).bytes(200) for n in range(50)]
+    whole = PACK[compression](framed(records))
+    for end in (len(whole) // 2, len(whole) - 12, 30):
+        (tmp_path / "x").write_bytes(whole[:end])
+        file, found = TFRecordFile(str(tmp_path / "x"), compression), []
+        with pytest.raises(DataLossError, match="at "):
+            while got := file.take(7):
+                found += got
+        file.close()
+        assert found == records[: len(found)] and len(found) >= (end - 60) // 217
+        lines = TextFile(str(tmp_path / "x"), 0, compression)
+        with pytest.raises(DataLossError):
+            while lines.take(5):
+                pass
+        lines.close()
+
+
+def test_a_gzip_file_may_have_members_and_zeros_between_them(tmp_path):
+    parts = [framed([b"a" * 100, b"b"]), framed([]), framed([b"c" * 70_000])]
+    for between in (b"", bytes(5)):
+        (tmp_path / "x").write_bytes(between.join(map(gzip.compress, parts)) + between)
+        got = all_of(TFRecordFile(str(tmp_path / "x"), "GZIP"))
+        assert [r for _, r in got] == [b"a" * 100, b"b", b"c" * 70_000]
+    (tmp_path / "x").write_bytes(b"")
+    assert all_of(TFRecordFile(str(tmp_path / "x"), "GZIP")) == []
+
+
+@pytest.mark.parametrize("compression", ["", "GZIP"])
+def test_carriage_returns_are_treated_as_by_tensorflow(tmp_path, compression):
+    """The values are those of TensorFlow 1.15.5 for this file, of TextLineDataset and of TextLineReader."""
+    (tmp_path / "x").write_bytes(PACK[compression](b"a\rb\r\nc\r\r\nd\r\n\r\n\re\nf\r"))
+    lines = tf.data.TextLineDataset(str(tmp_path / "x"), compression or None)
+    following = lines.make_one_shot_iterator().get_next()
+    with tf.Session() as sess:
+        assert [sess.run(following) for _ in range(6)] == [b"ab", b"c", b"d", b"", b"e", b"f"]
+    got = all_of(TextFile(str(tmp_path / "x"), 0, compression))
+    assert [line for _, line in got] == [b"a\rb", b"c\r", b"d", b"", b"\re", b"f"]

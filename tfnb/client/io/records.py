@@ -5,6 +5,7 @@ Invariant: TensorFlow reads the file of a closed writer, and this module reads T
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 import struct
@@ -13,8 +14,9 @@ from collections.abc import Iterator
 from typing import IO, Any, ClassVar
 
 from tfnb.client.argument_types import FilePath
-from tfnb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
+from tfnb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OpError
 from tfnb.ops.io.record_files import TFRecordFile, masked_crc
+from tfnb.system.files import os_errors
 
 __all__ = ["API", "TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]
 
@@ -85,6 +87,7 @@ class TFRecordWriter:
     def __init__(self, path: FilePath, options: TFRecordOptions | int | str | None = None) -> None:
         kind = TFRecordOptions.get_compression_type_string(options)
         level = getattr(options, "compression_level", None)
+        self._path = os.fsdecode(path)
         try:
             self._disk = open(os.fsdecode(path), "wb", buffering=1 << 18)  # noqa: SIM115
         except FileNotFoundError as e:
@@ -98,34 +101,51 @@ class TFRecordWriter:
             self._file = _Deflate(self._disk, -1 if level is None else level)
 
     def write(self, record: bytes) -> None:
-        """Writes a record: bytes. Raises `FailedPreconditionError` when the writer is closed."""
+        """Writes a record: bytes.
+
+        Raises `FailedPreconditionError` when the writer is closed, and `ResourceExhaustedError` on a full disk.
+        """
         if self._disk.closed:
             raise FailedPreconditionError("Writer is closed.")
         data = record.encode() if isinstance(record, str) else bytes(record)
         head = struct.pack("<Q", len(data))
         parts = head, struct.pack("<I", masked_crc(head)), data, struct.pack("<I", masked_crc(data))
-        self._file.write(b"".join(parts))
+        with os_errors(self._path):
+            self._file.write(b"".join(parts))
 
     def flush(self) -> None:
-        """Passes the written records to the operating system."""
-        self._file.flush()
-        self._disk.flush()
+        """Passes the written records to the operating system. Raises `ResourceExhaustedError` on a full disk."""
+        with os_errors(self._path):
+            self._file.flush()
+            self._disk.flush()
 
     def close(self) -> None:
-        """Writes the remaining records and closes the file."""
-        if not self._disk.closed:
-            if self._file is not self._disk:
-                self._file.close()
-            self._disk.close()
+        """Writes the remaining records and closes the file. Raises `ResourceExhaustedError` on a full disk."""
+        if self._disk.closed:
+            return
+        with os_errors(self._path):
+            try:
+                if self._file is not self._disk:
+                    self._file.close()
+            finally:
+                self._disk.close()
 
     def __enter__(self) -> TFRecordWriter:
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._abandon()
 
     def __del__(self) -> None:
         if hasattr(self, "_disk"):
+            self._abandon()
+
+    def _abandon(self) -> None:
+        """Closes the file after an error, or at the end of the program, when nobody would hear of another error."""
+        with contextlib.suppress(OpError, OSError, ValueError):
             self.close()
 
 

@@ -23,8 +23,10 @@ from tfnb.errors import (
     NotFoundError,
     OpError,
     PermissionDeniedError,
+    ResourceExhaustedError,
     UnknownError,
 )
+from tfnb.system.files import FULL
 
 __all__ = ["API", "GFile"]
 
@@ -47,6 +49,8 @@ def _translated(name: FilePath) -> Iterator[None]:
         yield
     except OSError as e:
         kind = next((own_error for python_error, own_error in _ERRORS if isinstance(e, python_error)), UnknownError)
+        if e.errno in FULL:
+            kind = ResourceExhaustedError
         raise kind(f"{os.fspath(name)}: {e.strerror or e}") from e
 
 

@@ -41,7 +41,7 @@ def _range(call: HostCall, *bounds: np.ndarray) -> s.Source:
 
 
 def _text_lines(call: HostCall, names: np.ndarray, kind: np.ndarray, size: np.ndarray) -> s.Source:
-    return s.Files(_names(names), lambda n: TextFile(n, 0, text_of(kind)))
+    return s.Files(_names(names), lambda n: TextFile(n, 0, text_of(kind), drops_returns=True))
 
 
 def _records(call: HostCall, names: np.ndarray, kind: np.ndarray, size: np.ndarray) -> s.Source:

@@ -18,7 +18,8 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ops.dataset.sources import Element, Rows, Source
 from tfnb.ops.io.files import csv_fields, csv_value
-from tfnb.ops.io.record_files import BROKEN, RecordFile
+from tfnb.ops.io.inflating import BROKEN
+from tfnb.ops.io.record_files import RecordFile
 from tfnb.ops.state.handles import make_handle
 from tfnb.types import DType, Shape, float32, float64, int32, int64, scalar, string
 

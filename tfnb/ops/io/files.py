@@ -21,6 +21,7 @@ from tfnb.errors import (
     NotFoundError,
     OpError,
     PermissionDeniedError,
+    ResourceExhaustedError,
     ShapeError,
     UnknownError,
 )
@@ -31,6 +32,7 @@ from tfnb.ir.shapes import no_outputs, scalar_shape
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.strings.convert import number_from
 from tfnb.ops.strings.elementwise import clipped, mapped, unquoted
+from tfnb.system.files import FULL
 from tfnb.types import (
     COMPLEX,
     FLOATS,
@@ -62,6 +64,8 @@ _ERRORS: tuple[tuple[type[OSError], type[OpError]], ...] = (
 
 def _refused(name: bytes, e: Exception) -> OpError:
     kind = next((ours for theirs, ours in _ERRORS if isinstance(e, theirs)), UnknownError)
+    if isinstance(e, OSError) and e.errno in FULL:
+        kind = ResourceExhaustedError
     return kind(f"{clipped(name, 200)}: {getattr(e, 'strerror', None) or e}")
 
 

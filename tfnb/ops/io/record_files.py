@@ -8,13 +8,11 @@ claims a length, and no record is longer than `MAX_RECORD`, or `MAX_INFLATED_REC
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import io
 import os
 import stat
 import struct
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -32,9 +30,9 @@ from tfnb.errors import (
     PermissionDeniedError,
     UnknownError,
 )
+from tfnb.ops.io.inflating import BROKEN, Gunzip, Inflate
 
 __all__ = [
-    "BROKEN",
     "DEFLATE",
     "MAX_INFLATED_RECORD",
     "MAX_RECORD",
@@ -86,29 +84,12 @@ def open_file(name: bytes | str) -> Any:
         raise kind(f"{path}: {getattr(e, 'strerror', None) or e}") from None
 
 
-class _Inflate(io.RawIOBase):
-    """A zlib stream as a readable file."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._inflate = zlib.decompressobj()
-
-    def read(self, size: int = -1) -> bytes:
-        out = b""
-        while not out and not self._inflate.eof:
-            chunk = self._inflate.unconsumed_tail or self._file.read(_CHUNK)
-            if not chunk:
-                raise EOFError("the compressed stream ends before its end marker")
-            out = self._inflate.decompress(chunk, max(size, 0))
-        return out
-
-
 def _decompressed(file: BinaryIO, compression: str) -> Any:
     """The decompressed file. `compression`: "", "GZIP" or "ZLIB"."""
     if compression == "GZIP":
-        return gzip.GzipFile(fileobj=file, mode="rb")
+        return Gunzip(file)
     if compression == "ZLIB":
-        return _Inflate(file)
+        return Inflate(file)
     if compression in ("", "NONE"):
         return file
     raise InvalidArgumentError(f"the compression {compression!r} is none of '', 'GZIP', 'ZLIB'")
@@ -173,14 +154,18 @@ class RecordFile:
         return DataLossError(f"{self.name}: the compressed data is broken at record {self.position}: {e}")
 
 
-BROKEN = (zlib.error, EOFError, gzip.BadGzipFile)  # the errors that damaged compressed data raises
-
-
 class TextFile(RecordFile):
-    """Lines without their line ends; positions are line numbers from 1."""
+    """Lines without their line ends; positions are line numbers from 1.
 
-    def __init__(self, name: bytes | str, skip_lines: int = 0, compression: str = "") -> None:
+    A line ends with a line feed, before which one carriage return is left out; with `drops_returns` all are, wherever
+    they stand, as TensorFlow's TextLineDataset does, but not its TextLineReader.
+    """
+
+    def __init__(
+        self, name: bytes | str, skip_lines: int = 0, compression: str = "", drops_returns: bool = False
+    ) -> None:
         super().__init__(name, compression)
+        self._drops_returns = drops_returns
         if compression:
             self._file = io.BufferedReader(_Raw(self._file), _CHUNK)
         with self._closed_on_error():
@@ -193,7 +178,9 @@ class TextFile(RecordFile):
         self.places = list(range(self.position + 1, self.position + 1 + len(lines)))
         self.position += len(lines)
         if any(b"\r" in line for line in lines):
-            return [line.rstrip(b"\n").rstrip(b"\r") for line in lines]
+            if self._drops_returns:
+                return [line.rstrip(b"\n").replace(b"\r", b"") for line in lines]
+            return [line.removesuffix(b"\n").removesuffix(b"\r") for line in lines]
         return [line.rstrip(b"\n") for line in lines]
 
     def _inflated_lines(self, n: int) -> list[bytes]:

@@ -7,6 +7,7 @@ variables before it assigns any.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -49,6 +50,8 @@ __all__ = ["API", "Saver", "step_number"]
 
 _V1, _V2 = 1, 2
 _ATTEMPTS = 50  # to restore a checkpoint that is replaced at the same time
+
+_log = logging.getLogger("tfnb")
 
 
 class Saver:
@@ -156,7 +159,7 @@ class Saver:
         `keep_best`. Raises `PermissionDeniedError`, `ResourceExhaustedError` (the disk is full) and
         `FailedPreconditionError` (a variable is not initialized); earlier checkpoints are unchanged then.
         """
-        self.wait()
+        self._settle()
         path = self._path(sess, save_path, global_step, latest_filename)
         names = self._built()
         if self._chosen is not None and not self._chosen:
@@ -208,9 +211,9 @@ class Saver:
         """Saves like `save`, but only reads the variables, between two steps; a thread of the saver writes them.
 
         It waits until an earlier save is written, so there is at most one copy of the variables. Returns a future of
-        the prefix. The future and the next call of `save`, `save_async` or `wait` raise an error of the thread.
+        the prefix. The future and `wait` raise an error of the thread; the next save only logs it, and saves.
         """
-        self.wait()
+        self._settle()
         path = self._path(sess, save_path, global_step, latest_filename)
         self._built()
         if self._chosen is None:
@@ -243,6 +246,13 @@ class Saver:
             pending, self._pending = self._pending, None
         if pending is not None:
             pending.result()
+
+    def _settle(self) -> None:
+        """Waits until no save is being written. An error of the last one is logged: it must not prevent the next."""
+        try:
+            self.wait()
+        except Exception as e:
+            _log.warning("an earlier asynchronous save has failed: %s", e)
 
     def close(self) -> None:
         """Waits for saves and ends the thread that writes them; a later `save_async` starts another one."""
@@ -314,7 +324,7 @@ class Saver:
         """
         if save_path is None:
             raise InvalidArgumentError("restore: can't load save_path when it is None")
-        self.wait()
+        self._settle()
         names = self._built()
         if self._chosen is not None and not self._chosen:
             return
