@@ -88,6 +88,19 @@ def test_wheels_hold_the_extension(wheels):
         assert f"{EXTENSION}/{package['jupyterlab']['_build']['load']}" in found
 
 
+@node_needed
+def test_licences_of_what_is_bundled_go_with_it(wheels):
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as archive:
+            files = [n for n in archive.namelist() if n.endswith("/third-party-licenses.json")]
+            assert {"labextension" in n for n in files} == {True, False}
+            for name in files:
+                packages = {p["name"]: p for p in json.loads(archive.read(name))["packages"]}
+                for bundled in ("@dagrejs/dagre", "@dagrejs/graphlib"):
+                    assert packages[bundled]["licenseId"] == "MIT"
+                    assert "Permission is hereby granted" in packages[bundled]["extractedText"]
+
+
 def test_the_lock_file_names_no_place():
     """Packages come from wherever npm is told to look, and are the ones with these digests."""
     lock = json.loads((ROOT / "labextension" / "package-lock.json").read_text("utf-8"))

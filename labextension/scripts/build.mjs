@@ -5,7 +5,7 @@
 //   node scripts/build.mjs [widgets | extension | watch]      without a word: widgets and extension
 
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
@@ -26,6 +26,40 @@ const COMMON = {
   minify: true,
   target: "es2022",
 };
+
+// The licences of bundled packages go with what bundles them.
+const LICENSES = "third-party-licenses.json";
+const bundled = new Set();
+
+function note({ inputs }) {
+  for (const path of Object.keys(inputs)) {
+    const name = path.match(/.*node_modules\/((?:@[^/]+\/)?[^/]+)\//)?.[1];
+    if (name) bundled.add(name);
+  }
+}
+
+const installed = (name) => join(HERE, "node_modules", name);
+const facts = (name) => JSON.parse(readFileSync(join(installed(name), "package.json"), "utf8"));
+
+/** The bundled packages in the form in which JupyterLab lists licences. */
+function licenses() {
+  // What a package depends on may be bundled in the package itself.
+  const all = new Set(bundled);
+  for (const name of all)
+    for (const other of Object.keys(facts(name).dependencies ?? {})) all.add(other);
+  return [...all].sort().map((name) => {
+    const folder = installed(name);
+    const { version, license } = facts(name);
+    const file = readdirSync(folder).find((entry) => /^licen[cs]e(\.|$)/i.test(entry));
+    if (!file) throw new Error(`${name} is bundled, but has no file with its licence`);
+    const extractedText = readFileSync(join(folder, file), "utf8");
+    return { name, versionInfo: version, licenseId: license, extractedText };
+  });
+}
+
+function writeLicenses(folder) {
+  writeFileSync(join(folder, LICENSES), `${JSON.stringify({ packages: licenses() }, null, 2)}\n`);
+}
 
 // `import text from "./page.css?text"`, `import source from "./layout.ts?worker"`.
 export const texts = {
@@ -50,6 +84,7 @@ export const texts = {
         plugins: [texts],
         write: false,
       });
+      note(made.metafile);
       return {
         contents: made.outputFiles[0].text,
         loader: "text",
@@ -86,13 +121,16 @@ const plugins = () => ({
 
 async function buildWidgets() {
   const { entryPoints } = widgets();
-  if (entryPoints.length) await esbuild.build(widgets());
+  if (entryPoints.length) {
+    note((await esbuild.build({ ...widgets(), metafile: true })).metafile);
+    writeLicenses(STATIC);
+  }
   return entryPoints.map((name) => basename(name, ".ts"));
 }
 
 async function buildExtension() {
   rmSync(LIB, { recursive: true, force: true });
-  await esbuild.build(plugins());
+  note((await esbuild.build({ ...plugins(), metafile: true })).metafile);
   rmSync(join(EXTENSION, "static"), { recursive: true, force: true });
   const builder = join(HERE, "node_modules/@jupyter/builder/lib/build-labextension.js");
   const core = join(HERE, "node_modules/@jupyterlab/core-meta/core.package.json");
@@ -103,6 +141,7 @@ async function buildExtension() {
   if (ran.status !== 0 || !existsSync(join(EXTENSION, "package.json"))) {
     throw new Error(`the JupyterLab extension was not built:\n${ran.stdout}${ran.stderr}`);
   }
+  writeLicenses(join(EXTENSION, "static")); // the next step's own list misses what was bundled before it
 }
 
 async function main(what) {
