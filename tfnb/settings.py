@@ -78,8 +78,8 @@ class Settings:
         repr=False,
         metadata={
             "env": "TFNB_CLUSTER_SECRET",
-            "help": "the text that the processes of a cluster must share, at least 16 characters; empty: on one machine "
-            "a file that only the user can read",
+            "help": "the text that the processes of a cluster must share, at least 16 characters; "
+            "empty: on one machine a file that only the user can read",
         },
     )
     keep_source: str = field(
