@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any
+import socket
+from collections.abc import Awaitable
+from typing import Any, Protocol
 
 from distributed.comm.core import FatalCommClosedError
 from distributed.comm.registry import Backend, backends
@@ -22,7 +24,6 @@ from distributed.comm.tcp import (
     TLSConnector,
     TLSListener,
 )
-from tornado.iostream import IOStream, StreamClosedError
 
 from tfnb.session.dask.transport.handshake import (
     ANSWER,
@@ -42,11 +43,23 @@ SECRET, SEALED = "tfnb", "tfnbs"
 _log = logging.getLogger("tfnb")
 
 
+class _Stream(Protocol):
+    """What is used of the stream under a comm of Dask; its errors are `OSError`s."""
+
+    socket: socket.socket
+
+    def read_bytes(self, count: int) -> Awaitable[bytes]: ...
+
+    def write(self, data: bytes) -> Awaitable[None]: ...
+
+    def close(self) -> None: ...
+
+
 class WrongSecretError(FatalCommClosedError):
     """The other side does not know this side's secret. Dask does not try again."""
 
 
-async def show_secret(stream: IOStream, secret: bytes) -> None:
+async def show_secret(stream: _Stream, secret: bytes) -> None:
     """Shows the server at the other end the secret, and demands it of the server.
 
     Raises `WrongSecretError` if it does not know the secret, or is no task.
@@ -55,13 +68,13 @@ async def show_secret(stream: IOStream, secret: bytes) -> None:
         answer = Answer(secret, _endpoint(stream.socket.getpeername()), await stream.read_bytes(CHALLENGE))
         await stream.write(answer.text)
         is_known = answer.is_reply(await stream.read_bytes(REPLY))
-    except (ValueError, StreamClosedError, OSError) as e:
+    except (ValueError, OSError) as e:
         raise WrongSecretError(f"no task of a cluster answers there: {e}") from e
     if not is_known:
         raise WrongSecretError("it has another secret")
 
 
-async def demand_secret(stream: IOStream, secret: bytes) -> bool:
+async def demand_secret(stream: _Stream, secret: bytes) -> bool:
     """Demands the secret of a client, and shows it. Returns whether the client knows it, within a few seconds."""
 
     async def greet() -> bool:
@@ -74,7 +87,7 @@ async def demand_secret(stream: IOStream, secret: bytes) -> bool:
 
     try:
         is_known = await asyncio.wait_for(greet(), GREETING_SECONDS)
-    except (StreamClosedError, OSError, asyncio.TimeoutError):
+    except (OSError, asyncio.TimeoutError):
         is_known = False
     return is_known
 
@@ -107,10 +120,10 @@ class _Demanded:
         super().__init__(*arguments, **options)
         self._secret, self._has_warned = cluster_secret(), False
 
-    async def _prepare_stream(self, stream: IOStream, address: str) -> IOStream | None:
+    async def _prepare_stream(self, stream: _Stream, address: str) -> _Stream | None:
         prepare = super()._prepare_stream(stream, address)  # type: ignore[misc]
         try:
-            prepared: IOStream | None = await asyncio.wait_for(prepare, GREETING_SECONDS)  # TLS has its own greeting
+            prepared: _Stream | None = await asyncio.wait_for(prepare, GREETING_SECONDS)  # TLS has its own greeting
         except asyncio.TimeoutError:
             prepared = None
         if prepared is not None and await demand_secret(prepared, self._secret):
