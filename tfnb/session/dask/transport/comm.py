@@ -100,7 +100,7 @@ def _endpoint(name: tuple[Any, ...]) -> str:
 class _Shown:
     """Makes a connector show the secret on each connection."""
 
-    async def connect(self, address: str, deserialize: bool = True, **arguments: Any) -> TCP:
+    async def connect(self, address: str, deserialize: bool = True, **arguments: object) -> TCP:
         secret = cluster_secret()
         comm: TCP = await super().connect(address, deserialize, **arguments)  # type: ignore[misc]
         try:
@@ -116,7 +116,7 @@ class _Demanded:
 
     prefix: str
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)
         self._secret, self._has_warned = cluster_secret(), False
 
