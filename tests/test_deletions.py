@@ -120,6 +120,10 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
     ("summary/events_writer.py", "EventsWriter._opened"): ("open", "appends to the file of its prefix and second"),
     ("summary/event_file.py", "EventFile._open"): ("open", "a new event file; one of that name is an error"),
     ("summary/event_file.py", "EventFile.leave_to_parent"): ("os.open", "the null device"),
+    ("session/dask/transport/secret.py", "_read_or_made"): (
+        "os.open",
+        "the cluster's secret in the user's own folder; it is written only while it is empty, under a lock",
+    ),
     ("train/saving/best_checkpoints.py", "_write"): ("write_text", "a new file in a scratch folder"),
     ("train/saving/checkpoint_state.py", "_write"): ("write_text", "a new file in a scratch folder"),
     ("train/saving/checkpoint_state.py", "delete_checkpoint"): (
