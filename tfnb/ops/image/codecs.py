@@ -190,7 +190,9 @@ def _decoder(
 
 DECODE_PNG = _decoder(
     "DecodePng",
-    lambda call, x: _converted(_decoded(call, x, call.attrs.channels, only=_STILL), call.types["dtype"]),
+    lambda call, x: _converted(
+        _decoded(call, x, call.attrs.channels, only=_STILL, bits=8 * call.types["dtype"].size), call.types["dtype"]
+    ),
     "Decodes a PNG file.\n\ncontents: one string. image: (height, width, channels), uint8 or uint16 (`dtype`).",
     "",
     outputs="image: dtype",
@@ -203,8 +205,8 @@ DECODE_PNG = _decoder(
 def _host_jpeg(call: HostCall, x: np.ndarray) -> np.ndarray:
     a = call.attrs
     recover = a.try_recover_truncated
-    pixels = _decoded(call, x, a.channels, ratio=a.ratio, recover=recover, only=_STILL)
-    return _converted(pixels, uint8)
+    pixels = _decoded(call, x, a.channels, ratio=a.ratio, recover=recover, only=_STILL, bits=8)
+    return pixels
 
 
 def _host_cropped(call: HostCall, x: np.ndarray, window: np.ndarray) -> np.ndarray:
@@ -277,9 +279,10 @@ def _host_any(call: HostCall, x: np.ndarray) -> np.ndarray:
     a = call.attrs
     if a.channels not in (0, 3) and _contents(call, x).startswith(b"GIF"):
         raise InvalidArgumentError(f"DecodeImage: channels of a GIF must be 0 or 3, got {a.channels}", call.op)
-    pixels = _decoded(call, x, a.channels, frames="all" if a.expand_animations else "first")
-    factor = 257 if _contents(call, x).startswith(b"\x89PNG") else 256  # TensorFlow's factor depends on the format
-    return _converted(pixels, call.types["dtype"], factor)
+    dtype = call.types["dtype"]
+    bits = 8 if dtype is uint8 else 16
+    pixels = _decoded(call, x, a.channels, frames="all" if a.expand_animations else "first", bits=bits)
+    return _converted(pixels, dtype, 256)
 
 
 DECODE_IMAGE = _decoder(
