@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from google.protobuf import text_format
 
 import tfnb as tf
 
@@ -165,3 +166,31 @@ def test_tables_of_two_files_in_one_container(tmp_path):
             )
     tf.Session.reset("", ["two_vocabularies"])
     assert [(ids.tolist(), word) for ids, word in found] == [([-1, 1], b"emerson"), ([1, -1], b"yes")]
+
+
+@pytest.mark.parametrize("op", ["LookupTableImportV2", "InitializeTableV2"])
+def test_either_op_initialises_a_static_table(op):
+    """Graphs of TensorFlow 1.13 and later fill static tables by LookupTableImportV2, earlier ones by InitializeTableV2."""
+    names = {"LookupTableImportV2": ("Tin", "Tout"), "InitializeTableV2": ("Tkey", "Tval")}[op]
+    kinds = f"""attr {{ key: "{names[0]}" value {{ type: DT_STRING }} }} attr {{ key: "{names[1]}" value {{ type: DT_INT64 }} }}"""
+    text = f"""
+        node {{ name: "table" op: "HashTableV2" attr {{ key: "key_dtype" value {{ type: DT_STRING }} }}
+          attr {{ key: "value_dtype" value {{ type: DT_INT64 }} }} attr {{ key: "shared_name" value {{ s: "a table" }} }} }}
+        node {{ name: "keys" op: "Placeholder" attr {{ key: "dtype" value {{ type: DT_STRING }} }} }}
+        node {{ name: "values" op: "Placeholder" attr {{ key: "dtype" value {{ type: DT_INT64 }} }} }}
+        node {{ name: "fill" op: "{op}" input: "table" input: "keys" input: "values" {kinds} }}
+        node {{ name: "find" op: "LookupTableFindV2" input: "table" input: "keys" input: "default"
+          attr {{ key: "Tin" value {{ type: DT_STRING }} }} attr {{ key: "Tout" value {{ type: DT_INT64 }} }} }}
+        node {{ name: "default" op: "Const" attr {{ key: "dtype" value {{ type: DT_INT64 }} }}
+          attr {{ key: "value" value {{ tensor {{ dtype: DT_INT64 tensor_shape {{ }} int64_val: -1 }} }} }} }}
+        versions {{ producer: 134 }}"""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.import_graph_def(text_format.Parse(text, tf.GraphDef()), name="")
+        feeds = {"keys:0": ["a", "b"], "values:0": [4, 5]}
+        with pytest.raises(tf.errors.FailedPreconditionError, match="not initialized"):
+            sess.run("find:0", feeds)
+        sess.run("fill", feeds)
+        assert sess.run("find:0", {"keys:0": ["b", "no", "a"]}).tolist() == [5, -1, 4]
+        sess.run("fill", feeds)  # the same once more
+        with pytest.raises(tf.errors.FailedPreconditionError, match="different data"):
+            sess.run("fill", {"keys:0": ["a"], "values:0": [7]})

@@ -222,3 +222,82 @@ def test_files_that_are_missing_or_damaged_are_os_errors(sess, tmp_path):
         (tmp_path / name).write_text("no model")
         with pytest.raises(OSError, match=f"Cannot parse file.*{name}"):
             sm.load(sess, ["a"], str(tmp_path))
+
+
+def test_a_model_of_tensorflow_2_is_restored_by_its_saver_def():
+    """Written by TensorFlow 2.1: a table filled from an asset, and a variable [10, 20] of which the first is added.
+
+    The file has no collections: the SaverDef names a function that restores, a signature the operation that fills.
+    """
+    path = Path(__file__).parents[2] / "data" / "saved_models" / "tensorflow_2_1"
+    for scope in (None, "inner"):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            signature = sm.load(sess, ["serve"], path, import_scope=scope).signature_def["serving_default"]
+            prefix = f"{scope}/" if scope else ""
+            feeds = {prefix + signature.inputs["x"].name: ["y", "no", "x"]}
+            # TensorFlow 1.15.5 gives these, too: lines 1 and 0, and -1 for a word that is no line.
+            assert sess.run(prefix + signature.outputs["y"].name, feeds).tolist() == [11, 9, 10]
+
+
+def saved_with_an_asset(sess, folder, **how):
+    (folder / "names.txt").write_text("a")
+    asset = tf.constant(str(folder / "names.txt"))
+    told = tf.Variable("", name="told", collections=[tf.GraphKeys.LOCAL_VARIABLES])
+    builder = sm.builder.SavedModelBuilder(str(folder / "m"))
+    builder.add_meta_graph_and_variables(
+        sess, ["serve"], assets_collection=[asset], legacy_init_op=told.assign(asset).op
+    )
+    return Path(builder.save(**how))
+
+
+@pytest.mark.parametrize("package", ["tensorflow", "tensorboard"])
+def test_assets_in_a_collection_under_either_name_of_their_type(sess, tmp_path, package):
+    """TensorFlow before 1.13 packs assets as tensorflow.AssetFileDef, tfnb did as tensorboard.AssetFileDef."""
+    path = saved_with_an_asset(sess, tmp_path)
+    message = proto("saved_model").SavedModel.FromString(path.read_bytes())
+    (meta,) = message.meta_graphs
+    (packed,) = meta.collection_def[sm.constants.ASSETS_KEY].any_list.value
+    assert packed.type_url == "type.googleapis.com/tensorflow.AssetFileDef"
+    assert not meta.HasField("saver_def")  # there is nothing to restore
+    packed.type_url = f"type.googleapis.com/{package}.AssetFileDef"
+    del meta.asset_file_def[:]
+    meta.saver_def.SetInParent()  # an empty one means the same
+    path.write_bytes(message.SerializeToString())
+    with tf.Graph().as_default(), tf.Session() as other:
+        sm.loader.load(other, ["serve"], tmp_path / "m")
+        assert Path(other.run("told:0").decode()) == tmp_path / "m" / "assets" / "names.txt"
+    packed.type_url = "type.googleapis.com/tensorflow.SaverDef"
+    path.write_bytes(message.SerializeToString())
+    with (
+        tf.Graph().as_default(),
+        tf.Session() as other,
+        pytest.raises(DataLossError, match=r"type\.googleapis\.com/tensorflow\.SaverDef"),
+    ):
+        sm.loader.load(other, ["serve"], tmp_path / "m")
+
+
+def test_messages_within_text_are_written_and_read_by_their_names_in_tensorflow(sess, tmp_path):
+    path = saved_with_an_asset(sess, tmp_path, as_text=True)
+    text = path.read_text()
+    assert "[type.googleapis.com/tensorflow.AssetFileDef] {" in text and "tensorboard" not in text
+    with tf.Graph().as_default(), tf.Session() as other:
+        sm.loader.load(other, ["serve"], tmp_path / "m")
+        assert Path(other.run("told:0").decode()) == tmp_path / "m" / "assets" / "names.txt"
+
+
+def test_the_first_of_the_operations_after_loading_runs(sess, tmp_path):
+    """A signature names it since 1.14, the collection of a main op before, that of a legacy init op in the beginning."""
+    v = tf.Variable(0, name="v")
+    ops = [v.assign_add(k).op for k in (1, 10, 100)]
+    sess.run(v.initializer)
+    builder = sm.builder.SavedModelBuilder(str(tmp_path / "m"))
+    builder.add_meta_graph_and_variables(sess, ["serve"], main_op=ops[1], legacy_init_op=ops[2])
+    path = Path(builder.save())
+    message = proto("saved_model").SavedModel.FromString(path.read_bytes())
+    for key in ("", "__saved_model_init_op"):
+        if key:
+            message.meta_graphs[0].signature_def[key].outputs[key].name = ops[0].name
+            path.write_bytes(message.SerializeToString())
+        with tf.Graph().as_default(), tf.Session() as other:
+            sm.loader.load(other, ["serve"], tmp_path / "m")
+            assert other.run("v:0") == (1 if key else 10)

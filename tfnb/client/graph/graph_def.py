@@ -21,6 +21,7 @@ from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.message_types import FunctionDefLibrary
 from tfnb.ir.graphdef.tensor_proto import make_ndarray, make_tensor_proto
 from tfnb.ir.opdef import OpDef
+from tfnb.ir.protos import text_of_message
 from tfnb.ops import CATALOG
 from tfnb.system.collector import collector_paused
 from tfnb.system.files import make_folder, replace_file
@@ -98,7 +99,7 @@ def write_message(message: Any, path: str, as_text: bool) -> None:
     """Writes a message to a temporary file and renames it, so that readers never see half a file."""
     make_folder(os.path.dirname(path))
     if as_text:
-        content = import_module("google.protobuf.text_format").MessageToString(message).encode()
+        content = text_of_message(message).encode()
     else:
         content = message.SerializeToString()
 

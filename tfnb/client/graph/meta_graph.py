@@ -36,7 +36,7 @@ from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.message_types import GraphDef
 from tfnb.ir.graphdef.op_def import op_def_message
 from tfnb.ir.operation import Operation
-from tfnb.ir.protos import proto
+from tfnb.ir.protos import proto, text_parsed
 from tfnb.ir.tensor import Tensor
 from tfnb.ops import CATALOG
 
@@ -240,7 +240,7 @@ def read_meta_graph(meta_graph_or_file: Any) -> Any:
     except DataLossError:
         text_format = import_module("google.protobuf.text_format")
         try:
-            return text_format.Parse(content.decode(), proto("meta_graph").MetaGraphDef())
+            return text_parsed(content.decode(), proto("meta_graph").MetaGraphDef())
         except (UnicodeDecodeError, RecursionError, text_format.ParseError):
             raise UnreadableFileError(
                 f"Cannot parse file {str(path)!r}: it is no MetaGraphDef, neither as bytes nor as text"

@@ -14,6 +14,7 @@ from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, NotFoundEr
 from tfnb.ir.bind import bind
 from tfnb.ir.builder import GraphBuilder, all_or_nothing, claim_name, replace_input
 from tfnb.ir.device_spec import DeviceSpec
+from tfnb.ir.function import FunctionBuilder
 from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.message_types import FunctionDefLibrary, GraphDef, NodeDef, Repeated
 from tfnb.ir.graphdef.parse import Link, ParsedNode, blamed, in_order, parse_link, parse_nodes
@@ -207,10 +208,12 @@ class _Import:
             inner = DeviceSpec.from_string(node.device)
             op.device = inner.merged(DeviceSpec.from_string(op.device)).to_string()
         if node.colocation:
-            for name in node.colocation:
-                if name not in self.nodes and Link(name, 0) not in self.mapped:
-                    raise GraphError(f"is placed with {name[:200]!r}, which is not in the graph")
-            op.colocation = tuple(f"loc:@{self.prefix}{name}" for name in node.colocation)
+            known = [name for name in node.colocation if name in self.nodes or Link(name, 0) in self.mapped]
+            if len(known) < len(node.colocation) and not isinstance(self.graph, FunctionBuilder):
+                missing = next(name for name in node.colocation if name not in known)
+                raise GraphError(f"is placed with {missing[:200]!r}, which is not in the graph")
+            # A body may name nodes of the graph that it was traced in; these place nothing.
+            op.colocation = tuple(f"loc:@{self.prefix}{name}" for name in known)
         op.gradient_type = node.gradient_type or op.gradient_type
 
     def _is_back(self, node: ParsedNode, link: Link) -> bool:

@@ -39,6 +39,7 @@ MAX_OUTPUTS = 1 << 16  # the most outputs of one node, since a small file could 
 MAX_OUTPUTS_IN_ALL, OUTPUTS_PER_NODE = 1 << 18, 4
 
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
+_PLACED_WITH = "loc:@"  # other texts among a node's classes mean nothing, as in TensorFlow
 _INPUT = re.compile(r"(\^?)([^:^]+)(?::(\d{1,9}))?\Z")
 
 
@@ -198,13 +199,8 @@ def _count_repeated(node: NodeDef, attrs: Mapping[str, Any]) -> int:
 def _colocation(node: NodeDef) -> tuple[str, ...]:
     if "_class" not in node.attr:
         return ()
-    names = []
-    for text in node.attr["_class"].list.s:
-        name = text.decode("utf-8", "replace")
-        if not name.startswith("loc:@"):
-            raise GraphError(f"the attribute '_class' holds {name[:80]!r}, needed 'loc:@name'")
-        names.append(name.removeprefix("loc:@"))
-    return tuple(names)
+    texts = [text.decode("utf-8", "replace") for text in node.attr["_class"].list.s]
+    return tuple(text.removeprefix(_PLACED_WITH) for text in texts if text.startswith(_PLACED_WITH))
 
 
 def _text(node: NodeDef, name: str) -> str | None:

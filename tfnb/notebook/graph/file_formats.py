@@ -14,7 +14,7 @@ from typing import Any, cast
 from tfnb.errors import DataLossError, ResourceExhaustedError
 from tfnb.ir.graphdef.message_types import GraphDef, Message
 from tfnb.ir.graphdef.wire import read_message
-from tfnb.ir.protos import proto
+from tfnb.ir.protos import proto, text_parsed
 from tfnb.system.files import os_errors
 
 __all__ = ["MOST_BYTES", "MOST_NODES", "MOST_TEXT", "MOST_TEXT_VALUES", "read_graph", "saved_model_tags"]
@@ -88,7 +88,7 @@ def _from_text(message: Message, content: bytes) -> bool:
         )
     parser = importlib.import_module("google.protobuf.text_format")
     try:
-        parser.Parse(content.decode("utf-8"), message)
+        text_parsed(content.decode("utf-8"), message)
     except (parser.ParseError, ValueError, RecursionError):
         return False
     return True

@@ -1,7 +1,7 @@
 """Sorted tables in LevelDB's format, protobuf messages without their definitions, and ordered names of slices.
 
 TensorFlow's checkpoints consist of these. Invariants: a block is used only if its checksum matches; no more memory is
-allocated than the data contain; all errors are `DamagedError`, to which the caller adds the name of the file.
+allocated than the data contain; damage is a `DamagedError`, to which the caller adds the name of the file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tfnb.errors import UnimplementedError
 from tfnb.ops.checkpoint.index import MAX_DIMENSIONS, MAX_PARTS
+from tfnb.ops.checkpoint.snappy import SnappyError, uncompressed
 from tfnb.ops.lazy_library import library
 from tfnb.types import DType
 
@@ -34,6 +36,7 @@ MAGIC = struct.pack("<Q", 0xDB4775248B80FB57)  # the last bytes of a table
 _FOOTER = 48
 _VARINT_BYTES = 10  # the most bytes of a 64-bit number
 _TRAILER = 5  # bytes after a block: its kind and its checksum
+_SNAPPY = 1  # the kind of a compressed block
 _MAX_KEY = 1 << 16
 _KEYS_BEYOND = 1 << 24  # bytes by which keys may exceed the table, since each stores only its difference to the last
 _LARGEST = 1 << 62  # the most bytes of a tensor
@@ -77,9 +80,17 @@ def _block(data: bytes, handle: bytes, at: int, begin: int) -> tuple[bytes, int]
     (stored_crc,) = struct.unpack_from("<I", data, offset + size + 1)
     if crc(data[offset : offset + size + 1]) != stored_crc:
         raise DamagedError(f"the checksum of the block at byte {offset} does not match")
-    if data[offset + size] != 0:
-        raise DamagedError(f"the block at byte {offset} is compressed, which is not understood")
-    return data[offset : offset + size], end
+    method, block = data[offset + size], data[offset : offset + size]
+    if method == _SNAPPY:
+        try:
+            block = uncompressed(block)
+        except SnappyError as e:
+            raise DamagedError(f"the block at byte {offset}: {e}") from None
+    elif method:
+        raise UnimplementedError(
+            f"the block at byte {offset} of the index is compressed by method {method}; needed 0 (none) or 1 (snappy)"
+        )
+    return block, end
 
 
 def _pairs(block: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -273,9 +273,18 @@ def _find(call: HostCall, handle: np.ndarray, keys: np.ndarray, default: np.ndar
 def _insert(call: HostCall, handle: np.ndarray, keys: np.ndarray, values: np.ndarray) -> tuple[()]:
     table = _of(handle, call, "Tin", "Tout")
     rows = _rows(table, keys, values, call)
-    table.change(
-        lambda entries: entries.update(rows), [key for key, _ in rows], call.op.type.startswith("LookupTableImport")
-    )
+    table.change(lambda entries: entries.update(rows), [key for key, _ in rows])
+    return ()
+
+
+def _import(call: HostCall, handle: np.ndarray, keys: np.ndarray, values: np.ndarray) -> tuple[()]:
+    """Gives a mutable table other entries. A static one is initialised, as graphs of 1.13 and later do it."""
+    table = _of(handle, call, "Tin", "Tout")
+    rows = _rows(table, keys, values, call)
+    if table.fixed:
+        table.initialize(rows)
+    else:
+        table.change(lambda entries: entries.update(rows), [key for key, _ in rows], replace=True)
     return ()
 
 
@@ -411,8 +420,9 @@ IMPORT = _host(
     "LookupTableImportV2",
     "table_handle: resource, keys: Tin, values: Tout",
     "",
-    "Replaces all entries of a mutable table.",
-    _insert,
+    "Replaces all entries of a mutable table, or fills a static one. Errors: FailedPreconditionError when a static "
+    "table has other entries.",
+    _import,
     types=_OF_INPUTS,
 )
 REMOVE = _host(

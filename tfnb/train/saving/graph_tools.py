@@ -18,7 +18,7 @@ from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError, refu
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.attrs import encode_value
 from tfnb.ir.graphdef.message import as_message
-from tfnb.ir.protos import proto
+from tfnb.ir.protos import proto, text_parsed
 from tfnb.session.session import Session
 from tfnb.train.saving.checkpoint_reader import CheckpointReader
 from tfnb.train.saving.saver import Saver
@@ -39,7 +39,7 @@ def _message(path: FilePath, binary: bool, file: str, name: str) -> Any:
         return as_message(file, name, content)
     text_format = import_module("google.protobuf.text_format")
     try:
-        return text_format.Parse(content.decode(), getattr(proto(file), name)())
+        return text_parsed(content.decode(), getattr(proto(file), name)())
     except (text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
         raise DataLossError(f"{path} is not a {name} as text: {error}") from error
 

@@ -7,7 +7,6 @@ its name only when it is complete.
 from __future__ import annotations
 
 import filecmp
-import importlib
 import itertools
 import os
 import shutil
@@ -36,7 +35,7 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.graphdef.wire import read_message
 from tfnb.ir.operation import Operation
-from tfnb.ir.protos import proto
+from tfnb.ir.protos import packed, proto, text_of_message, text_parsed, unpacked
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.checkpoint.files import sweep
 from tfnb.session.session import Session
@@ -57,6 +56,8 @@ _FILE, _TEXT_FILE = "saved_model.pb", "saved_model.pbtxt"
 _VARIABLES = os.path.join("variables", "variables")
 _ASSETS, _ASSETS_KEY = "assets", "saved_model_assets"
 _MAIN_OP, _LEGACY_INIT_OP = "saved_model_main_op", "legacy_init_op"
+_INIT_OP_KEY = "__saved_model_init_op"
+_RESTORE = ("RestoreV2", "Restore", "RestoreSlice")
 
 
 def _asset_name(folder: str, source: str) -> str:
@@ -188,7 +189,7 @@ class SavedModelBuilder:
         info = proto("meta_graph").MetaGraphDef.MetaInfoDef(tags=list(tags))
         meta = export_meta_graph(
             meta_info_def=info,
-            saver_def=saver.as_saver_def(),
+            saver_def=None if saver.is_empty else saver.as_saver_def(),
             graph=graph,
             clear_devices=clear_devices,
             strip_default_attrs=strip_default_attrs,
@@ -212,7 +213,7 @@ class SavedModelBuilder:
             name = _asset_name(folder, source)
             shutil.copyfile(source, os.path.join(folder, name))
         asset = meta.asset_file_def.add(tensor_info=build_tensor_info(tensor), filename=name)
-        meta.collection_def[_ASSETS_KEY].any_list.value.add().Pack(asset)  # where loaders before 1.13 look
+        meta.collection_def[_ASSETS_KEY].any_list.value.append(packed(asset))  # where loaders before 1.13 look
 
     def add_extra(self, write: Callable[[str], None]) -> None:
         """Calls `write(folder)`, which may add files to the folder of the model before `save`."""
@@ -224,8 +225,7 @@ class SavedModelBuilder:
             raise FailedPreconditionError("there is nothing in the SavedModel yet")
         name = _TEXT_FILE if as_text else _FILE
         if as_text:
-            text_format = importlib.import_module("google.protobuf.text_format")
-            content = text_format.MessageToString(self._message).encode()
+            content = text_of_message(self._message).encode()
         else:
             content = self._message.SerializeToString()
         temporary_folder = self._temporary_folder()
@@ -265,8 +265,7 @@ def _read(folder: str) -> Any:
             return parsed
         path = os.path.join(folder, _TEXT_FILE)
         if os.path.exists(path):
-            text_format = importlib.import_module("google.protobuf.text_format")
-            return text_format.Parse(Path(path).read_text(encoding="utf-8"), message())
+            return text_parsed(Path(path).read_text(encoding="utf-8"), message())
     except OSError as e:
         with os_errors(path):
             raise e
@@ -297,10 +296,23 @@ def load(
     graph = sess.graph
     with graph.as_default():
         message, scope = import_scoped_meta_graph(matches[0], graph=graph, import_scope=import_scope, **saver_kwargs)
-        if graph.get_collection(GraphKeys.GLOBAL_VARIABLES, scope or None):
-            Saver.from_proto(message.saver_def, scope).restore(sess, os.path.join(folder, _VARIABLES))
-        _run_main_op(sess, message, scope, folder)
+        _restore(sess, message, scope, os.path.join(folder, _VARIABLES))
+        _run_init_op(sess, message, scope, folder)
     return message
+
+
+def _restore(sess: Session, message: Any, scope: str, path: str) -> None:
+    """Restores the variables as the model's SaverDef says; without one, those of the collection of variables.
+
+    Models of TensorFlow 2 have no such collection, and the SaverDef names a function. A SaverDef without names, or of a
+    graph that restores nothing, restores nothing.
+    """
+    if message.saver_def.restore_op_name:
+        functions = [node for function in message.graph_def.library.function for node in function.node_def]
+        if any(node.op in _RESTORE for node in (*message.graph_def.node, *functions)):
+            Saver.from_proto(message.saver_def, scope).restore(sess, path)
+    elif sess.graph.get_collection(GraphKeys.GLOBAL_VARIABLES, scope or None):
+        Saver(sess.graph.get_collection(GraphKeys.GLOBAL_VARIABLES, scope or None)).restore(sess, path)
 
 
 def _assets_of(message: Any) -> list[Any]:
@@ -308,22 +320,36 @@ def _assets_of(message: Any) -> list[Any]:
     if message.asset_file_def or _ASSETS_KEY not in message.collection_def:
         return list(message.asset_file_def)
     assets = []
-    for packed in message.collection_def[_ASSETS_KEY].any_list.value:
+    for holder in message.collection_def[_ASSETS_KEY].any_list.value:
         assets.append(proto("meta_graph").AssetFileDef())
-        packed.Unpack(assets[-1])
+        if not unpacked(holder, assets[-1]):
+            raise UnreadableFileError(f"the SavedModel has an asset of the type {holder.type_url!r}, not AssetFileDef")
     return assets
 
 
-def _run_main_op(sess: Session, message: Any, scope: str, folder: str) -> None:
-    prefix = f"{scope}/" if scope else ""
-    feeds = {
-        prefix + a.tensor_info.name: os.path.join(folder, _ASSETS, os.path.basename(a.filename)).encode()
-        for a in _assets_of(message)
-    }
+def _init_op(message: Any) -> str | None:
+    """Returns the name of the operation to run after loading, which newer models name by a signature."""
+    if _INIT_OP_KEY in message.signature_def:
+        outputs = message.signature_def[_INIT_OP_KEY].outputs
+        if _INIT_OP_KEY in outputs:
+            return str(outputs[_INIT_OP_KEY].name)
     for key in (_MAIN_OP, _LEGACY_INIT_OP):
-        names = message.collection_def[key].node_list.value if key in message.collection_def else ()
-        for name in names:
-            sess.run(sess.graph.as_graph_element(prefix + name), feeds)
+        if key in message.collection_def:
+            names = message.collection_def[key].node_list.value
+            if len(names) != 1:
+                raise UnreadableFileError(f"Expected exactly one SavedModel init op. Found: {list(names)}")
+            return str(names[0])
+    return None
+
+
+def _run_init_op(sess: Session, message: Any, scope: str, folder: str) -> None:
+    prefix, name = f"{scope}/" if scope else "", _init_op(message)
+    if name is not None:
+        feeds = {
+            prefix + a.tensor_info.name: os.path.join(folder, _ASSETS, os.path.basename(a.filename)).encode()
+            for a in _assets_of(message)
+        }
+        sess.run(sess.graph.as_graph_element(prefix + name), feeds)
 
 
 def simple_save(

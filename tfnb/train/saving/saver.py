@@ -162,7 +162,7 @@ class Saver:
         self._settle()
         path = self._path(sess, save_path, global_step, latest_filename)
         names = self._built()
-        if self._chosen is not None and not self._chosen:
+        if self.is_empty:
             return None
         with holding_handlers(), self._lock:  # several threads may save, and a signal handler
             sess.run(names.save_tensor_name, {names.filename_tensor_name: path})
@@ -326,7 +326,7 @@ class Saver:
             raise InvalidArgumentError("restore: can't load save_path when it is None")
         self._settle()
         names = self._built()
-        if self._chosen is not None and not self._chosen:
+        if self.is_empty:
             return
         prefix = os.fsdecode(save_path)
         if not is_checkpoint(prefix):
@@ -432,6 +432,11 @@ class Saver:
             keep_checkpoint_every_n_hours=self._every_hours,
             version=self._write_version,
         )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no variables to save."""
+        return self._chosen is not None and not self._chosen
 
     @property
     def saver_def(self) -> Any:
