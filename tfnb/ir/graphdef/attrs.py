@@ -15,6 +15,8 @@ import numpy as np
 
 from tfnb.caches import remembered
 from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.graph_function import GraphFunction
+from tfnb.ir.graphdef.later_attrs import LATER_ATTRS, LATER_DEFAULTS, OWN_ATTRS
 from tfnb.ir.graphdef.message_types import AttrList, AttrValue
 from tfnb.ir.graphdef.tensor_proto import (
     decode_array,
@@ -74,6 +76,13 @@ def _fields(attrs: type) -> Mapping[str, Form]:
         for f, form in forms
         if form is not None
     }
+
+
+@remembered("attributes that are functions", 2048)
+def _functions(attrs: type) -> frozenset[str]:
+    """Returns the attributes that are functions of a file's library."""
+    hints = typing.get_type_hints(attrs)
+    return frozenset(name for name, hint in hints.items() if GraphFunction in (hint, *typing.get_args(hint)))
 
 
 def _form(hint: object) -> Form | None:
@@ -176,6 +185,29 @@ def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: Attrs, into: Map
         value = getattr(attrs, name.removeprefix(_OURS))
         if value is not None and (not (form.later or name.startswith(_OURS)) or value):
             encode_value(form.kind, form.listed, value, into[name], types.get("dtype"))
+    if opdef.name in LATER_ATTRS:
+        _leave_out_later(opdef, into)
+    if opdef.name in OWN_ATTRS:
+        _rename_own(opdef, into)
+
+
+def _rename_own(opdef: OpDef, attrs: Any) -> None:
+    """Gives attributes that no TensorFlow knows the names of such."""
+    for name in OWN_ATTRS[opdef.name]:
+        if name in attrs:
+            attrs[_OURS + name].CopyFrom(attrs[name])
+            del attrs[name]
+
+
+def _leave_out_later(opdef: OpDef, attrs: Any) -> None:
+    """Removes the attributes that TensorFlow 1.15 does not know where they say what it does without them."""
+    defaults = default_attrs(opdef)
+    for name in LATER_ATTRS[opdef.name]:
+        default = defaults.get(name)
+        if default is None and name in LATER_DEFAULTS:
+            default = encode_value("type", False, LATER_DEFAULTS[name])
+        if name in attrs and attrs[name] == default:
+            del attrs[name]
 
 
 @remembered("default attributes", 2048)
@@ -193,18 +225,25 @@ def default_attrs(opdef: OpDef) -> dict[str, Any]:
     return values
 
 
-def decode_attrs(opdef: OpDef, given: Mapping[str, AttrValue]) -> dict[str, Any]:
+def decode_attrs(
+    opdef: OpDef, given: Mapping[str, AttrValue], find_op: Callable[[str], OpDef] | None = None
+) -> dict[str, Any]:
     """Returns keyword arguments for `bind` from the map `attr` of a NodeDef.
 
-    Unknown names that begin with "_" are ignored.
+    Unknown names that begin with "_" are ignored. `find_op` finds the functions that attributes name, which are left
+    out without it.
     Raises `InvalidArgumentError` or `DTypeError` that names the attribute.
     """
     fields, numbers, lists = _fields(opdef.attrs), numbers_of(opdef), type_lists_of(opdef)
+    functions = _functions(opdef.attrs)
     attrs: dict[str, Any] = {}
-    for name in sorted(given):
+    for given_name in sorted(given):
+        name = given_name
+        value = given[given_name]
+        if name.startswith(_OURS) and name[1:] in OWN_ATTRS.get(opdef.name, ()):
+            name = name.removeprefix(_OURS)
         if name.startswith(_OURS) and name not in fields:
             continue
-        value = given[name]
         try:
             if name in opdef.types:
                 attrs[name] = _decode(Form("type", name in lists), value)
@@ -212,6 +251,9 @@ def decode_attrs(opdef: OpDef, given: Mapping[str, AttrValue]) -> dict[str, Any]
                 attrs[name.removeprefix(_OURS)] = _decode(fields[name], value)
             elif name in numbers:
                 attrs[name] = _decode(_NUMBER, value)
+            elif name in functions and value.WhichOneof("value") == "func":
+                if find_op is not None:
+                    attrs[name] = _function(value.func.name, find_op)
             else:
                 _check_unknown(opdef, name, value)
         except (InvalidArgumentError, MemoryError) as e:
@@ -224,6 +266,13 @@ def decode_attrs(opdef: OpDef, given: Mapping[str, AttrValue]) -> dict[str, Any]
     for name in lists & opdef.types.keys():
         attrs.setdefault(name, ())
     return attrs
+
+
+def _function(name: str, find_op: Callable[[str], OpDef]) -> GraphFunction:
+    body = find_op(name).body
+    if body is None:
+        raise InvalidArgumentError(f"{name[:200]!r} is an op, needed a function of the library")
+    return GraphFunction(tuple(body.args), tuple(body.results))
 
 
 def _decode(form: Form, value: AttrValue) -> Any:
