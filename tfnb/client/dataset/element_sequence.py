@@ -89,7 +89,7 @@ class ElementSequence:
                 break
             shapes = common  # a shape of the state must hold for all states
         result = ElementSpec.of(state, shapes)
-        attrs = {**result.wire_attrs(), "f": traced.function, "n_state": len(first)}
+        attrs = {**result.wire_attrs(), "f": traced.function}
         outputs = CATALOG["ReduceDataset"](self.variant, first, traced.captured, **attrs)
         return result.unwired(outputs if isinstance(outputs, list) else [outputs])
 

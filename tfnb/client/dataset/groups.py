@@ -75,7 +75,6 @@ def group_by_window(
             key_func=key.function,
             reduce_func=reduce.function,
             window_size_func=size.function,
-            n_captured=tuple(map(len, captured)),
         )
 
     return apply
@@ -108,7 +107,7 @@ def scan(initial_state: object, scan_func: Callable[..., Any]) -> Transformation
         f = trace(step, ElementSpec(types, (*(t.shape for t in state_tensors), *element_spec.shapes)), normal, "scan")
         spec = ElementSpec.of(outputs[0], [t.shape for t in parts(outputs[0])])
         inputs = [state_tensors, f.captured]
-        return derive(dataset, transform_ops.SCAN, inputs, spec, f=f.function, n_state=len(state_tensors))
+        return derive(dataset, transform_ops.SCAN, inputs, spec, f=f.function)
 
     return apply
 

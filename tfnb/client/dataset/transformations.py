@@ -148,7 +148,7 @@ class Transformations(Generic[DatasetT]):
             or not predicate_result.shape.is_compatible_with(as_shape([]))
         ):
             raise DTypeError("`predicate` must return a scalar boolean tensor.")
-        return self._derive(ops.FILTER, [f.captured], f=f.function)
+        return self._derive(ops.FILTER, [f.captured], predicate=f.function)
 
     def shuffle(
         self, buffer_size: TensorLike, seed: int | None = None, reshuffle_each_iteration: bool | None = None

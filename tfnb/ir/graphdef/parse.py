@@ -91,7 +91,7 @@ def parse_nodes(node_defs: Sequence[NodeDef], find_op: Callable[[str], OpDef]) -
                 raise GraphError("not a valid name for an operation")
             if node.name in nodes:
                 raise GraphError("there are two nodes of this name")
-            parsed = nodes[node.name] = _parse(node, find_op(node.op))
+            parsed = nodes[node.name] = _parse(node, find_op(node.op), find_op)
             outputs += _count_outputs(parsed)
             repeated += _count_repeated(node, parsed.attrs)
             if outputs > limit:
@@ -116,12 +116,12 @@ def parse_link(text: str) -> Link:
     return Link(match.group(2), -1 if match.group(1) else int(match.group(3) or 0))
 
 
-def _parse(node: NodeDef, opdef: OpDef) -> ParsedNode:
+def _parse(node: NodeDef, opdef: OpDef, find_op: Callable[[str], OpDef]) -> ParsedNode:
     links = [parse_link(text) for text in node.input]
     data = [link for link in links if link.port >= 0]
     if any(link.port >= 0 for link in links[len(data) :]):
         raise GraphError("a data input comes after a control input")
-    attrs = decode_attrs(opdef, node.attr)
+    attrs = decode_attrs(opdef, node.attr, find_op)
     _check_outputs(opdef, attrs)
     if opdef.kind is Kind.CONST and {"value", "dtype"} <= attrs.keys():
         value_dtype = decode_dtype(node.attr["value"].tensor.dtype)

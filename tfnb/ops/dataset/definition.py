@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, Kind, OpDef
+from tfnb.ir.graph_function import GraphFunction
+from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, OpDef
 from tfnb.ir.record import record
-from tfnb.ir.tensor import Tensor
 from tfnb.ops.dataset import sources as s
 from tfnb.ops.dataset import transforms as t
 from tfnb.ops.state.handles import make_handle, resource_of
@@ -36,19 +36,6 @@ __all__ = [
     "source_of",
     "text_of",
 ]
-
-
-@dataclass(frozen=True, eq=False)
-class GraphFunction:
-    """A graph as a function from the placeholders `inputs` (arguments, then captured values) to `outputs`."""
-
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
-
-    @property
-    def waits(self) -> bool:
-        """Whether it has a node that may wait, as one that takes an element of a queue."""
-        return any(op.opdef.kind is Kind.ASYNC for t in self.outputs[:1] for op in t.graph.get_operations())
 
 
 @record
@@ -109,6 +96,10 @@ def function_of(call: HostCall, f: GraphFunction | None, captured: Sequence[np.n
     run = call.resources.function(f.outputs, f.inputs)
     # A seeded random op of the function repeats its numbers whenever an iterator is initialised again.
     call.resources.random.restart(op.name for t in f.outputs[:1] for op in t.graph.get_operations())
+    if len(f.inputs) < len(captured):
+        raise InvalidArgumentError(
+            f"{call.op.type}: {len(captured)} captured values for a function of {len(f.inputs)} arguments", call.op
+        )
     kinds = [x.dtype.np for x in f.inputs[: len(f.inputs) - len(captured)]]
 
     def apply(*element: Any) -> Sequence[Any]:
@@ -149,7 +140,7 @@ def dataset_op(
         doc + "\n\nhandle: the data set, a scalar. Host only.",
         types=dict.fromkeys(re.findall(r"\[(T\w+)\]", inputs), ANY) | ({values: ALL} if values else {}),
         attrs=attrs,
-        defaults=defaults or {},
+        defaults={"metadata": None, **(defaults or {})},  # texts for the profiler of TensorFlow 2
         infer=lambda c: scalar,
         host=lambda call, *arrays: make_handle(make(call, *arrays)),
         grad=NOT_DIFFERENTIABLE,

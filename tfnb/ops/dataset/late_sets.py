@@ -222,15 +222,14 @@ SINGLE_ELEMENT = OpDef(
 
 @record
 class ReduceAttrs:
-    """`output_shapes`: of the components of a state; `f`: a function of state and element; `n_state`: their number."""
+    """`output_shapes`: of the components of a state; `f`: a function of state and element."""
 
     output_shapes: tuple[Shape, ...] = ()
     f: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
-    n_state: int = field(default=0, metadata=LOCAL)
 
 
 def _folded(call: HostCall, dataset: np.ndarray, *rest: np.ndarray) -> tuple[np.ndarray, ...]:
-    n = call.attrs.n_state
+    n = len(call.types["Tstate"])
     function, state = element_function(call, rest[n:]), rest[:n]
     elements = source_of(dataset, call).rows()
     try:
@@ -283,7 +282,7 @@ OPS: tuple[OpDef, ...] = (
     ),
     dataset_op(
         "PaddedBatchDataset",
-        "input_dataset: variant, batch_size: int64, padded_shapes: [Tshapes], padding_values: [Toutput_types]",
+        "input_dataset: variant, batch_size: int64, padded_shapes: N*int64, padding_values: [Toutput_types]",
         _padded,
         "Elements padded and stacked, `batch_size` at a time; the last batch may have fewer.",
     ),

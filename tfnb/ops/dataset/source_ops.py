@@ -72,6 +72,7 @@ TENSOR_SLICE = dataset_op(
     "components: [Toutput_types]",
     lambda call, *c: s.Slices(c),
     "The rows of tensors that agree in their first dimension.",
+    defaults={"is_files": None, "replicate_on_split": None},
 )
 SPARSE_TENSOR_SLICE = dataset_op(
     "SparseTensorSliceDataset",

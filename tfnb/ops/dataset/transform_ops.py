@@ -38,12 +38,20 @@ __all__ = ["API", "OPS"]
 
 @record
 class ScanAttrs:
-    """The attributes of `DatasetAttrs`; `f`: a function of state and element; `n_state`: the size of a state."""
+    """The attributes of `DatasetAttrs`; `f`: a function of state and element."""
 
     output_types: tuple[DType, ...] = ()
     output_shapes: tuple[Shape, ...] = ()
     f: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
-    n_state: int = field(default=0, metadata=LOCAL)
+
+
+@record
+class FilterAttrs:
+    """The attributes of `DatasetAttrs`; `predicate`: a function that returns whether to keep an element."""
+
+    output_types: tuple[DType, ...] = ()
+    output_shapes: tuple[Shape, ...] = ()
+    predicate: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
 
 
 @record
@@ -51,7 +59,7 @@ class GroupAttrs:
     """The attributes of `DatasetAttrs`, and three functions.
 
     `key_func` maps an element to its key, `reduce_func` a key and a data set to a data set, `window_size_func` a key
-    to a size. `n_captured` has the number of captured values of each, in this order.
+    to a size.
     """
 
     output_types: tuple[DType, ...] = ()
@@ -59,7 +67,6 @@ class GroupAttrs:
     key_func: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
     reduce_func: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
     window_size_func: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
-    n_captured: tuple[int, ...] = field(default=(), metadata=LOCAL)
 
 
 @record
@@ -86,7 +93,18 @@ def _parallel_map(call: HostCall, source: np.ndarray, *rest: np.ndarray) -> s.So
 
 
 def _filter(call: HostCall, source: np.ndarray, *captured: np.ndarray) -> s.Source:
-    return t.Filtered(source_of(source, call), element_function(call, captured), call.attrs.f.waits)
+    predicate = call.attrs.predicate
+    return t.Filtered(source_of(source, call), function_of(call, predicate, captured), predicate.waits)
+
+
+def _map_and_batch(call: HostCall, source: np.ndarray, *rest: np.ndarray) -> s.Source:
+    *captured, size, calls, drop = rest
+    mapped = t.Mapped(source_of(source, call), element_function(call, captured), int_of(calls), call.attrs.f.waits)
+    return batches.Batched(mapped, int_of(size), bool(drop), call.attrs.output_types)
+
+
+def _parallel_interleave(call: HostCall, source: np.ndarray, *rest: np.ndarray) -> s.Source:
+    return _interleave(call, source, *rest[:-1])
 
 
 def _flat_map(call: HostCall, source: np.ndarray, *captured: np.ndarray) -> s.Source:
@@ -108,7 +126,7 @@ def _batch(call: HostCall, source: np.ndarray, n: np.ndarray, drop: np.ndarray) 
 
 
 def _padded(call: HostCall, source: np.ndarray, n: np.ndarray, *rest: np.ndarray) -> s.Source:
-    dtypes = call.attrs.output_types
+    dtypes = call.types["Toutput_types"]
     k = len(dtypes)
     shapes = [Shape(tuple(None if d < 0 else int(d) for d in x)) for x in rest[:k]]
     pads = [x.item() for x in rest[k : 2 * k]]
@@ -123,7 +141,8 @@ def _cache(call: HostCall, source: np.ndarray, filename: np.ndarray) -> s.Source
 
 def _grouped(call: HostCall, source: np.ndarray, *captured: np.ndarray) -> s.Source:
     a = call.attrs
-    i, k = a.n_captured[0], a.n_captured[0] + a.n_captured[1]
+    i = len(call.types["Tkey_func_other_arguments"])
+    k = i + len(call.types["Treduce_func_other_arguments"])
     return Grouped(
         source_of(source, call),
         function_of(call, a.key_func, captured[:i]),
@@ -163,9 +182,23 @@ PARALLEL_MAP = dataset_op(
     FunctionAttrs,
     defaults=_HINTS | _ORDER,
 )
-FILTER = dataset_op(
-    "FilterDataset", _FUNCTION, _filter, "The elements for which a function returns true.", FunctionAttrs
+PARALLEL_MAP_V2 = dataset_op(
+    "ParallelMapDatasetV2",
+    _FUNCTION + ", num_parallel_calls: int64",
+    _parallel_map,
+    "ParallelMapDataset of TensorFlow 2, with a number of 64 bits.",
+    FunctionAttrs,
+    defaults=_HINTS | {"deterministic": None},
 )
+MAP_AND_BATCH = dataset_op(
+    "MapAndBatchDataset",
+    _FUNCTION + ", batch_size: int64, num_parallel_calls: int64, drop_remainder: bool",
+    _map_and_batch,
+    "A function of each element, and the results stacked, `batch_size` at a time.",
+    FunctionAttrs,
+    defaults=_HINTS,
+)
+FILTER = dataset_op("FilterDataset", _FUNCTION, _filter, "The elements for which a function returns true.", FilterAttrs)
 FLAT_MAP = dataset_op(
     "FlatMapDataset",
     _FUNCTION,
@@ -179,6 +212,28 @@ INTERLEAVE = dataset_op(
     _interleave,
     "Like FlatMapDataset, but `block_length` elements in turn from each of `cycle_length` data sets.",
     FunctionAttrs,
+)
+PARALLEL_INTERLEAVE_V2 = dataset_op(
+    "ParallelInterleaveDatasetV2",
+    _FUNCTION + ", cycle_length: int64, block_length: int64, num_parallel_calls: int64",
+    _parallel_interleave,
+    "InterleaveDataset, in whose order elements come however many calls are made at once.",
+    FunctionAttrs,
+    defaults=_ORDER,
+)
+OPTIMIZE = dataset_op(
+    "OptimizeDataset",
+    "input_dataset: variant, optimizations: string",
+    lambda call, d, names: source_of(d, call),
+    "The same elements; the names of optimizations, which change how they are computed, are without effect.",
+    defaults={"optimization_configs": None},
+)
+MODEL = dataset_op(
+    "ModelDataset",
+    "input_dataset: variant",
+    lambda call, d: source_of(d, call),
+    "The same elements; in TensorFlow it chooses how many calls are made at once.",
+    defaults={"cpu_budget": None, "algorithm": None, "ram_budget": None},
 )
 SHUFFLE = dataset_op(
     "ShuffleDataset",
@@ -203,7 +258,7 @@ BATCH = dataset_op(
 )
 PADDED_BATCH = dataset_op(
     "PaddedBatchDatasetV2",
-    "input_dataset: variant, batch_size: int64, padded_shapes: [Tshapes], padding_values: [Toutput_types], "
+    "input_dataset: variant, batch_size: int64, padded_shapes: N*int64, padding_values: [Toutput_types], "
     "drop_remainder: bool",
     _padded,
     "Elements padded and stacked, `batch_size` at a time.",
@@ -277,11 +332,13 @@ SCAN = dataset_op(
     "ScanDataset",
     "input_dataset: variant, initial_state: [Tstate], other_arguments: [Targuments]",
     lambda call, d, *rest: Scanned(
-        source_of(d, call), rest[: call.attrs.n_state], element_function(call, rest[call.attrs.n_state :])
+        source_of(d, call),
+        rest[: len(call.types["Tstate"])],
+        element_function(call, rest[len(call.types["Tstate"]) :]),
     ),
     "A function of the state and each element, which returns the next state and an element of the result.",
     ScanAttrs,
-    defaults={"preserve_cardinality": None},
+    defaults={"preserve_cardinality": None, "use_default_device": None},
 )
 IGNORE_ERRORS = dataset_op(
     "IgnoreErrorsDataset",
@@ -296,6 +353,11 @@ OPS: tuple[OpDef, ...] = (
     CONCATENATE,
     MAP,
     PARALLEL_MAP,
+    PARALLEL_MAP_V2,
+    MAP_AND_BATCH,
+    PARALLEL_INTERLEAVE_V2,
+    OPTIMIZE,
+    MODEL,
     FILTER,
     FLAT_MAP,
     INTERLEAVE,
