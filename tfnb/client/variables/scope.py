@@ -254,10 +254,11 @@ def variable_scope(
     """Opens a variable scope and, unless `auxiliary_name_scope` is False, a name scope of the same name.
 
     `name_or_scope` is a name ("" opens no name scope) or a captured scope that is opened again. Where it is None,
-    `default_name` is made unique in the current scope. `reuse`: True shares existing variables, `tf.AUTO_REUSE` shares
-    existing ones and creates missing ones, None inherits from the scope around. The graph is that of `values`, else the
-    default graph. The other arguments are defaults for `tf.get_variable`. Raises `InvalidArgumentError` without any
-    name, and `DTypeError` for a name that is not text, or an auxiliary_name_scope that is not bool.
+    `default_name` is made unique in the current scope, among variable scopes and, by itself, among name scopes.
+    `reuse`: True shares existing variables, `tf.AUTO_REUSE` shares existing ones and creates missing ones, None
+    inherits from the scope around. The graph is that of `values`, else the default graph. The other arguments are
+    defaults for `tf.get_variable`. Raises `InvalidArgumentError` without any name, and `DTypeError` for a name that is
+    not text, or an auxiliary_name_scope that is not bool.
     """
     if not isinstance(auxiliary_name_scope, bool):
         raise DTypeError(f"The auxiliary_name_scope must be `True` or `False`, got {auxiliary_name_scope!r}")
@@ -271,9 +272,11 @@ def variable_scope(
         base, full = captured._d, captured.name
         inner_name = full.rpartition("/")[2]
     else:
-        inner_name = _chosen_name(open_scopes, name_or_scope, default_name, reuse)
+        chosen = _chosen_name(open_scopes, name_or_scope, default_name, reuse)
         base = outer._d
-        full = f"{outer.name}/{inner_name}" if outer.name else inner_name
+        full = f"{outer.name}/{chosen}" if outer.name else chosen
+        # The names of operations are counted for themselves: there may be more scopes of a name than variables' scopes.
+        inner_name = chosen if name_or_scope is not None else default_name
     changes: dict[str, Any] = {
         "name": full,
         "initializer": initializer,
