@@ -35,6 +35,28 @@ def test_split_is_sparse(session):
     assert session.run(tf.string_to_number(dense, tf.int32)).tolist() == [[1, 2], [3, 0]]
 
 
+def test_split_of_1_15_takes_the_type_of_its_result(session):
+    texts = tf.constant(["a  b", " x"])
+    for split in (tf.strings.split(texts, None, -1, "SparseTensor"), tf.strings.split(source=texts, sep=None)):
+        found = session.run(split)
+        assert found.values.tolist() == [b"a", b"b", b"x"] and found.dense_shape.tolist() == [2, 2]
+    with pytest.raises(NotImplementedError, match="no RaggedTensors"):
+        tf.strings.split(texts, result_type="RaggedTensor")
+    with pytest.raises(ValueError, match="result_type must be .* got 'dense'"):
+        tf.strings.split(texts, result_type="dense")
+    with pytest.raises(ValueError, match="'input' or as 'source'"):
+        tf.strings.split(texts, source=texts)
+
+
+def test_split_of_a_matrix_has_three_dimensions(session):
+    found = session.run(tf.strings.split([["a b", "c"], ["", "d e f"]]))
+    assert found.indices.tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 1, 0], [1, 1, 1], [1, 1, 2]]
+    assert found.values.tolist() == [b"a", b"b", b"c", b"d", b"e", b"f"]
+    assert found.dense_shape.tolist() == [2, 2, 3]  # as TensorFlow 1.15.5
+    with pytest.raises(ValueError, match="rank 1 or more"):
+        tf.strings.split("a b")
+
+
 def test_reduce_join_all_and_some(session):
     x = tf.placeholder(tf.string, [None, None])
     made = [

@@ -13,17 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.errors import InvalidArgumentError, ShapeError, UnimplementedError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import broadcast, normalize_axis, reduced
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import TensorLike
+from tfnb.ops.array.concat import CONCAT_V2
 from tfnb.ops.array.constants import range_
-from tfnb.ops.array.shape_ops import RANK
+from tfnb.ops.array.searchsorted import UNRAVEL_INDEX
+from tfnb.ops.array.shape_ops import RANK, RESHAPE, SHAPE
+from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
 from tfnb.ops.strings.elementwise import clipped, mapped, text_op
-from tfnb.types import INDEX, Shape, scalar, string, unknown_shape
+from tfnb.types import INDEX, Shape, int64, scalar, string, unknown_shape
 
 __all__ = ["API", "OPS"]
 
@@ -394,20 +397,40 @@ def string_split(
     return SparseTensor(*STRING_SPLIT(texts, separator, skip_empty=skip_empty, name=name))
 
 
-def string_split_v2(
-    source: TensorLike | None = None,
+def strings_split(
+    input: TensorLike | None = None,
     sep: TensorLike | None = None,
     maxsplit: int = -1,
+    result_type: str = "SparseTensor",
+    source: TensorLike | None = None,
     name: str | None = None,
-    input: TensorLike | None = None,
 ) -> SparseTensor:
-    """Splits the strings of a vector at `sep`, by default at white space, at most `maxsplit` times if that is >= 0.
+    """Splits strings at `sep`, by default at white space, at most `maxsplit` times if that is >= 0.
 
-    The result is a SparseTensor of strings whose row i holds the parts of string i.
+    The strings are a tensor of rank N >= 1, `input` or `source`; one of unknown rank counts as a vector. The result is
+    a SparseTensor of strings of rank N + 1, whose last dimension holds the parts of a string. Raises
+    `InvalidArgumentError` for another `result_type` than "SparseTensor", and for both names of the strings at once, and
+    `ShapeError` for a scalar.
     """
-    texts = input if source is None else source
+    if (input is None) == (source is None):
+        raise InvalidArgumentError("strings.split: needed the strings as 'input' or as 'source', and not as both")
+    if result_type == "RaggedTensor":
+        raise UnimplementedError("strings.split: there are no RaggedTensors in tfnb; result_type='SparseTensor' is")
+    if result_type != "SparseTensor":
+        raise InvalidArgumentError(
+            f"strings.split: result_type must be 'RaggedTensor' or 'SparseTensor', got {result_type!r}"
+        )
+    given = source if input is None else input
+    texts = graph_of((given, sep)).to_tensor(given, string)
     separator = "" if sep is None else sep
-    return SparseTensor(*STRING_SPLIT_V2(texts, separator, maxsplit=maxsplit, name=name))
+    if texts.shape.ndims == 0:
+        raise ShapeError("strings.split: needed strings of rank 1 or more, got a scalar", texts.op)
+    if texts.shape.ndims in (None, 1):
+        return SparseTensor(*STRING_SPLIT_V2(texts, separator, maxsplit=maxsplit, name=name))
+    indices, values, shape = STRING_SPLIT_V2(RESHAPE(texts, [-1]), separator, maxsplit=maxsplit, name=name)
+    sizes = SHAPE(texts, out_type=int64)
+    places = TRANSPOSE(UNRAVEL_INDEX(indices[:, 0], sizes), [1, 0])
+    return SparseTensor(CONCAT_V2([places, indices[:, 1:]], 1), values, CONCAT_V2([sizes, shape[1:]], 0))
 
 
 OPS: tuple[OpDef, ...] = (
@@ -423,7 +446,7 @@ OPS: tuple[OpDef, ...] = (
 )
 API: dict[str, Any] = {
     "string_split": string_split,
-    "strings.split": string_split_v2,
+    "strings.split": strings_split,
     "reduce_join": reduce_join,
     "strings.reduce_join": reduce_join,
     "strings.length": string_length,
