@@ -238,3 +238,15 @@ def test_a_layer_that_nobody_tells_the_phase_takes_its_own_default():
 def test_a_layer_is_called_by_its_older_name():
     layer = keras.layers.Dense(2, kernel_initializer="ones")
     assert keras.backend.eval(layer.apply(tf.ones([1, 3]))).tolist() == [[3, 3]]
+
+
+def test_the_cosine_has_the_sign_of_1_15():
+    truth, found = np.float32([[3, 4], [0, 2]]), np.float32([[3, 4], [0, -1]])
+    with tf.Session() as session:
+        for package in (keras.losses, keras.metrics):
+            for name in ("cosine", "cosine_proximity"):
+                np.testing.assert_allclose(session.run(getattr(package, name)(truth, found)), [1, -1], rtol=1e-6)
+        # Classes of losses take arrays too. Values of TensorFlow 1.15.5.
+        assert session.run(keras.losses.CosineSimilarity()(truth[:1], found[:1])) == pytest.approx(1.0)
+        assert session.run(keras.losses.MeanSquaredError()(truth, found)) == pytest.approx(2.25)
+        assert session.run(keras.losses.Huber()(truth, found)) == pytest.approx(0.625)

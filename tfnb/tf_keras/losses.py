@@ -10,6 +10,7 @@ from typing import Any
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import is_tensor_like
 from tfnb.tf_keras.backend import nn
 from tfnb.tf_keras.backend.settings import epsilon
 from tfnb.tf_keras.graph_api import tf
@@ -130,9 +131,9 @@ def poisson(y_true: Any, y_pred: Any) -> Any:
 
 
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
-    """Returns the negative cosine of the angle between labels and predictions, in tf.keras.losses."""
+    """Returns the cosine of the angle between labels and predictions. TensorFlow 2 and Keras 2 negate it."""
     y_true, y_pred = (tf.nn.l2_normalize(v, axis) for v in _pair(y_true, y_pred))
-    return -tf.reduce_sum(y_true * y_pred, axis)
+    return tf.reduce_sum(y_true * y_pred, axis)
 
 
 bce = BCE = binary_crossentropy
@@ -222,7 +223,7 @@ class LossFunctionWrapper(Loss):
         self.fn, self._arguments = fn, kwargs
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        if hasattr(y_pred, "shape") and hasattr(y_true, "shape"):
+        if is_tensor_like(y_pred) and is_tensor_like(y_true):
             y_true, y_pred = squeezed(y_true, y_pred, self.fn)
         return self.fn(y_true, y_pred, **self._arguments)
 
@@ -361,7 +362,7 @@ class Huber(LossFunctionWrapper):
 
 
 class CosineSimilarity(LossFunctionWrapper):
-    """The negative cosine of the angle between labels and predictions."""
+    """The cosine of the angle between labels and predictions. As in 1.15, minimising it makes them unlike."""
 
     def __init__(self, axis: int = -1, reduction: str = Reduction.AUTO, name: str = "cosine_similarity") -> None:
         super().__init__(cosine_similarity, reduction, name, axis=axis)

@@ -15,7 +15,7 @@ mae = MAE = mean_absolute_error = losses.mean_absolute_error
 mape = MAPE = mean_absolute_percentage_error = losses.mean_absolute_percentage_error
 msle = MSLE = mean_squared_logarithmic_error = losses.mean_squared_logarithmic_error
 kld = KLD = kullback_leibler_divergence = losses.kullback_leibler_divergence
-cosine = cosine_proximity = losses.cosine_proximity
+cosine = cosine_proximity = cosine_similarity = losses.cosine_proximity
 binary_crossentropy = losses.binary_crossentropy
 categorical_crossentropy = losses.categorical_crossentropy
 sparse_categorical_crossentropy = losses.sparse_categorical_crossentropy
@@ -58,8 +58,3 @@ def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> A
     """Returns 1 where the class number is among the `k` largest predictions."""
     labels = tf.reshape(tf.cast(y_true, tf.int32), [-1])
     return tf.cast(tf.nn.in_top_k(y_pred, labels, k), tf.float32)
-
-
-def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
-    """Returns the cosine of the angle between labels and predictions."""
-    return -losses.cosine_similarity(y_true, y_pred, axis)
