@@ -18,6 +18,7 @@ from tfnb import summary as _summary
 from tfnb import train as _train
 from tfnb.caches import clear_caches as clear_caches
 from tfnb.caches import list_caches as list_caches
+from tfnb.client.graph.create_op import OPERATORS as _GRAPH_OPERATORS
 from tfnb.client.namespace import Lazy as _Lazy
 from tfnb.client.namespace import lay_out as _lay_out
 from tfnb.client.namespace import refuse as _refuse
@@ -187,7 +188,7 @@ _REST = {
     "python.client.timeline.Timeline": _Lazy(lambda: _import_module("tfnb.session.api").Timeline),
 }
 
-_install_operators({"eval": _evaluate, "run": _run_operation})
+_install_operators({"eval": _evaluate, "run": _run_operation, **_GRAPH_OPERATORS})
 _lay_out(
     _sys.modules[__name__],
     _ops.API | _client.API | _train.API | _summary.API | _keras_names.API | _REST,

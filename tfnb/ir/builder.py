@@ -179,7 +179,7 @@ class GraphBuilder(GraphElements, Collections):
 
         try:
             bound = bind(opdef, values, attrs, to_tensor)
-            op = self.create_op(opdef, bound.inputs, bound.attrs, bound.types, claimed or name)
+            op = self.add_node(opdef, bound.inputs, bound.attrs, bound.types, claimed or name)
         except OpError as e:
             if e.op is None:
                 e.args = (f"{e.message}\n  in the call at {user_origin()}",)
@@ -187,7 +187,7 @@ class GraphBuilder(GraphElements, Collections):
             raise
         return pack_outputs(opdef, op, op.outputs)
 
-    def create_op(
+    def add_node(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> Operation:
         """Adds the operation and returns it. Raises `GraphError` or `ShapeError`, and then nothing is added."""
@@ -322,7 +322,7 @@ class GraphBuilder(GraphElements, Collections):
         array = np.array(array)
         array.flags.writeable = False
         dtype = as_dtype(array.dtype) if dtype is None else dtype
-        return self.create_op(CONST, (), CONST.attrs(value=array), {"dtype": dtype}, name).outputs[0]
+        return self.add_node(CONST, (), CONST.attrs(value=array), {"dtype": dtype}, name).outputs[0]
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
         """Returns a GraphDef message of all operations, or of those added after `version` was `from_version`.

@@ -7,12 +7,15 @@ Many threads may add operations, under one lock; `version` counts them, so that 
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, NotFoundError
+from tfnb.ir.graphdef.message_types import AttrValue
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, call_operator
 from tfnb.suggestions import did_you_mean
+from tfnb.types import DTypeLike
 
 __all__ = ["GraphElements"]
 
@@ -88,6 +91,30 @@ class GraphElements:
         if not port.isdigit() or int(port) >= len(op.outputs):
             raise NotFoundError(f"{name!r}: the operation {op_name!r} has {len(op.outputs)} outputs")
         return op.outputs[int(port)]
+
+    def create_op(
+        self,
+        op_type: str,
+        inputs: Sequence[Tensor],
+        dtypes: Sequence[DTypeLike] | None = None,
+        input_types: Sequence[DTypeLike] | None = None,
+        name: str | None = None,
+        attrs: Mapping[str, AttrValue] | None = None,
+        op_def: object = None,
+        compute_shapes: bool = True,
+        compute_device: bool = True,
+    ) -> Operation:
+        """Adds an operation of the op named `op_type` and returns it.
+
+        inputs: all its input tensors, one after another. attrs: AttrValue messages by name; type variables that
+        determine inputs may be left out, lengths of lists may not. dtypes, input_types: those that outputs and inputs
+        must have. op_def: a message that must describe this op. compute_device: apply the device scopes. Shapes are
+        always computed, whatever `compute_shapes` is. Raises `GraphError` for an op that does not exist, `DTypeError`
+        for an input that is no tensor and for other dtypes, and the errors of the op.
+        """
+        return call_operator(
+            "create_op", self, op_type, inputs, dtypes, input_types, name, attrs, op_def, compute_device
+        )
 
     def _likely(self, name: str) -> list[str]:
         """The names among which one is looked for that `name` was meant as: all, or in a large graph some."""

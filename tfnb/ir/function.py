@@ -85,7 +85,7 @@ class FunctionBuilder(GraphBuilder):
         name = re.sub(r"[^a-z0-9_]", "_", name.lower())
         name = name if name[:1].isalpha() else f"arg_{name}"
         attrs = ArgAttrs(len(self.args), shape)
-        tensor = self.create_op(REF_ARG if ref else ARG, (), attrs, {"T": dtype}, name).outputs[0]
+        tensor = self.add_node(REF_ARG if ref else ARG, (), attrs, {"T": dtype}, name).outputs[0]
         self.args.append(tensor)
         return tensor
 
@@ -126,16 +126,16 @@ class FunctionBuilder(GraphBuilder):
                 with self.control_dependencies(None):
                     inputs = [self._copies[t.op].outputs[t.index] for t in needed.inputs]
                     name = needed.name.rpartition("/")[2]
-                    self._copies[needed] = super().create_op(needed.opdef, inputs, needed.attrs, needed.types, name)
+                    self._copies[needed] = super().add_node(needed.opdef, inputs, needed.attrs, needed.types, name)
         return self._copies[op]
 
-    def create_op(
+    def add_node(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> Operation:
-        """As `GraphBuilder.create_op`; inputs from outside are captured. Raises `GraphError` for a variable."""
+        """As `GraphBuilder.add_node`; inputs from outside are captured. Raises `GraphError` for a variable."""
         if opdef.kind is Kind.VARIABLE:
             raise GraphError("a function's body cannot hold a variable; make it outside and pass its value")
-        return super().create_op(opdef, [self.inside(t) for t in inputs], attrs, types, name)
+        return super().add_node(opdef, [self.inside(t) for t in inputs], attrs, types, name)
 
 
 def _needed(op: Operation) -> list[Operation]:
@@ -272,7 +272,7 @@ def _has_effect(op: Operation) -> bool:
 class NodeMaker(Protocol):
     """An object to which nodes can be added: a graph under construction, or a pass's edit."""
 
-    def create_op(
+    def add_node(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> Operation | EditNode:
         """Adds a node."""
@@ -302,7 +302,7 @@ def copy_into(
         if call_number and getattr(attrs, "seed2", None) in function.body.own_seeds:
             attrs = dataclasses.replace(attrs, seed2=attrs.seed2 + call_number)
         inputs: list[Any] = [placeholder if t is None else t for t in inputs_so_far]
-        node = target.create_op(op.opdef, inputs, attrs, op.types, op.name.rpartition("/")[2].lstrip("_"))
+        node = target.add_node(op.opdef, inputs, attrs, op.types, op.name.rpartition("/")[2].lstrip("_"))
         if None in inputs_so_far:  # the Merge of a loop, which reads a NextIteration that comes later
             node.specs[0] = TensorSpec(op.specs[0].dtype, op.specs[0].shape, op.specs[0].ref)
             open_inputs.extend((node, i, op.inputs[i]) for i, t in enumerate(inputs_so_far) if t is None)

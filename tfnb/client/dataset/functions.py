@@ -75,16 +75,16 @@ class FunctionGraph(GraphBuilder):
         if op not in self._variables:
             attrs = replace(op.attrs, shared_name=op.attrs.shared_name or op.name)
             with self.control_dependencies(None):
-                self._variables[op] = super().create_op(op.opdef, (), attrs, op.types, op.name.rpartition("/")[2])
+                self._variables[op] = super().add_node(op.opdef, (), attrs, op.types, op.name.rpartition("/")[2])
         return self._variables[op]
 
-    def create_op(
+    def add_node(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> Operation:
-        """Creates an operation like `GraphBuilder.create_op`, from inputs of which some may belong to the outer
+        """Creates an operation like `GraphBuilder.add_node`, from inputs of which some may belong to the outer
         graph.
         """
-        return super().create_op(opdef, [self.capture(t) for t in inputs], attrs, types, name)
+        return super().add_node(opdef, [self.capture(t) for t in inputs], attrs, types, name)
 
 
 class Traced:

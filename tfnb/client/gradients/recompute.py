@@ -70,7 +70,7 @@ class RecomputeScope:
                 copies.update({t: copies.get(t, t) for t in op.outputs})
                 continue
             inputs = [copies.get(t, t) for t in op.inputs]
-            copy = self.graph.create_op(op.opdef, inputs, op.attrs, op.types, op.name.rpartition("/")[2])
+            copy = self.graph.add_node(op.opdef, inputs, op.attrs, op.types, op.name.rpartition("/")[2])
             copy.gradient_type = op.gradient_type
             copies.update(zip(op.outputs, copy.outputs, strict=True))
         return copies

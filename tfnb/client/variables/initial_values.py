@@ -41,7 +41,7 @@ def guarded(initial: Tensor, variable_name: str) -> Tensor:
             continue
         else:
             inputs = [replaced.get(t, t) for t in op.inputs]
-            copy = graph.create_op(op.opdef, inputs, op.attrs, op.types, f"{op.name}_{suffix}/")
+            copy = graph.add_node(op.opdef, inputs, op.attrs, op.types, f"{op.name}_{suffix}/")
             replaced.update(zip(op.outputs, copy.outputs, strict=True))
     return replaced.get(initial, initial)
 

@@ -194,7 +194,7 @@ class _Import:
         for name, declared in node.attrs.items():
             if isinstance(bound.types.get(name), tuple) and tuple(declared) != bound.types[name]:
                 raise DTypeError(f"{opdef.name}: its inputs are not of the dtypes {name!r} that it names")
-        op = self.graph.create_op(opdef, bound.inputs, bound.attrs, bound.types, full + "/")
+        op = self.graph.add_node(opdef, bound.inputs, bound.attrs, bound.types, full + "/")
         self._finish(op, node)
         if back_inputs:
             self._assume(op, node, back_inputs)

@@ -139,10 +139,10 @@ class GraphEdit:
     def apply(self, opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
         """Adds the node of a call of an op on this edit's tensors."""
         bound = bind(opdef, values, attrs, self.to_tensor)
-        node = self.create_op(opdef, bound.inputs, bound.attrs, bound.types, name)
+        node = self.add_node(opdef, bound.inputs, bound.attrs, bound.types, name)
         return pack_outputs(opdef, node, node.outputs)
 
-    def create_op(
+    def add_node(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> EditNode:
         """Adds a node. Raises the errors of the op's shape function."""
@@ -183,7 +183,7 @@ class GraphEdit:
         """Adds a Const node; `dtype` is given if it is not the array's own, as for quantised numbers."""
         array = np.asarray(array)
         types = {"dtype": as_dtype(array.dtype) if dtype is None else dtype}
-        return self.create_op(CONST, (), CONST.attrs(value=array), types, name).outputs[0]
+        return self.add_node(CONST, (), CONST.attrs(value=array), types, name).outputs[0]
 
     def redirect(self, old: Edge, new: Edge) -> None:
         """Makes all readers of `old` read `new`."""

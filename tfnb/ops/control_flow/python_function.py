@@ -148,7 +148,7 @@ def py_func(
     token = f"pyfunc_{next(_TOKENS)}"
     graph = graph_of((inp,))
     bound = bind(op, [list(inp)], {"Tout": types, "token": token, "function": func}, graph.to_tensor)
-    node = graph.create_op(op, bound.inputs, bound.attrs, bound.types, name)
+    node = graph.add_node(op, bound.inputs, bound.attrs, bound.types, name)
     if not types and stateful:
         return node
     return list(node.outputs) if listed else node.outputs[0]

@@ -110,7 +110,7 @@ class OperationLayer(Layer):
         op = self._operation
         given = dict(zip(self._varying, flat(inputs), strict=True))
         tensors = [given.get(i, t) for i, t in enumerate(op.inputs)]
-        outputs = op.graph.create_op(op.opdef, tensors, op.attrs, op.types, op.type).outputs
+        outputs = op.graph.add_node(op.opdef, tensors, op.attrs, op.types, op.type).outputs
         return outputs[0] if len(outputs) == 1 else list(outputs)
 
     def get_config(self) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def copy_op_handler(
     attrs = op.attrs
     scopes = graph.scopes
     with graph.as_default(), graph.control_dependencies(None), scopes.named(""), scopes.written_by_node():
-        made = graph.create_op(op.opdef, list(new_inputs), attrs, op.types, info.new_name(op.name) + "/")
+        made = graph.add_node(op.opdef, list(new_inputs), attrs, op.types, info.new_name(op.name) + "/")
     made.device, made.gradient_type, made.origin = op.device, op.gradient_type, op.origin
     if copy_shape:
         for old, new in zip(op.outputs, made.outputs, strict=True):

@@ -100,7 +100,7 @@ def _check(norm: BatchNorm, layer: Operation) -> None:
 
 def _again(graph: GraphBuilder, op: Operation, inputs: list[Tensor], name: str) -> Tensor:
     """Returns the output of the same operation of other inputs."""
-    return graph.create_op(op.opdef, inputs, op.attrs, dict(op.types), name).outputs[0]
+    return graph.add_node(op.opdef, inputs, op.attrs, dict(op.types), name).outputs[0]
 
 
 def _corrections(graph: GraphBuilder, norm: BatchNorm, gamma: Any, delay: int | None) -> _Corrections:
