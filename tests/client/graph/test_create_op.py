@@ -62,7 +62,7 @@ def test_what_does_not_fit_is_refused_and_adds_nothing():
         graph.create_op("Add", [a, 3])
     with pytest.raises(ValueError, match="no op is named 'Nothing'"):
         graph.create_op("Nothing", [a])
-    with pytest.raises(TypeError, match="b.* is int32|int32"):
+    with pytest.raises(TypeError, match="int32"):
         graph.create_op("Add", [a, b])
     with pytest.raises(TypeError, match=r"dtypes are \['int32'\], but its tensors are of \['float32'\]"):
         graph.create_op("Neg", [a], [tf.int32])

@@ -42,7 +42,7 @@ def test_split_of_1_15_takes_the_type_of_its_result(session):
         assert found.values.tolist() == [b"a", b"b", b"x"] and found.dense_shape.tolist() == [2, 2]
     with pytest.raises(NotImplementedError, match="no RaggedTensors"):
         tf.strings.split(texts, result_type="RaggedTensor")
-    with pytest.raises(ValueError, match="result_type must be .* got 'dense'"):
+    with pytest.raises(ValueError, match=r"result_type must be .* got 'dense'"):
         tf.strings.split(texts, result_type="dense")
     with pytest.raises(ValueError, match="'input' or as 'source'"):
         tf.strings.split(texts, source=texts)
