@@ -30,7 +30,7 @@ from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.elements import GraphElements
 from tfnb.ir.graphdef.encode import as_graph_def, new_versions
 from tfnb.ir.graphdef.message_types import GraphDef, Versions
-from tfnb.ir.opdef import OpDef, ref_inputs
+from tfnb.ir.opdef import OpDef, pack_outputs, ref_inputs
 from tfnb.ir.operation import Operation
 from tfnb.ir.operation_keys import CONTEXT
 from tfnb.ir.origin import user_origin
@@ -45,7 +45,6 @@ __all__ = [
     "claim_frame",
     "claim_name",
     "infer_specs",
-    "pack_outputs",
     "redefine",
     "replace_input",
     "shorten",
@@ -96,16 +95,6 @@ def infer_specs(
         if sizes is not None and len(sizes) > MAX_RANK:
             vector_length(len(sizes), opdef.name)
     return specs
-
-
-def pack_outputs(opdef: OpDef, op: object, outputs: Sequence[Tensor]) -> Any:
-    """Returns the result of a call of the op: the Operation if it has no outputs, one Tensor, or a list of them."""
-    if not opdef.output_args:
-        return op
-    is_single = len(opdef.output_args) == 1
-    if is_single and opdef.output_args[0].number is None and not opdef.output_args[0].type_list:
-        return outputs[0]
-    return list(outputs)
 
 
 def _sizes(value: Any, dtype: DType | None) -> np.ndarray:
@@ -185,7 +174,7 @@ class GraphBuilder(GraphElements, Collections):
                 e.args = (f"{e.message}\n  in the call at {user_origin()}",)
                 e.message = e.args[0]
             raise
-        return pack_outputs(opdef, op, op.outputs)
+        return pack_outputs(opdef, op.types, op, op.outputs)
 
     def add_node(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None

@@ -8,10 +8,13 @@ and the behaviour of an op follows from its fields, never from its name.
 from __future__ import annotations
 
 import enum
+import itertools
+from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
+from tfnb.caches import remembered
 from tfnb.errors import InternalError
 from tfnb.ir import default
 from tfnb.ir.bounds import Bound
@@ -34,6 +37,7 @@ __all__ = [
     "NoAttrs",
     "OpDef",
     "ReduceSpec",
+    "pack_outputs",
     "parse_signature",
     "ref_inputs",
 ]
@@ -340,7 +344,7 @@ class OpDef:
         return any(p is not None for p in parts)
 
     def __call__(self, *inputs: object, name: str | None = None, graph: object = None, **attrs: object) -> Any:
-        """Adds a node. Returns its output Tensor, a list of Tensors, or the Operation if it has no outputs.
+        """Adds a node and returns what `pack_outputs` makes of it: a Tensor, a list or named tuple, or the Operation.
 
         Inputs that are not tensors become constants of the type that the signature requires. The node is added to
         `graph` if that is given, else to the graph of the first tensor among the inputs, else to the default graph.
@@ -363,3 +367,28 @@ def ref_inputs(opdef: OpDef, types: Mapping[str, Any]) -> frozenset[int]:
             numbers.extend(range(place, place + n))
         place += n
     return frozenset(numbers)
+
+
+def pack_outputs(opdef: OpDef, types: Mapping[str, Any], op: object, outputs: Sequence[Any]) -> Any:
+    """Returns the result of a call of an op whose type variables and numbers are `types`.
+
+    It is the operation `op` if there are no outputs, a Tensor or a list of them for one output, and otherwise a tuple
+    with the outputs' names as fields. Outputs of a function of the program have no such names: these are a list.
+    """
+    args = opdef.output_args
+    if not args:
+        return op
+    if len(args) == 1 or opdef.body is not None:
+        is_list = len(args) > 1 or args[0].number is not None or args[0].type_list
+        return list(outputs) if is_list else outputs[0]
+    values, rest = [], iter(outputs)
+    for a in args:
+        count = len(types[a.type]) if a.type_list else types[a.number] if a.number is not None else None
+        values.append(next(rest) if count is None else list(itertools.islice(rest, count)))
+    return _result_type(opdef.name, tuple(a.name for a in args))._make(values)
+
+
+@remembered("types of results", 512)
+def _result_type(name: str, fields: tuple[str, ...]) -> Any:
+    """Returns the class of the results of an op with several outputs."""
+    return namedtuple(name, fields)  # type: ignore[misc]

@@ -97,8 +97,6 @@ python.keras.utils.conv_utils <- python.layers.utils : conv_output_length deconv
 python.keras.utils.conv_utils <- python.layers.utils : convert_data_format normalize_tuple
 python.keras.utils.tf_utils <- contrib.framework : constant_value=smart_constant_value smart_cond
 contrib.layers.utils <- contrib.framework : smart_cond
-nn <- raw_ops : quantized_avg_pool=QuantizedAvgPool
-nn <- raw_ops : quantized_max_pool=QuantizedMaxPool quantized_relu_x=QuantizedReluX
 random <- tf : get_seed
 random <- nn : all_candidate_sampler fixed_unigram_candidate_sampler learned_unigram_candidate_sampler
 random <- nn : log_uniform_candidate_sampler uniform_candidate_sampler

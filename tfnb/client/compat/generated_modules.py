@@ -1,4 +1,5 @@
-"""The functions that TensorFlow generates for gradients of its ops, which programs use to change how they propagate.
+"""The functions that TensorFlow generates for gradients of its ops, which programs use to change how they propagate,
+and public ones that it generates.
 
 They take the inputs and attributes of a raw op by position: `gen_nn_ops.relu_grad(gradients, features)`, which releases
 before 1.5 named with an underscore. Invariant: a function adds exactly one node, as that of `tf.raw_ops` does.
@@ -29,7 +30,11 @@ _FUNCTIONS = {
     "image": "resize_bilinear_grad=ResizeBilinearGrad resize_nearest_neighbor_grad=ResizeNearestNeighborGrad",
 }
 
-
+_PUBLIC = {
+    "nn.quantized_avg_pool": "QuantizedAvgPool",
+    "nn.quantized_max_pool": "QuantizedMaxPool",
+    "nn.quantized_relu_x": "QuantizedReluX",
+}
 _UPDATE_MODULES = ("training_ops", "gen_training_ops")
 # The updates of optimizers, whose functions are called apply_adam and resource_apply_adam.
 _UPDATES = (
@@ -49,11 +54,14 @@ def _generated(op_name: str) -> Callable[..., Any]:
         return function(**dict(zip(names, args, strict=False)), **kwargs)
 
     generated.__name__, generated.__doc__ = op_name, function.__doc__
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [p.replace(kind=kind) for p in inspect.signature(function).parameters.values()]
+    generated.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return generated
 
 
 def _names() -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {name: Lazy(partial(_generated, op_name)) for name, op_name in _PUBLIC.items()}
     for module, functions in _FUNCTIONS.items():
         for pair in functions.split():
             name, _, op_name = pair.partition("=")

@@ -35,20 +35,18 @@ class ReaderBase:
         """Returns whether the state of the reader can be saved and restored."""
         return self._supports_serialize
 
-    def read(self, queue: QueueBase, name: str | None = None) -> tuple[Tensor, Tensor]:
+    def read(self, queue: QueueBase, name: str | None = None) -> Any:
         """Returns (key, value) of the next record, two string scalars; the name of the next file comes from `queue`.
 
         The step raises `OutOfRangeError` when the queue is closed and empty.
         """
-        key, value = ops.READ(self._reader_ref, _handle(queue), name=name)
-        return key, value
+        return ops.READ(self._reader_ref, _handle(queue), name=name)
 
-    def read_up_to(self, queue: QueueBase, num_records: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
+    def read_up_to(self, queue: QueueBase, num_records: TensorLike, name: str | None = None) -> Any:
         """Returns (keys, values) of the next records of one file, at least one and at most `num_records`: string
         vectors.
         """
-        keys, values = ops.READ_UP_TO(self._reader_ref, _handle(queue), num_records, name=name)
-        return keys, values
+        return ops.READ_UP_TO(self._reader_ref, _handle(queue), num_records, name=name)
 
     def num_records_produced(self, name: str | None = None) -> Any:
         """Returns the number of records read, an int64 scalar."""

@@ -161,7 +161,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     def take_grad(self, num_required: TensorLike, name: str | None = None) -> Any:
         """Returns (indices, values, shape) of the average; waits for `num_required` gradients."""
         n = self._handle.graph.to_tensor(num_required, int32)
-        return tuple(ops.SPARSE_TAKE(self._handle, n, dtype=self._dtype, name=name))
+        return ops.SPARSE_TAKE(self._handle, n, dtype=self._dtype, name=name)
 
     def take_indexed_slices_grad(self, num_required: TensorLike, name: str | None = None) -> IndexedSlices:
         """Returns the average as IndexedSlices; waits for `num_required` gradients."""

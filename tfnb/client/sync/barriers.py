@@ -96,7 +96,7 @@ class Barrier:
             timeout_ms=-1 if timeout is None else int(timeout),
             name=name,
         )
-        indices, keys, *values = outputs
+        indices, keys, values = outputs
         for t, shape in zip(values, self._shapes, strict=False):
             t.set_shape(Shape((*indices.shape.as_list(), *(shape.sizes or ()))))
         return indices, keys, values

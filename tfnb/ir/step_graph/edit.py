@@ -15,9 +15,9 @@ import numpy as np
 
 from tfnb.errors import InternalError
 from tfnb.ir.bind import bind, to_numpy
-from tfnb.ir.builder import infer_specs, pack_outputs
+from tfnb.ir.builder import infer_specs
 from tfnb.ir.const import CONST
-from tfnb.ir.opdef import OpDef
+from tfnb.ir.opdef import OpDef, pack_outputs
 from tfnb.ir.record import Attrs
 from tfnb.ir.step_graph.graph import Edge, Graph, Node
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -140,7 +140,7 @@ class GraphEdit:
         """Adds the node of a call of an op on this edit's tensors."""
         bound = bind(opdef, values, attrs, self.to_tensor)
         node = self.add_node(opdef, bound.inputs, bound.attrs, bound.types, name)
-        return pack_outputs(opdef, node, node.outputs)
+        return pack_outputs(opdef, node.types, node, node.outputs)
 
     def add_node(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None

@@ -5,7 +5,7 @@ Invariant: results are in descending order; among equal elements the one with th
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -218,20 +218,13 @@ def in_top_k(
     return IN_TOP_K(predictions, targets, k=k, name=name)
 
 
-class TopK(NamedTuple):
-    """The largest elements of each row and their indices."""
-
-    values: Any
-    indices: Any
-
-
-def top_k(input: TensorLike, k: int = 1, sorted: bool = True, name: str | None = None) -> TopK:
+def top_k(input: TensorLike, k: int = 1, sorted: bool = True, name: str | None = None) -> Any:
     """Returns the k largest elements of each row (along the last dimension) in descending order, and their indices.
 
     input: a real number type, shape (..., n). Both results have shape (..., k); the values have the dtype of the input,
     the indices int32. `sorted` has no effect. Errors: k is larger than n.
     """
-    return TopK(*TOP_K_V2(input, k, sorted=sorted, name=name))
+    return TOP_K_V2(input, k, sorted=sorted, name=name)
 
 
 OPS: tuple[OpDef, ...] = (TOP_K_V2, TOP_K, IN_TOP_K, IN_TOP_K_V2)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -258,19 +258,12 @@ DYNAMIC_STITCH = OpDef(
 )
 
 
-class Unique(NamedTuple):
-    """The distinct elements, and for each input element its index among them."""
-
-    y: Any
-    idx: Any
-
-
-def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Unique:
+def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
     """Returns the distinct elements of a vector in the order of first occurrence, and each element's index among them.
 
     out_idx: the dtype of the indices, int32 or int64.
     """
-    return Unique(*UNIQUE(x, out_idx=out_idx, name=name))
+    return UNIQUE(x, out_idx=out_idx, name=name)
 
 
 def where(

@@ -228,17 +228,15 @@ def _function(op: OpDef, what: str) -> Any:
         name: str | None = None,
     ) -> Any:
         ratio = tuple(float(r) for r in pooling_ratio)
-        return tuple(
-            op(
-                value,
-                pooling_ratio=ratio,
-                pseudo_random=pseudo_random,
-                overlapping=overlapping,
-                deterministic=deterministic or bool(seed or seed2),
-                seed=seed,
-                seed2=seed2,
-                name=name,
-            )
+        return op(
+            value,
+            pooling_ratio=ratio,
+            pseudo_random=pseudo_random,
+            overlapping=overlapping,
+            deterministic=deterministic or bool(seed or seed2),
+            seed=seed,
+            seed2=seed2,
+            name=name,
         )
 
     pool.__name__ = pool.__qualname__ = what

@@ -231,7 +231,7 @@ def max_pool_with_argmax(
     name: str | None = None,
     output_dtype: DTypeLike | None = None,
     include_batch_in_index: bool = False,
-) -> tuple[Any, Any]:
+) -> Any:
     """Returns the largest pixel of each window and its index in the image; see the op MaxPoolWithArgmax.
 
     input: (batch, height, width, channels). ksize, strides: four integers. Targmax (`output_dtype`): int64 (the
@@ -240,7 +240,7 @@ def max_pool_with_argmax(
     if channels_first(data_format):
         raise InvalidArgumentError('max_pool_with_argmax takes data_format "NHWC" only')
     argmax_dtype = output_dtype if Targmax is None else Targmax
-    outputs = MAX_POOL_WITH_ARGMAX(
+    return MAX_POOL_WITH_ARGMAX(
         input,
         ksize=ksize,
         strides=strides,
@@ -249,7 +249,6 @@ def max_pool_with_argmax(
         Targmax=int64 if argmax_dtype is None else as_dtype(argmax_dtype),
         name=name,
     )
-    return outputs[0], outputs[1]
 
 
 OPS: tuple[OpDef, ...] = (

@@ -7,7 +7,7 @@ node's own generator, so they are reproducible by the seed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -406,14 +406,6 @@ EXTRACT_GLIMPSE = OpDef(
 )
 
 
-class DistortedBox(NamedTuple):
-    """A random crop: `begin` and `size` for `tf.slice`, `bboxes` for `draw_bounding_boxes`."""
-
-    begin: Any
-    size: Any
-    bboxes: Any
-
-
 def non_max_suppression(
     boxes: TensorLike,
     scores: TensorLike,
@@ -443,7 +435,7 @@ def sample_distorted_bounding_box(
     max_attempts: int | None = None,
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
-) -> DistortedBox:
+) -> Any:
     """Draws a random crop of an image that contains at least `min_object_covered` of one of the given boxes.
 
     image_size: (height, width, channels), integers. bounding_boxes: (n, boxes, 4) in fractions of the image. The result
@@ -462,7 +454,7 @@ def sample_distorted_bounding_box(
         name=name,
         **seeds,
     )
-    return DistortedBox(*outputs)
+    return outputs
 
 
 OPS: tuple[OpDef, ...] = (

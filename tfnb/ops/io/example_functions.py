@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.bind import to_numpy
+from tfnb.ir.bind import flatten, to_numpy
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.sparse import SparseTensor
@@ -260,7 +260,7 @@ def parse_example(
     dtypes, shapes, defaults = _dense(plan)
     labels = names if example_names is None else example_names
     with scope(name, "ParseExample", serialized):
-        outputs = PARSE_EXAMPLE(
+        result = PARSE_EXAMPLE(
             serialized,
             np.empty(0, object) if labels is None else labels,
             list(plan.sparse),
@@ -271,7 +271,7 @@ def parse_example(
             dense_shapes=shapes,
             graph=graph_of((serialized, labels, *defaults)),
         )
-        return plan.outputs(outputs)
+        return plan.outputs(list(flatten(result)))
 
 
 def parse_single_example(
@@ -297,7 +297,7 @@ def parse_single_example(
     plan = _planned(features)
     dtypes, shapes, defaults = _dense(plan)
     with scope(name, "ParseSingleExample", serialized):
-        outputs = PARSE_SINGLE_EXAMPLE(
+        result = PARSE_SINGLE_EXAMPLE(
             serialized,
             defaults,
             num_sparse=len(plan.sparse),
@@ -308,7 +308,7 @@ def parse_single_example(
             dense_shapes=shapes,
             graph=graph_of((serialized, *defaults)),
         )
-        return plan.outputs(outputs)
+        return plan.outputs(list(flatten(result)))
 
 
 def parse_single_sequence_example(
@@ -329,7 +329,7 @@ def parse_single_sequence_example(
     types, shapes, defaults = _dense(context)
     list_types, list_shapes, _ = _dense(lists)
     with scope(name, "ParseSingleSequenceExample", serialized):
-        outputs = PARSE_SINGLE_SEQUENCE_EXAMPLE(
+        result = PARSE_SINGLE_SEQUENCE_EXAMPLE(
             serialized,
             np.array([k.encode() for k in lists.may_lack], object),
             list(context.sparse),
@@ -346,6 +346,7 @@ def parse_single_sequence_example(
             feature_list_dense_shapes=list_shapes,
             graph=graph_of((serialized, *defaults)),
         )
+        outputs = list(flatten(result))
         split = 3 * len(context.sparse) + len(context.dense)
         return context.outputs(outputs[:split]), lists.outputs(outputs[split:])
 

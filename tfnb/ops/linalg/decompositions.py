@@ -282,13 +282,12 @@ def matrix_determinant(input: TensorLike, name: str | None = None) -> Any:
     return MATRIX_DETERMINANT(_tensor(input), name=name)
 
 
-def slogdet(input: TensorLike, name: str | None = None) -> tuple[Any, Any]:
+def slogdet(input: TensorLike, name: str | None = None) -> Any:
     """Returns (the sign, the logarithm of the absolute value) of the determinant of each matrix (..., m, m).
 
     Both results have shape (...): see the op LogMatrixDeterminant.
     """
-    sign, log = LOG_MATRIX_DETERMINANT(_tensor(input), name=name)
-    return sign, log
+    return LOG_MATRIX_DETERMINANT(_tensor(input), name=name)
 
 
 def logdet(matrix: TensorLike, name: str | None = None) -> Any:

@@ -200,14 +200,13 @@ def sqrtm(input: TensorLike, name: str | None = None) -> Any:
     return MATRIX_SQUARE_ROOT(_tensor(input), name=name)
 
 
-def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> tuple[Any, Any]:
+def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> Any:
     """Returns (the packed factors, the permutation of the rows) of each square matrix: see the op Lu.
 
     input: (..., n, n), the shape of the packed factors. The permutation has shape (..., n) and dtype `output_idx_type`.
     Errors at run time: a matrix is singular.
     """
-    packed, order = LU(_tensor(input), output_idx_type=output_idx_type, name=name)
-    return packed, order
+    return LU(_tensor(input), output_idx_type=output_idx_type, name=name)
 
 
 def lu_solve(

@@ -6,7 +6,7 @@ Invariant: counts are exact integers; ops whose output size depends on the data 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -294,27 +294,12 @@ LIST_DIFF = OpDef(
 )
 
 
-class UniqueWithCounts(NamedTuple):
-    """The distinct elements, the index among them of each input element, and how often each occurs."""
-
-    y: Any
-    idx: Any
-    count: Any
-
-
-class ListDiff(NamedTuple):
-    """The elements that are left of a list, and their positions in it."""
-
-    out: Any
-    idx: Any
-
-
-def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> UniqueWithCounts:
+def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
     """Returns the distinct elements of a vector in the order of first occurrence, each element's index, and the counts.
 
     x: a vector. idx (the shape of x) and count (the shape of y) have the dtype `out_idx`, int32 or int64.
     """
-    return UniqueWithCounts(*UNIQUE_WITH_COUNTS(x, out_idx=out_idx, name=name))
+    return UNIQUE_WITH_COUNTS(x, out_idx=out_idx, name=name)
 
 
 def setdiff1d(
@@ -323,12 +308,12 @@ def setdiff1d(
     index_dtype: DTypeLike = int32,
     name: str | None = None,
     out_idx: DTypeLike | None = None,
-) -> ListDiff:
+) -> Any:
     """Returns the elements of the vector x that are not in the vector y, and their positions in x.
 
     x, y: one dtype. The positions have `index_dtype` (`out_idx`), int32 or int64.
     """
-    return ListDiff(*LIST_DIFF(x, y, out_idx=index_dtype if out_idx is None else out_idx, name=name))
+    return LIST_DIFF(x, y, out_idx=index_dtype if out_idx is None else out_idx, name=name)
 
 
 def bincount(

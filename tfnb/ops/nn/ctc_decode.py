@@ -261,8 +261,8 @@ def ctc_beam_search_decoder(
         merge_repeated=merge_repeated,
         name=name,
     )
-    n = top_paths
-    return [SparseTensor(outputs[i], outputs[n + i], outputs[2 * n + i]) for i in range(n)], outputs[-1]
+    *paths, probability = outputs
+    return [SparseTensor(*path) for path in zip(*paths, strict=True)], probability
 
 
 def ctc_beam_search_decoder_v2(

@@ -8,7 +8,7 @@ trained graph depends on its rounding steps; all ops run on the host.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -327,14 +327,6 @@ QUANTIZE_DOWN = quantized_op(
 )
 
 
-class QuantizedTensor(NamedTuple):
-    """Quantised values and the floats that their lowest and highest integers represent."""
-
-    output: Any
-    output_min: Any
-    output_max: Any
-
-
 def quantize_v2(
     input: TensorLike,
     min_range: TensorLike,
@@ -345,12 +337,12 @@ def quantize_v2(
     round_mode: str = "HALF_AWAY_FROM_ZERO",
     narrow_range: bool = False,
     ensure_minimum_range: float = 0.01,
-) -> QuantizedTensor:
+) -> Any:
     """Quantises floats to integers of dtype `T`. Returns (output, output_min, output_max); see the op QuantizeV2."""
     options = {"round_mode": round_mode, "narrow_range": narrow_range}
     minimum = {"ensure_minimum_range": ensure_minimum_range}
     outputs = QUANTIZE_V2(input, min_range, max_range, T=T, mode=mode, name=name, **options, **minimum)
-    return QuantizedTensor(*outputs)
+    return outputs
 
 
 def dequantize(

@@ -6,7 +6,7 @@ Invariant: as in TensorFlow, sums of products are exact in 32-bit integers and w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -254,14 +254,6 @@ QUANTIZED_RESHAPE = quantized_op(
 )
 
 
-class QuantizedValues(NamedTuple):
-    """Quantised values and the floats that their lowest and highest integers represent."""
-
-    output: Any
-    min_output: Any
-    max_output: Any
-
-
 def quantized_conv2d(
     input: TensorLike,
     filter: TensorLike,
@@ -274,7 +266,7 @@ def quantized_conv2d(
     out_type: DTypeLike = qint32,
     dilations: Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
-) -> QuantizedValues:
+) -> Any:
     """The convolution of quantised images, in 32-bit integers, with its range; see the op QuantizedConv2D.
 
     input: (n, height, width, in). filter: (rows, columns, in, out). The ranges are floats, each below its end. strides,
@@ -282,7 +274,7 @@ def quantized_conv2d(
     """
     ranges = (min_input, max_input, min_filter, max_filter)
     options = {"strides": strides, "padding": padding, "dilations": dilations}
-    return QuantizedValues(*QUANTIZED_CONV2D(input, filter, *ranges, out_type=out_type, name=name, **options))
+    return QUANTIZED_CONV2D(input, filter, *ranges, out_type=out_type, name=name, **options)
 
 
 API: dict[str, Any] = {"nn.quantized_conv2d": quantized_conv2d}

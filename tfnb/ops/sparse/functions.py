@@ -188,7 +188,7 @@ def sparse_split(
             raise InvalidArgumentError(f"sparse_split: {argument} is required")
     x, n = _sparse(sp_input, "sparse_split"), int(num_split)
     out = SPARSE_SPLIT(np.int64(dim), x.indices, x.values, x.dense_shape, num_split=n, name=name)
-    return [SparseTensor(out[k], out[n + k], out[2 * n + k]) for k in range(n)]
+    return [SparseTensor(*part) for part in zip(*out, strict=True)]
 
 
 def sparse_slice(
