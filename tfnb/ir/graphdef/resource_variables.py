@@ -37,6 +37,7 @@ _OPS: dict[str, tuple[str, dict[str, str]]] = {
         {k: k for k in ("T", "Index", "begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")},
     ),
 }
+_HINT = "DisableCopyOnRead"  # of TensorFlow 2: how a variable is saved, which changes no value
 _PASSED_BY = ("Identity", "Enter", "Switch")  # ops that pass a handle on if their T is `resource`
 
 
@@ -136,6 +137,8 @@ class Handles:
 
     def plain(self, node: NodeDef) -> list[NodeDef]:
         """Returns the nodes that replace one node."""
+        if node.op == _HINT:
+            return [_node(node.name, "NoOp", [t for t in node.input if t.startswith("^")], node.device)]
         if self._none:
             return [as_reference(node)]
         if node.op in _PASSED_BY and node.attr["T"].type == resource.enum and self.resolve(node.name) is not None:

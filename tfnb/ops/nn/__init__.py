@@ -21,5 +21,7 @@ FAMILIES = (
 
 # Families that few programs use: their files are imported when one of the ops is used.
 LATER_FAMILIES = {
+    "gru_blocks": "GRUBlockCell GRUBlockCellGrad",
     "late_quantize": "QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 QuantizedConcat",
+    "lstm_blocks": "LSTMBlockCell LSTMBlockCellGrad BlockLSTM BlockLSTMV2 BlockLSTMGrad BlockLSTMGradV2",
 }
