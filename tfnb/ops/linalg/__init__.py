@@ -12,3 +12,6 @@ FAMILIES = (
     "matrix_functions",
     "tensordot",
 )
+
+# Families that few programs use: their files are imported when one of the ops is used.
+LATER_FAMILIES = {"einsum_op": "Einsum"}

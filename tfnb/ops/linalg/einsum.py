@@ -21,7 +21,7 @@ from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
 from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.math.reduce_sum import SUM
 
-__all__ = ["API", "OPS", "einsum"]
+__all__ = ["API", "OPS", "einsum", "with_letters"]
 
 _FORM = re.compile(r"^([a-zA-Z]*(?:,[a-zA-Z]*)*)(?:->([a-zA-Z]*))?$")
 
@@ -40,7 +40,7 @@ def einsum(equation: str, *inputs: TensorLike, name: str | None = None, **others
     tensors: list[Any] = []
     for x in inputs:
         tensors.append(graph.to_tensor(x, tensors[0].dtype if tensors else None))
-    terms, out = _parsed(_with_letters(equation.replace(" ", ""), tensors), tensors)
+    terms, out = _parsed(with_letters(equation.replace(" ", ""), tensors), tensors)
     with graph.name_scope(name or "einsum"):
         left, labels = _without(tensors[0], terms[0], out + "".join(terms[1:]))
         for k in range(1, len(tensors)):
@@ -50,7 +50,7 @@ def einsum(equation: str, *inputs: TensorLike, name: str | None = None, **others
         return _permuted(left, labels, out)
 
 
-def _with_letters(equation: str, tensors: list[Any]) -> str:
+def with_letters(equation: str, tensors: list[Any]) -> str:
     """Returns the equation with a letter for each axis that "..." stands for, by the ranks of the inputs.
 
     The axes of several "..." correspond from the last one on; the result has those of the longest.
