@@ -17,7 +17,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ops.io.example_messages import message
-from tfnb.types import DType, Shape, as_shape, bracketed, float32, int64, string
+from tfnb.types import INDEX, DType, Shape, as_shape, bracketed, float32, int64, string
 
 __all__ = ["OPS", "PARSE_EXAMPLE", "PARSE_SINGLE_EXAMPLE", "PARSE_SINGLE_SEQUENCE_EXAMPLE"]
 
@@ -67,6 +67,17 @@ class ParseSequenceAttrs:
     def __post_init__(self) -> None:
         for name in ("context_dense_shapes", "feature_list_dense_shapes"):
             object.__setattr__(self, name, _shapes(getattr(self, name)))
+
+
+@record
+class ParseAttrsV2:
+    """`num_sparse`: the number of sparse keys; `dense_shapes`: those of the dense features."""
+
+    num_sparse: int
+    dense_shapes: tuple[Shape, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dense_shapes", _shapes(self.dense_shapes))
 
 
 def _parsed(kind: str, data: bytes, where: str) -> Any:
@@ -245,6 +256,30 @@ def _host_parse(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     return _in_order(*_columns(records, wanted_features, labels))
 
 
+def _host_parse_v2(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
+    t, (serialized, names, sparse_keys, dense_keys, ragged_keys, *defaults) = call.types, inputs
+    if serialized.ndim > 1 or len(ragged_keys) != len(t["ragged_value_types"]):
+        raise InvalidArgumentError(
+            f"ParseExampleV2: needed a string or a vector of them and {len(t['ragged_value_types'])} ragged keys, got "
+            f"shape {serialized.shape} and {len(ragged_keys)} keys",
+            call.op,
+        )
+    wanted = _wanted(sparse_keys, t["sparse_types"], dense_keys, t["Tdense"], call.attrs.dense_shapes, defaults)
+    texts, labels = serialized.reshape(-1), names.reshape(-1)
+    where = [f"Name: {_name(labels[i])}" if i < len(labels) else f"example {i}" for i in range(len(texts))]
+    records = [_parsed("Example", bytes(x), w).features.feature for x, w in zip(texts, where, strict=True)]
+    values, splits = [], []
+    ragged = zip(map(_name, ragged_keys), t["ragged_value_types"], t["ragged_split_types"], strict=True)
+    for key, dtype, split_dtype in ragged:
+        found = [_values(_of(r, key), dtype, f"{w}, Feature: {key}") for r, w in zip(records, where, strict=True)]
+        rows = [_array((), dtype) if v is None else v for v in found]
+        values.append(np.concatenate(rows) if rows else _array((), dtype))
+        ends = np.cumsum([0, *map(len, rows)], dtype=split_dtype.np)
+        splits.append(ends if serialized.ndim else ends[:0])
+    fixed = _in_order(*_columns(records, wanted, where)) if serialized.ndim else _single(records[0], wanted)
+    return (*fixed, *values, *splits)
+
+
 def _host_single(call: HostCall, serialized: np.ndarray, *defaults: np.ndarray) -> Any:
     a, t = call.attrs, call.types
     features = _wanted(a.sparse_keys, t["sparse_types"], a.dense_keys, t["Tdense"], a.dense_shapes, defaults)
@@ -323,6 +358,15 @@ def _infer_parse(c: Infer) -> tuple[Shape, ...]:
     return (*_sparse_shapes(len(c.types["sparse_types"]), 2), *dense)
 
 
+def _infer_parse_v2(c: Infer) -> tuple[Shape, ...]:
+    batch, vector = c.shapes[0], Shape((None,))
+    rank = None if batch.sizes is None else len(batch.sizes) + 1
+    count = len(c.types["sparse_types"])
+    sparse = (*[Shape((None, rank))] * count, *[vector] * count, *[Shape((rank,))] * count)
+    dense = (batch.concatenate(s) for s in c.attrs.dense_shapes)
+    return (*sparse, *dense, *[vector] * 2 * len(c.types["ragged_value_types"]))
+
+
 def _infer_single(c: Infer) -> tuple[Shape, ...]:
     return (*_sparse_shapes(len(c.types["sparse_types"]), 1), *c.attrs.dense_shapes)
 
@@ -355,6 +399,30 @@ PARSE_EXAMPLE = OpDef(
     attrs=ParseAttrs,
     infer=_infer_parse,
     host=_host_parse,
+    grad=GRADIENT_MISSING,
+    dynamic=True,
+)
+
+PARSE_EXAMPLE_V2 = OpDef(
+    "ParseExampleV2",
+    "serialized: string, names: string, sparse_keys: string, dense_keys: string, ragged_keys: string,"
+    " dense_defaults: [Tdense]",
+    "sparse_indices: num_sparse*int64, sparse_values: [sparse_types], sparse_shapes: num_sparse*int64,"
+    " dense_values: [Tdense], ragged_values: [ragged_value_types], ragged_row_splits: [ragged_split_types]",
+    f"""The features of serialised tf.Example messages, as graphs of TensorFlow 2 parse them.
+
+    serialized: a vector of strings, or one string, for which the results have no dimension of the batch. names: strings
+    that messages use, or none. The keys are vectors. dense_defaults: as in ParseExample. Ragged features are their
+    values, and where those of each example begin and end. {_RULES}""",
+    types={
+        "Tdense": _ALLOWED,
+        "sparse_types": _ALLOWED,
+        "ragged_value_types": _ALLOWED,
+        "ragged_split_types": INDEX,
+    },
+    attrs=ParseAttrsV2,
+    infer=_infer_parse_v2,
+    host=_host_parse_v2,
     grad=GRADIENT_MISSING,
     dynamic=True,
 )
@@ -404,4 +472,4 @@ PARSE_SINGLE_SEQUENCE_EXAMPLE = OpDef(
     dynamic=True,
 )
 
-OPS: tuple[OpDef, ...] = (PARSE_EXAMPLE, PARSE_SINGLE_EXAMPLE, PARSE_SINGLE_SEQUENCE_EXAMPLE)
+OPS: tuple[OpDef, ...] = (PARSE_EXAMPLE, PARSE_EXAMPLE_V2, PARSE_SINGLE_EXAMPLE, PARSE_SINGLE_SEQUENCE_EXAMPLE)

@@ -11,3 +11,6 @@ FAMILIES = (
     "rows",
     "sets",
 )
+
+# Families that few programs use: their files are imported when one of the ops is used.
+LATER_FAMILIES = {"ragged": "RaggedGather RaggedRange RaggedTensorToSparse"}
