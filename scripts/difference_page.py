@@ -1,4 +1,5 @@
-"""Writes docs/differences.md: what tfnb does otherwise than TensorFlow, from the tables of the oracle suite.
+"""Writes docs/differences.md: what tfnb does otherwise than TensorFlow, from the tables of the oracle suite, and which
+operations and dtypes of TensorFlow 1.15.5 are missing.
 
 The same tables and that of docs/hints.md become the data of `tfnb check`. `--check` says whether both are current.
 """
@@ -17,6 +18,7 @@ sys.path[:0] = [str(ROOT), str(TESTS / "ops"), *CASES, str(TESTS / "oracle")]
 
 from differences import ELSEWHERE, KINDS, NOTES, RULES  # noqa: E402
 from pages import settle  # noqa: E402
+from registered import TYPES, lacking_types, missing_ops, reason_of, wider_types  # noqa: E402
 
 PAGE = ROOT / "docs" / "differences.md"
 HINTS = ROOT / "docs" / "hints.md"
@@ -46,7 +48,29 @@ def page() -> str:
     parts.append("\n".join(f"- {note}" for note in NOTES))
     parts.append("## Operations that generated cases do not reach")
     parts.append("\n".join(f"- {why[0].upper()}{why[1:]}: {_names(ops)}." for why, ops in ELSEWHERE.items()))
+    parts += ["## Operations of 1.15.5 that are missing", _missing(), "## Types of operations", _types()]
     return "\n\n".join(parts) + "\n"
+
+
+def _missing() -> str:
+    ops: dict[str, list[str]] = {}
+    for op in missing_ops():
+        ops.setdefault(reason_of(op) or "no reason stands in the table", []).append(op)
+    return "\n".join(f"- {why[0].upper()}{why[1:]}: {_names(' '.join(ops[why]))}." for why in sorted(ops))
+
+
+def _types() -> str:
+    """The dtypes that lack or are more, by reason and by dtype; 1.15.5 is that of `tests/data/ops_1_15.json`."""
+    rows = ["Those that TensorFlow 1.15.5 has a kernel for on CPUs, and tfnb refuses:", ""]
+    for why, (dtypes, pattern) in TYPES.items():
+        found = {w for w, d in lacking_types() if d in dtypes.split() and re.fullmatch(pattern, w)}
+        rows.append(f"- {why[0].upper()}{why[1:]} ({', '.join(dtypes.split())}): {_names(' '.join(found))}.")
+    more: dict[str, set[str]] = {}
+    for where, dtype in wider_types():
+        more.setdefault(dtype, set()).add(where)
+    rows += ["", "Those that tfnb takes, and TensorFlow 1.15.5 refuses; most came with later versions:", ""]
+    rows += [f"- {dtype}: {_names(' '.join(more[dtype]))}." for dtype in sorted(more)]
+    return "\n".join(rows)
 
 
 def data() -> str:

@@ -221,7 +221,8 @@ ALL = (
     uint64,
 )
 QUANTIZED = (qint8, quint8, qint32, qint16, quint16)
-ANY = (*ALL, *QUANTIZED, resource, variant)  # types whose values are passed from node to node and not computed with
+ALL_AND_QUANTIZED = (*ALL, *QUANTIZED)  # types whose values are moved; quantised ones run on the host
+ANY = (*ALL_AND_QUANTIZED, resource, variant)  # types whose values are passed from node to node and not computed with
 FLOATS = (float32, float64, float16, bfloat16)
 COMPLEX = (complex64, complex128)
 SIGNED_INTS = (int32, int64, int16, int8)

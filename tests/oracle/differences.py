@@ -571,6 +571,9 @@ NOTES: tuple[str, ...] = (
     "variables; what a reference variable gives there may also be what it held before.",
     "`tf.nn.softmax_cross_entropy_with_logits(a, b)` and its kin take positional arguments as TensorFlow 0.x did, the "
     "logits first. TensorFlow 1.x refuses them there and wants both by keyword, which is the better way here, too.",
+    "The gradient of `BlockLSTMV2` is that of its function. TensorFlow 1.15.5 computes it with the gates in the order of "
+    "`BlockLSTM`, which is wrong. What `BlockLSTM` gives for the gates of steps from `seq_len_max` on is 0; TensorFlow "
+    "leaves memory as it finds it.",
 )
 
 # why generated cases do not reach an op -> the ops

@@ -274,6 +274,8 @@ class OpDef:
                  of the inputs in `HostCall.owns`; what the function returns is copied unless nobody else has it
     bounds       (Infer) -> the bounds of integer inputs, once all shapes are known: indices, labels, starts, lengths.
                  Numbers that the host holds are checked before the op runs on a device
+    host_dtypes  dtypes with which the host computes the op, although devices have them. A device computes 16-bit floats
+                 as float32, so it cannot read their bits
     keeps_zero   elementwise, with f(0) = 0: its public functions apply it to the values of a sparse tensor too
     api          the public names ("nn.relu relu"), for ops whose call needs no wrapper
     partial      (Infer) -> Shape or None: the output, an integer vector, read as a partly known shape
@@ -312,6 +314,7 @@ class OpDef:
     shape_only: bool = False
     takes_rows: bool = False
     keeps_zero: bool = False
+    host_dtypes: tuple[DType, ...] = ()
     raw: bool = False
     body: Any = None
     defaults: Mapping[str, Any] = field(default_factory=dict)

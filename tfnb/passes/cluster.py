@@ -122,7 +122,7 @@ def _on_device(graph: Graph, node: Node) -> bool:
     if op.kind is not Kind.COMPUTE or not op.has_kernel or op.dynamic:
         return False
     dtypes = [s.dtype for s in node.specs] + [graph.spec(e).dtype for e in node.inputs]
-    return all(d.cl for d in dtypes)
+    return all(d.cl and d not in op.host_dtypes for d in dtypes)
 
 
 class _Levels:

@@ -28,7 +28,7 @@ from tfnb.ops.array.pack import PACK, UNPACK
 from tfnb.ops.array.parts_recipes import join_calls, split_calls
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, IDENTITY, SHAPE
 from tfnb.sizes import integer
-from tfnb.types import ALL, INDEX, Shape, bracketed, int32, int64, unknown_shape
+from tfnb.types import ALL, ALL_AND_QUANTIZED, INDEX, Shape, bracketed, int32, int64, unknown_shape
 
 __all__ = ["API", "CONCAT", "CONCAT_V2", "OPS", "SPLIT", "SPLIT_V", "concat", "stack"]
 
@@ -161,7 +161,7 @@ CONCAT = OpDef(
     "Concat",
     inputs="concat_dim: int32, values: N*T",
     outputs="output: T",
-    types={"T": ALL},
+    types={"T": ALL_AND_QUANTIZED},
     doc="""Joins tensors along one axis.
 
     concat_dim: an int32 scalar, the axis. values: tensors of the same dtype and rank >= 1, equal in all other
@@ -180,7 +180,7 @@ CONCAT_V2 = OpDef(
     "ConcatV2",
     inputs="values: N*T, axis: Tidx",
     outputs="output: T",
-    types={"T": ALL, "Tidx": INDEX},
+    types={"T": ALL_AND_QUANTIZED, "Tidx": INDEX},
     defaults={"Tidx": int32},
     doc="""Joins tensors along one axis, as `Concat`; here the axis is the last input, and may be negative.
 
@@ -242,7 +242,7 @@ SPLIT = OpDef(
     "Split",
     inputs="split_dim: int32, value: T",
     outputs="output: num_split*T",
-    types={"T": ALL},
+    types={"T": ALL_AND_QUANTIZED},
     attrs=SplitAttrs,
     doc="""Splits a tensor along one axis into `num_split` pieces of equal size.
 

@@ -28,6 +28,7 @@ from tfnb.ops.math.reduce_sum import SUM, all_axes
 from tfnb.sizes import largest
 from tfnb.types import (
     ALL,
+    ALL_AND_QUANTIZED,
     INDEX,
     DType,
     DTypeLike,
@@ -77,7 +78,7 @@ FILL = OpDef(
     "Fill",
     inputs="dims: index_type, value: T",
     outputs="output: T",
-    types={"index_type": INDEX, "T": ALL},
+    types={"index_type": INDEX, "T": ALL_AND_QUANTIZED},
     defaults={"index_type": int32},
     doc="""A tensor in which every element has the same value.
 

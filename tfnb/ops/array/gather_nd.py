@@ -29,7 +29,7 @@ from tfnb.ops.array.shape_ops import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SIZE, sh
 from tfnb.ops.math.compare import GREATER, GREATER_EQUAL, LESS, LOGICAL_AND, SELECT
 from tfnb.ops.math.reduce_sum import BROADCAST_TO, SUM, all_axes
 from tfnb.sizes import integer
-from tfnb.types import ALL, INDEX, NUMBERS, REALS, Shape, bracketed, int32, unknown_shape
+from tfnb.types import ALL, ALL_AND_QUANTIZED, INDEX, NUMBERS, REALS, Shape, bracketed, int32, unknown_shape
 
 __all__ = [
     "GATHER_ND",
@@ -110,7 +110,7 @@ GATHER_ND = OpDef(
     "GatherNd",
     inputs="params: Tparams, indices: Tindices",
     outputs="output: Tparams",
-    types={"Tparams": ALL, "Tindices": INDEX},
+    types={"Tparams": ALL_AND_QUANTIZED, "Tindices": INDEX},
     doc="""Gathers elements or slices of a tensor by index tuples: output[i, ...] = params[indices[i, ..., :]].
 
     params: any dtype, rank n. indices: integers, last dimension k <= n; each row selects an element (k = n) or a

@@ -16,12 +16,7 @@ from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.shape_ops import IDENTITY
-from tfnb.types import (
-    ALL,
-    Shape,
-    as_shape,
-    unknown_shape,
-)
+from tfnb.types import ALL_AND_QUANTIZED, Shape, as_shape, unknown_shape
 
 __all__ = ["API", "OPS"]
 
@@ -29,7 +24,7 @@ IDENTITY_N = OpDef(
     "IdentityN",
     inputs="input: [T]",
     outputs="output: [T]",
-    types={"T": ALL},
+    types={"T": ALL_AND_QUANTIZED},
     doc="""Returns the inputs unchanged, so that a gradient override or a name can refer to all of them.
 
     input: any number of tensors of any dtypes. output: the same tensors.""",
@@ -45,7 +40,7 @@ def _passed(name: str, doc: str) -> OpDef:
         name,
         inputs="input: T",
         outputs="output: T",
-        types={"T": ALL},
+        types={"T": ALL_AND_QUANTIZED},
         doc=f"{doc}\n\ninput: any dtype and shape. output: the same.",
         infer=lambda c: c.shapes[0],
         host=lambda call, x: x,
@@ -82,7 +77,7 @@ ENSURE_SHAPE = OpDef(
     "EnsureShape",
     inputs="input: T",
     outputs="output: T",
-    types={"T": ALL},
+    types={"T": ALL_AND_QUANTIZED},
     attrs=ShapeAttrs,
     doc="""Returns the input after checking, at construction and at run time, that its shape is compatible with `shape`.
 

@@ -15,7 +15,7 @@ from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer,
 from tfnb.ir.record import record
 from tfnb.ir.shapes import unchanged
 from tfnb.sizes import integer
-from tfnb.types import ALL, INDEX, NUMBERS, Shape, unknown_shape
+from tfnb.types import ALL, ALL_AND_QUANTIZED, INDEX, NUMBERS, Shape, unknown_shape
 
 __all__ = ["OPS"]
 
@@ -94,7 +94,7 @@ DEEP_COPY = OpDef(
     "x: T",
     "y: T",
     "A copy of `x`, with memory of its own.",
-    types={"T": ALL},
+    types={"T": ALL_AND_QUANTIZED},
     infer=unchanged,
     host=lambda call, x: x.copy(),
     grad=GRADIENT_MISSING,
@@ -145,7 +145,7 @@ def _in_place(name: str, doc: str, update: Callable[[np.ndarray, Any, np.ndarray
 
         x: shape (n, ...). i: a vector of k row numbers, which count modulo n. v: shape (k, ...). y: x's shape. Errors:
         the shapes do not fit.""",
-        types={"T": ALL if update is _replace else NUMBERS},
+        types={"T": ALL_AND_QUANTIZED if update is _replace else NUMBERS},
         infer=unchanged,
         host=host,
         grad=GRADIENT_MISSING,
@@ -197,7 +197,7 @@ DEBUG_GRADIENT_IDENTITY = OpDef(
     "input: T",
     "output: T",
     "The value of `input`: the place in a gradient at which a debugger looks.",
-    types={"T": ALL},
+    types={"T": ALL_AND_QUANTIZED},
     infer=unchanged,
     host=lambda call, x: x,
     alias=0,

@@ -25,7 +25,20 @@ from tfnb.ir.sparse import SparseTensor, SparseTensorValue
 from tfnb.ir.tensor import Tensor, TensorLike, call_operator
 from tfnb.ops.math.cast import cast
 from tfnb.sizes import integer
-from tfnb.types import ALL, ANY, INDEX, QUANTIZED, DType, DTypeLike, Shape, as_dtype, bracketed, int32, unknown_shape
+from tfnb.types import (
+    ALL,
+    ALL_AND_QUANTIZED,
+    ANY,
+    INDEX,
+    QUANTIZED,
+    DType,
+    DTypeLike,
+    Shape,
+    as_dtype,
+    bracketed,
+    int32,
+    unknown_shape,
+)
 
 __all__ = [
     "API",
@@ -67,7 +80,7 @@ SHAPE = OpDef(
     "Shape",
     inputs="input: T",
     outputs="output: out_type",
-    types={"T": ALL, "out_type": INDEX},
+    types={"T": ALL_AND_QUANTIZED, "out_type": INDEX},
     doc="""The shape of a tensor, as an integer vector.
 
     input: any dtype, any shape. output: int32 or int64 (`out_type`), shape (rank of input,).""",
@@ -84,7 +97,7 @@ SIZE = OpDef(
     "Size",
     inputs="input: T",
     outputs="output: out_type",
-    types={"T": ALL, "out_type": INDEX},
+    types={"T": ALL_AND_QUANTIZED, "out_type": INDEX},
     doc="""The number of elements of a tensor.
 
     input: any dtype, any shape. output: a scalar, int32 or int64 (`out_type`).""",
@@ -101,7 +114,7 @@ RANK = OpDef(
     "Rank",
     inputs="input: T",
     outputs="output: int32",
-    types={"T": ALL},
+    types={"T": ALL_AND_QUANTIZED},
     doc="""The number of dimensions of a tensor.
 
     input: any dtype, any shape. output: an int32 scalar.""",
@@ -227,7 +240,7 @@ EXPAND_DIMS = OpDef(
     "ExpandDims",
     inputs="input: T, dim: Tdim",
     outputs="output: T",
-    types={"T": ALL, "Tdim": INDEX},
+    types={"T": ALL_AND_QUANTIZED, "Tdim": INDEX},
     defaults={"Tdim": int32},
     doc="""Inserts a dimension of size 1 at position `dim`.
 
@@ -287,7 +300,7 @@ SQUEEZE = OpDef(
     "Squeeze",
     inputs="input: T",
     outputs="output: T",
-    types={"T": ALL},
+    types={"T": ALL_AND_QUANTIZED},
     attrs=SqueezeAttrs,
     doc="""Removes dimensions of size 1.
 
@@ -319,7 +332,7 @@ STOP_GRADIENT = OpDef(
     "StopGradient",
     inputs="input: T",
     outputs="output: T",
-    types={"T": ALL},
+    types={"T": ALL_AND_QUANTIZED},
     doc="""Returns the input; `tf.gradients` treats it as a constant.
 
     input: any dtype, any shape.""",
@@ -346,7 +359,7 @@ PREVENT_GRADIENT = OpDef(
     "PreventGradient",
     inputs="input: T",
     outputs="output: T",
-    types={"T": ALL},
+    types={"T": ALL_AND_QUANTIZED},
     attrs=PreventGradientAttrs,
     doc="""Returns the input; requesting a gradient through it is an error.
 

@@ -21,7 +21,7 @@ from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.pack import PACK
-from tfnb.types import ALL, FIXED_SIZE, INDEX, Shape, int32, unknown_shape
+from tfnb.types import ALL, ALL_AND_QUANTIZED, FIXED_SIZE, INDEX, Shape, int32, unknown_shape
 
 __all__ = ["API", "BATCH_TO_SPACE_ND", "OPS", "SPACE_TO_BATCH_ND"]
 
@@ -105,7 +105,7 @@ SPACE_TO_DEPTH = OpDef(
     "SpaceToDepth",
     inputs="input: T",
     outputs="output: T",
-    types={"T": ALL},
+    types={"T": ALL_AND_QUANTIZED},
     attrs=DepthAttrs,
     doc="""Moves the elements of each block of block_size x block_size pixels into the channels, block row by block row.
 

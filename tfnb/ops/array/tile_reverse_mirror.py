@@ -26,7 +26,7 @@ from tfnb.ops.array.shape_ops import RANK, RESHAPE, SHAPE, shape_of
 from tfnb.ops.array.transpose_pad_tile import PAD, PAD_DOC, PAD_V2, SLICE, margin_pairs, padded
 from tfnb.ops.math.reduce_sum import SUM
 from tfnb.sizes import integer
-from tfnb.types import ALL, INDEX, NUMBERS, DType, Shape, int32, unknown_shape
+from tfnb.types import ALL, ALL_AND_QUANTIZED, INDEX, NUMBERS, DType, Shape, int32, unknown_shape
 
 __all__ = ["API", "MIRROR_PAD", "OPS", "REVERSE", "REVERSE_V2", "TILE"]
 
@@ -240,7 +240,7 @@ TILE = OpDef(
     "Tile",
     inputs="input: T, multiples: Tmultiples",
     outputs="output: T",
-    types={"T": ALL, "Tmultiples": INDEX},
+    types={"T": ALL_AND_QUANTIZED, "Tmultiples": INDEX},
     defaults={"Tmultiples": int32},
     doc="""Repeats a tensor `multiples[i]` times along each axis i.
 

@@ -25,7 +25,7 @@ from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import RANK, RESHAPE, SHAPE, SIZE, shape_of
 from tfnb.ops.math.complex_numbers import conj
 from tfnb.sizes import integer, same
-from tfnb.types import ALL, INDEX, Shape, int32, unknown_shape
+from tfnb.types import ALL, ALL_AND_QUANTIZED, INDEX, Shape, int32, unknown_shape
 
 __all__ = [
     "API",
@@ -187,7 +187,7 @@ SLICE = OpDef(
     "Slice",
     inputs="input: T, begin: Index, size: Index",
     outputs="output: T",
-    types={"T": ALL, "Index": INDEX},
+    types={"T": ALL_AND_QUANTIZED, "Index": INDEX},
     doc="""A slice of a tensor: `size[i]` elements from `begin[i]` on along every axis i.
 
     input: any dtype, rank n. begin, size: integer vectors of n numbers; a size of -1 takes all remaining elements.

@@ -23,7 +23,7 @@ from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.ops.array.shape_ops import SHAPE, constant_lookup
 from tfnb.ops.math.binary import ADD
 from tfnb.ops.math.reduce_sum import unbroadcast
-from tfnb.types import ALL, INDEX, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, int32
+from tfnb.types import ALL, ALL_AND_QUANTIZED, INDEX, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, int32
 
 __all__ = ["API", "OPS"]
 
@@ -61,7 +61,7 @@ SHAPE_N = OpDef(
     "ShapeN",
     inputs="input: N*T",
     outputs="output: N*out_type",
-    types={"T": ALL, "out_type": INDEX},
+    types={"T": ALL_AND_QUANTIZED, "out_type": INDEX},
     doc="""The shapes of N tensors as integer vectors.
 
     input: N tensors of the same dtype. output: for each tensor a vector of its dimensions, int32 or int64 (`out_type`),

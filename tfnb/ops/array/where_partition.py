@@ -34,7 +34,7 @@ from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.compare import LESS, SELECT
 from tfnb.ops.math.reduce import MAX, PROD
 from tfnb.ops.math.reduce_sum import BROADCAST_TO
-from tfnb.types import ALL, INDEX, NUMBERS, DTypeLike, Shape, as_dtype, bool_, int32, unknown_shape
+from tfnb.types import ALL, ALL_AND_QUANTIZED, INDEX, NUMBERS, DTypeLike, Shape, as_dtype, bool_, int32, unknown_shape
 
 __all__ = ["API", "DYNAMIC_PARTITION", "DYNAMIC_STITCH", "OPS", "UNIQUE", "WHERE", "distinct", "product"]
 
@@ -243,7 +243,7 @@ DYNAMIC_STITCH = OpDef(
     "DynamicStitch",
     inputs="indices: N*int32, data: N*T",
     outputs="merged: T",
-    types={"T": ALL},
+    types={"T": ALL_AND_QUANTIZED},
     doc="""Puts rows from several tensors into one: merged[indices[m][i]] = data[m][i]; a later one wins.
 
     indices: int32 tensors. data: as many tensors of one dtype; the shape of each begins with that of its indices, and

@@ -17,7 +17,7 @@ from tfnb.ir.shapes import no_outputs, scalar_shape
 from tfnb.ops.checkpoint.files import merge_checkpoints, write_checkpoint
 from tfnb.ops.checkpoint.parts import claim_folder, remove_folders
 from tfnb.ops.checkpoint.tensorflow_v2 import open_checkpoint
-from tfnb.types import ALL, Shape, unknown_shape
+from tfnb.types import ALL_AND_QUANTIZED, Shape, unknown_shape
 
 __all__ = ["API", "MERGE_V2", "OPS", "RESTORE_V2", "SAVE_V2", "SHARDED_FILENAME"]
 
@@ -100,7 +100,7 @@ SAVE_V2 = OpDef(
     prefix: a scalar. tensor_names, shape_and_slices: vectors with one string per tensor ("" for a whole tensor, or "10
     4 0,5:-" for the full shape and the start,length of each dimension). Missing folders are created. Errors:
     PermissionDeniedError, ResourceExhaustedError (disk full), InvalidArgumentError (a name occurs twice).""",
-    types={"dtypes": ALL},
+    types={"dtypes": ALL_AND_QUANTIZED},
     infer=no_outputs,
     host=_save,
     grad=NOT_DIFFERENTIABLE,
@@ -115,7 +115,7 @@ RESTORE_V2 = OpDef(
 
     Errors: NotFoundError (no checkpoint, or no such tensor), DataLossError (damaged), InvalidArgumentError (another
     dtype). The output shapes are unknown until the op runs.""",
-    types={"dtypes": ALL},
+    types={"dtypes": ALL_AND_QUANTIZED},
     attrs=RestoreAttrs,
     infer=_restored_shapes,
     host=_restore,

@@ -20,7 +20,7 @@ from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.system.interrupts import interruptible, is_from_handler
 from tfnb.system.ownership import arguments, make_own
-from tfnb.types import ALL, DType, Shape, as_dtype, unknown_shape
+from tfnb.types import ALL_AND_QUANTIZED, DType, Shape, as_dtype, unknown_shape
 
 __all__ = ["API", "OPS", "PY_FUNC", "PY_FUNC_STATELESS"]
 
@@ -102,7 +102,7 @@ def _py_func(name: str, stateful: bool, doc: str) -> OpDef:
         "input: [Tin]",
         "output: [Tout]",
         doc + "\n\ninput: tensors of any dtypes. output: tensors of the dtypes `Tout`, of any shapes.",
-        types={"Tin": ALL, "Tout": ALL},
+        types={"Tin": ALL_AND_QUANTIZED, "Tout": ALL_AND_QUANTIZED},
         attrs=PyFuncAttrs,
         infer=_unknown,
         host=_call,

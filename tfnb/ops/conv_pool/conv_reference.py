@@ -23,6 +23,7 @@ __all__ = [
     "conv2d_backprop_filter_host",
     "conv2d_backprop_input_host",
     "conv2d_host",
+    "lowest",
     "max_pool_grad_host",
     "max_pool_host",
     "pool_axes",
@@ -204,12 +205,17 @@ def pool_axes(
     return window_axes(integer(shape[1]), integer(shape[2]), _spatial(ksize, "ksize"), strides, padding)
 
 
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """Returns the number that every pixel of the dtype exceeds or equals."""
+    return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
+
+
 def max_pool_host(x: Array, ksize: Sequence[int], strides: Sequence[int], padding: Padding) -> Array:
     """MaxPool: x (n, h, w, c) -> (n, oh, ow, c)."""
     ay, ax = pool_axes(x.shape, ksize, strides, padding)
     if 0 in (x.size, ay.count, ax.count):
         return np.zeros((x.shape[0], ay.count, ax.count, x.shape[3]), x.dtype)
-    result: Array = _windows(_pad(x, ay, ax, -np.inf), ay, ax).max(axis=(4, 5))
+    result: Array = _windows(_pad(x, ay, ax, lowest(x.dtype)), ay, ax).max(axis=(4, 5))
     return result
 
 
@@ -218,7 +224,7 @@ def max_pool_grad_host(
 ) -> Array:
     """MaxPoolGrad: adds each of grad (n, oh, ow, c) to the first maximum of its window; the result has x's shape."""
     ay, ax = pool_axes(x.shape, ksize, strides, padding)
-    padded = _pad(x, ay, ax, -np.inf)
+    padded = _pad(x, ay, ax, lowest(x.dtype))
     result = np.zeros_like(padded)
     if not grad.size:
         return _crop(result, ay, ax)

@@ -25,7 +25,7 @@ from tfnb.ops.conv_pool.conv_reference import Axis, window_axes
 from tfnb.ops.conv_pool.window_taps import host_choice, lower_choice
 from tfnb.ops.conv_pool.windows import ImageArgs, attrs_of, channels_first, settle, window_count
 from tfnb.ops.nn.losses import scope
-from tfnb.types import FLOATS, Shape
+from tfnb.types import INTS, REALS, Shape
 
 __all__ = ["API", "DILATION2D", "OPS"]
 
@@ -154,7 +154,8 @@ DILATION2D = OpDef(
     rates[2] - left, k] + filter[dy, dx, k], over the taps inside the image. input: shape (batch, height, width,
     channels). filter: (fh, fw, channels). output: (batch, rows, columns, channels), with the rows and columns of
     Conv2D. Errors: the numbers of channels differ, or a rank is wrong.""",
-    types={"T": FLOATS},
+    host_dtypes=INTS,
+    types={"T": REALS},
     attrs=DilationAttrs,
     infer=_output_shape,
     host=_host,
@@ -170,7 +171,8 @@ DILATION2D_BACKPROP_INPUT = OpDef(
 
     input, in_backprop: the shape of Dilation2D's input. filter: (fh, fw, channels). out_backprop: the shape of its
     output. Errors: the shapes do not match.""",
-    types={"T": FLOATS},
+    host_dtypes=INTS,
+    types={"T": REALS},
     attrs=DilationAttrs,
     infer=_infer_grad(0),
     host=_host_input,
@@ -187,7 +189,8 @@ DILATION2D_BACKPROP_FILTER = OpDef(
 
     input: the shape of Dilation2D's input. filter, filter_backprop: (fh, fw, channels). out_backprop: the shape of its
     output. Errors: the shapes do not match.""",
-    types={"T": FLOATS},
+    host_dtypes=INTS,
+    types={"T": REALS},
     attrs=DilationAttrs,
     infer=_infer_grad(1),
     host=_host_filter,

@@ -24,7 +24,7 @@ from tfnb.ops.conv_pool.conv_reference import conv2d_host
 from tfnb.ops.conv_pool.pool import MAX_POOL, MAX_POOL_GRAD, MAX_POOL_GRAD_GRAD, MaxPoolAttrs, PoolAttrs
 from tfnb.ops.conv_pool.windows import check_padding
 from tfnb.ops.image.resize import RESIZE_BILINEAR, ResizeAttrs
-from tfnb.types import DEVICE_FLOATS, FLOATS, Shape, float32
+from tfnb.types import DEVICE_FLOATS, Shape, float32
 
 __all__ = ["OPS"]
 
@@ -71,7 +71,8 @@ def _same_pool(name: str, fixed: OpDef, of: type, doc: str, grad: Callable[..., 
 
         The inputs before the last two, and output, are those of {fixed.name}. ksize, strides: four numbers, the size of
         the window and its step along each dimension. Errors: the shapes do not match.""",
-        types={"T": FLOATS},
+        types=fixed.types,
+        host_dtypes=fixed.host_dtypes,
         attrs=InputWindowsAttrs,
         infer=infer,
         host=host,

@@ -31,12 +31,13 @@ from tfnb.ops.conv_pool.conv_recipes import (
 from tfnb.ops.conv_pool.conv_reference import (
     avg_pool_grad_host,
     avg_pool_host,
+    lowest,
     max_pool_grad_host,
     max_pool_host,
     pool_axes,
 )
 from tfnb.ops.conv_pool.windows import ImageArgs, attrs_of, pads, settle, sizes_in, window_count
-from tfnb.types import FLOATS, Shape, float32
+from tfnb.types import FLOATS, INTS, REALS, Shape, float32
 
 __all__ = [
     "AVG_POOL",
@@ -132,7 +133,7 @@ def _max_pool_grad_grad_host(x: np.ndarray, y: np.ndarray, g: np.ndarray, *windo
     """For each output, the element of `g` at the first maximum of its window."""
     ay, ax = pool_axes(x.shape, *windows)
     first = np.full(y.shape, -1, np.int64)
-    best = np.full(y.shape, -np.inf, x.dtype)
+    best = np.full(y.shape, lowest(x.dtype), x.dtype)
     rows, columns = (
         np.arange(ay.count) * ay.stride - ay.before,
         np.arange(ax.count) * ax.stride - ax.before,
@@ -211,7 +212,8 @@ MAX_POOL = OpDef(
     input: shape (batch, height, width, channels). output: (batch, rows, columns, channels); rows is
     ceil(height / strides[1]) for "SAME", ceil((height - ksize[1] + 1) / strides[1]) for "VALID". Errors: the rank is
     not 4.""",
-    types={"T": FLOATS},
+    host_dtypes=INTS,
+    types={"T": REALS},
     defaults={"T": float32},
     attrs=MaxPoolAttrs,
     infer=_infer_pool,
@@ -229,7 +231,8 @@ MAX_POOL_GRAD = OpDef(
     """The gradient of MaxPool: adds each of `grad` to the first maximum (in row-major order) of its window.
 
     orig_input, output: the shape of MaxPool's input; orig_output, grad: the shape of its output.""",
-    types={"T": FLOATS},
+    host_dtypes=INTS,
+    types={"T": REALS},
     attrs=MaxPoolAttrs,
     infer=_infer_max_grad,
     host=IMAGES.host(_kernel(max_pool_grad_host)),
@@ -246,7 +249,8 @@ MAX_POOL_GRAD_GRAD = OpDef(
     """The gradient of MaxPoolGrad with respect to its `grad`: the element of `grad` at each window's first maximum.
 
     orig_input, grad: the shape of MaxPool's input; orig_output, output: the shape of its output.""",
-    types={"T": FLOATS},
+    host_dtypes=INTS,
+    types={"T": REALS},
     attrs=PoolAttrs,
     infer=_infer_max_grad_grad,
     host=IMAGES.host(_kernel(_max_pool_grad_grad_host)),

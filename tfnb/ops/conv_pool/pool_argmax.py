@@ -24,7 +24,7 @@ from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.ops.conv_pool.conv_reference import pool_axes
 from tfnb.ops.conv_pool.window_taps import host_choice, lower_choice
 from tfnb.ops.conv_pool.windows import ImageArgs, attrs_of, channels_first, settle, window_count
-from tfnb.types import FLOATS, INDEX, DTypeLike, Shape, as_dtype, int32, int64
+from tfnb.types import INDEX, INTS, REALS, DTypeLike, Shape, as_dtype, int32, int64
 
 __all__ = ["API", "MAX_POOL_WITH_ARGMAX", "OPS"]
 
@@ -178,7 +178,8 @@ MAX_POOL_WITH_ARGMAX = OpDef(
     input: shape (batch, height, width, channels). output: the shape of MaxPool's output. argmax: the same shape, the
     index (y * width + x) * channels + channel of the first maximum in its image, or in the whole batch with
     `include_batch_in_index`. Errors: the rank is not 4.""",
-    types={"T": FLOATS, "Targmax": (int64, int32)},
+    host_dtypes=INTS,
+    types={"T": REALS, "Targmax": (int64, int32)},
     defaults={"Targmax": int64},
     attrs=ArgmaxAttrs,
     infer=_infer,
@@ -195,7 +196,8 @@ MAX_POOL_GRAD_WITH_ARGMAX = OpDef(
 
     input, output: the shape of MaxPoolWithArgmax's input; grad, argmax: the shape of its output. Errors: the shapes do
     not match, or, on the host, an index is outside the image (a device ignores it).""",
-    types={"T": FLOATS, "Targmax": INDEX},
+    host_dtypes=INTS,
+    types={"T": REALS, "Targmax": INDEX},
     attrs=ArgmaxAttrs,
     infer=_infer_grad,
     host=_host_grad,
@@ -212,7 +214,8 @@ MAX_POOL_GRAD_GRAD_WITH_ARGMAX = OpDef(
 
     input, grad: the shape of MaxPoolWithArgmax's input; argmax, output: the shape of its output. Errors: the shapes do
     not match, or, on the host, an index is outside the image (a device gives 0 there).""",
-    types={"T": FLOATS, "Targmax": INDEX},
+    host_dtypes=INTS,
+    types={"T": REALS, "Targmax": INDEX},
     attrs=ArgmaxAttrs,
     infer=_infer_grad_grad,
     host=_host_grad_grad,

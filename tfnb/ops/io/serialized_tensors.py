@@ -19,7 +19,18 @@ from tfnb.ir.sparse import SparseTensor, SparseTensorValue
 from tfnb.ir.tensor import TensorLike
 from tfnb.ops.sparse.arithmetic import check_places
 from tfnb.ops.strings.elementwise import unquoted
-from tfnb.types import ALL, DType, DTypeLike, Shape, as_dtype, bracketed, string, unknown_shape, variant
+from tfnb.types import (
+    ALL,
+    ALL_AND_QUANTIZED,
+    DType,
+    DTypeLike,
+    Shape,
+    as_dtype,
+    bracketed,
+    string,
+    unknown_shape,
+    variant,
+)
 
 __all__ = ["API", "OPS"]
 
@@ -173,7 +184,7 @@ PARSE_TENSOR = OpDef(
     "output: out_type",
     "Parses the bytes of a TensorProto to a tensor of dtype `out_type`.\n\n"
     "serialized: a scalar. Errors: the bytes contain no tensor, or one of another dtype. Runs on the host.",
-    types={"out_type": ALL},
+    types={"out_type": ALL_AND_QUANTIZED},
     infer=lambda c: unknown_shape,
     host=_parse,
     grad=NOT_DIFFERENTIABLE,
@@ -185,7 +196,7 @@ SERIALIZE_SPARSE = OpDef(
     "serialized_sparse: out_type",
     "A sparse tensor as a vector of 3 strings or variants: its indices, values and shape. Errors: an index is outside "
     "the shape. Runs on the host.",
-    types={"T": ALL, "out_type": (string, variant)},
+    types={"T": ALL_AND_QUANTIZED, "out_type": (string, variant)},
     defaults={"out_type": string},
     infer=lambda c: Shape((3,)),
     host=_one_sparse,
@@ -213,7 +224,7 @@ DESERIALIZE_MANY_SPARSE = OpDef(
     "serialized_sparse: string",
     "sparse_indices: int64, sparse_values: dtype, sparse_shape: int64",
     _TOGETHER,
-    types={"dtype": ALL},
+    types={"dtype": ALL_AND_QUANTIZED},
     infer=_sparse_shapes,
     host=_together,
     grad=NOT_DIFFERENTIABLE,
@@ -224,7 +235,7 @@ DESERIALIZE_SPARSE = OpDef(
     "serialized_sparse: Tserialized",
     "sparse_indices: int64, sparse_values: dtype, sparse_shape: int64",
     _TOGETHER,
-    types={"dtype": ALL, "Tserialized": (string, variant)},
+    types={"dtype": ALL_AND_QUANTIZED, "Tserialized": (string, variant)},
     defaults={"Tserialized": string},
     infer=_sparse_shapes,
     host=_together,

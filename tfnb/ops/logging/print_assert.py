@@ -22,7 +22,7 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import unchanged
 from tfnb.ir.tensor import Tensor, TensorLike
-from tfnb.types import ALL, FLOATS, scalar
+from tfnb.types import ALL_AND_QUANTIZED, FLOATS, scalar
 
 __all__ = ["API", "ASSERT", "CHECK_NUMERICS", "OPS", "PRINT", "PRINT_V2", "assert_that", "summary"]
 
@@ -177,7 +177,7 @@ PRINT = OpDef(
 
     input: any dtype and shape, which output has. data: tensors of any dtypes. Only the first `first_n` runs print,
     unless it is negative.""",
-    types={"T": ALL, "U": ALL},
+    types={"T": ALL_AND_QUANTIZED, "U": ALL_AND_QUANTIZED},
     attrs=PrintAttrs,
     infer=unchanged,
     host=_print,
@@ -192,7 +192,7 @@ ASSERT = OpDef(
     """Fails with `InvalidArgumentError` when the scalar bool `condition` is false; the error shows `data`.
 
     data: tensors of any dtypes; `summarize` elements of each are shown.""",
-    types={"T": ALL},
+    types={"T": ALL_AND_QUANTIZED},
     attrs=AssertAttrs,
     infer=_infer_condition,
     host=_assert,

@@ -35,6 +35,7 @@ from tfnb.ops.math.complex_numbers import holomorphic
 from tfnb.ops.math.reduce_sum import unbroadcast
 from tfnb.ops.math.unary import LOG, SQUARE
 from tfnb.types import (
+    COMPLEX,
     FLOATS,
     INTS,
     NUMBERS,
@@ -72,6 +73,7 @@ __all__ = [
 ]
 
 _TYPE_WORDS = {
+    (*FLOATS, *COMPLEX): "the same float or complex type",
     FLOATS: "one float type",
     NUMBERS: "one number type",
     REALS: "one real number type",
@@ -194,7 +196,7 @@ DIV_NO_NAN: OpDef = _binary(
     _div_no_nan,
     _both(lambda op, dy, x, y: (DIV_NO_NAN(dy, y), dy * DIV_NO_NAN(DIV_NO_NAN(-x, y), y))),
     "div_no_nan",
-    FLOATS,
+    (*FLOATS, *COMPLEX),
 )
 POW = _binary("Pow", "x to the power y", s.pow_, _both(_grad_pow), "pow", NUMBERS)
 MAXIMUM = _binary(

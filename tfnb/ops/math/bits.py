@@ -16,11 +16,10 @@ from tfnb.ir import scalar as s
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, NoAttrs, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast, unchanged
-from tfnb.types import INTS, NUMBERS, QUANTIZED, DType, Shape, uint8, uint16, uint32, uint64
+from tfnb.types import INTS, NUMBERS, QUANTIZED, DType, Shape, bfloat16, float16, uint8, uint16, uint32, uint64
 
 __all__ = ["BITCAST", "INVERT", "OPS"]
 
-_STORED = tuple(t for t in NUMBERS if not (t.is_floating and t.size == 2))  # types stored as they are computed
 _UNSIGNED = {1: uint8, 2: uint16, 4: uint32, 8: uint64}
 
 
@@ -153,13 +152,14 @@ BITCAST = OpDef(
     "Bitcast",
     inputs="input: T",
     outputs="output: type",
-    types=dict.fromkeys(("T", "type"), (*_STORED, *QUANTIZED)),
+    types=dict.fromkeys(("T", "type"), (*NUMBERS, *QUANTIZED)),
     doc="""Reads the bits of a tensor as another type.
 
-    input: a number type other than the 16-bit floats. output: dtype `type`. The output has the shape of input, with
+    input: a number type. output: dtype `type`. The output has the shape of input, with
     an additional last dimension when the type is smaller, and without the last dimension (which must hold the parts of
-    one number) when it is larger. Errors: the last dimension has another size. Complex and quantised numbers run on
-    the host.""",
+    one number) when it is larger. Errors: the last dimension has another size. 16-bit floats, complex and
+    quantised numbers run on the host.""",
+    host_dtypes=(float16, bfloat16),
     infer=_cast_shape,
     host=_host_cast,
     lower=_lower_cast,

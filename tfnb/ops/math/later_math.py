@@ -24,7 +24,7 @@ from tfnb.ops.math.scan import ScanAttrs
 from tfnb.ops.math.unary import ABS, EXP, LOG
 from tfnb.ops.math.v1_late_math import BESSEL_I0E, BESSEL_I1E
 from tfnb.ops.strings.hashing import fingerprint64
-from tfnb.types import ALL, FLOATS, INDEX, Shape, float32, float64, int32, scalar
+from tfnb.types import ALL, ALL_AND_QUANTIZED, FLOATS, INDEX, Shape, float32, float64, int32, scalar
 
 __all__ = ["API", "CUMULATIVE_LOGSUMEXP", "OPS"]
 
@@ -176,7 +176,7 @@ FINGERPRINT = OpDef(
 
     data: shape (n, ...). method: the text "farmhash64". fingerprint: shape (n, 8). Errors: data is a scalar, or another
     method. Runs on the host.""",
-    types={"T": ALL},
+    types={"T": ALL_AND_QUANTIZED},
     infer=_fingerprint_shape,
     host=_fingerprints,
     grad=NOT_DIFFERENTIABLE,

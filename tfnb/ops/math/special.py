@@ -35,7 +35,7 @@ from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.compare import NOT_EQUAL
 from tfnb.ops.math.reduce_sum import unbroadcast
 from tfnb.ops.math.unary import DIGAMMA, EXP, LGAMMA, LOG, LOG1P, SQUARE
-from tfnb.types import DEVICE_FLOATS, FLOATS, REALS, DType, Shape, float32, float64, unknown_shape
+from tfnb.types import COMPLEX, DEVICE_FLOATS, FLOATS, REALS, DType, Shape, float32, float64, unknown_shape
 
 __all__ = ["IGAMMA", "IGAMMAC", "OPS", "RANDOM_GAMMA_GRAD"]
 
@@ -51,15 +51,17 @@ def _binary(
     fn: Callable[[Expr, Expr], Expr],
     grad: GradFn | NotDifferentiable | GradientMissing | None,
     api: str,
+    types: tuple[DType, ...] = (*FLOATS, *COMPLEX),
 ) -> OpDef:
     return OpDef(
         name,
         inputs="x: T, y: T",
         outputs="z: T",
-        types={"T": FLOATS},
+        types={"T": types},
         doc=f"""Elementwise z = {formula}, broadcasting.
 
-        x, y: the same float type; their shapes must broadcast together. z: that dtype, the broadcast shape.""",
+        x, y: the same float or complex type; their shapes must broadcast together. z: that dtype, the broadcast
+        shape.""",
         infer=broadcast,
         scalar=lambda attrs, x, y: fn(x, y),
         grad=grad,
@@ -96,6 +98,7 @@ XLOG1PY: OpDef = _binary(
     lambda x, y: _unless_zero(x, x * s.log1p(y)),
     _both(lambda op, dy, x, y: (XLOG1PY(_present(x), y) * dy, XDIVY(x, y + 1.0) * dy)),
     "math.xlog1py",
+    FLOATS,
 )
 MUL_NO_NAN: OpDef = _binary(
     "MulNoNan",

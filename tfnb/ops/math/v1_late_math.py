@@ -24,7 +24,7 @@ from tfnb.ops.math.binary import DIV_NO_NAN
 from tfnb.ops.math.complex_numbers import CONJ
 from tfnb.ops.math.reduce_sum import SUM, ReductionAttrs, host_axes, infer_reduction, spread
 from tfnb.ops.math.unary import SIGN, SQRT, SQUARE
-from tfnb.types import ALL, DEVICE_FLOATS, FLOATS, INDEX, Shape, float32, float64, int32, int64
+from tfnb.types import ALL, FLOATS, INDEX, Shape, float16, float32, float64, int32, int64
 
 __all__ = ["API", "OPS"]
 
@@ -100,6 +100,27 @@ def _conjugated(x: Tensor) -> Any:
     return CONJ(x) if x.dtype.is_complex else x
 
 
+def _boosted_shapes(c: Infer) -> tuple[Shape, ...]:
+    return c.shapes[: c.types["num_features"]]
+
+
+def _boosted_buckets(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
+    half = len(inputs) // 2
+    places = zip(inputs[:half], inputs[half:], strict=True)
+    return tuple(np.minimum(np.searchsorted(b, x), max(len(b) - 1, 0)).astype(np.int32) for x, b in places)
+
+
+BOOSTED_TREES_BUCKETIZE = OpDef(
+    "BoostedTreesBucketize",
+    "float_values: num_features*float32, bucket_boundaries: num_features*float32",
+    "buckets: num_features*int32",
+    """The bucket of each value of each feature: the number of boundaries below it, but at most the last one's place.
+
+    float_values: a vector for each feature. bucket_boundaries: as many sorted vectors. Runs on the host.""",
+    infer=_boosted_shapes,
+    host=_boosted_buckets,
+    grad=NOT_DIFFERENTIABLE,
+)
 CONJUGATE_TRANSPOSE = OpDef(
     "ConjugateTranspose",
     "x: T, perm: Tperm",
@@ -133,8 +154,8 @@ def _bessel(order: int, grad: GradFn | NotDifferentiable | GradientMissing | Non
         "y: T",
         f"""exp(-|x|) I(x), I the modified Bessel function of the first kind of order {order}, elementwise.
 
-        x: float32 or float64, any shape. y: dtype and shape of x. Runs on the host.""",
-        types={"T": DEVICE_FLOATS},
+        x: a float type of 16, 32 or 64 bits, any shape. y: dtype and shape of x. Runs on the host.""",
+        types={"T": (float32, float64, float16)},
         infer=unchanged,
         host=run,
         grad=grad,
@@ -163,5 +184,12 @@ def bucketize(input: TensorLike, boundaries: Sequence[float], name: str | None =
     return BUCKETIZE(input, boundaries=tuple(float(b) for b in boundaries), name=name)
 
 
-OPS: tuple[OpDef, ...] = (BUCKETIZE, EUCLIDEAN_NORM, CONJUGATE_TRANSPOSE, BESSEL_I0E, BESSEL_I1E)
+OPS: tuple[OpDef, ...] = (
+    BOOSTED_TREES_BUCKETIZE,
+    BUCKETIZE,
+    EUCLIDEAN_NORM,
+    CONJUGATE_TRANSPOSE,
+    BESSEL_I0E,
+    BESSEL_I1E,
+)
 API: dict[str, Any] = {"contrib.layers.bucketize": bucketize}

@@ -53,7 +53,7 @@ def _reduction(name: str, what: str, ufunc: np.ufunc) -> OpDef:
         name,
         inputs="input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32",
         outputs="output_indices: int64, output_values: T, output_shape: int64",
-        types={"T": REALS},
+        types={"T": REALS if ufunc is np.maximum else NUMBERS},
         attrs=ReduceAttrs,
         doc=f"""The {what} along dimensions of a sparse tensor, as a sparse tensor.
 

@@ -17,7 +17,7 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.sparse.arithmetic import places, room_for
-from tfnb.types import REALS, Shape
+from tfnb.types import NUMBERS, REALS, Shape
 
 __all__ = ["OPS", "SPARSE_ADD", "any_number", "columns", "unraveled", "values_at"]
 
@@ -89,7 +89,7 @@ SPARSE_ADD = OpDef(
     "SparseAdd",
     inputs=f"{_TWO}, thresh: Treal",
     outputs="sum_indices: int64, sum_values: T, sum_shape: int64",
-    types={"T": REALS, "Treal": REALS},
+    types={"T": NUMBERS, "Treal": REALS},
     doc="""The sum of two sparse tensors of the same shape; sums of two values that are below thresh are left out.
 
     Each operand: indices (n, rank), values (n,) of a number type, shape (rank,). thresh: a scalar. The sum is a sparse
@@ -119,7 +119,7 @@ SPARSE_ADD_GRAD = OpDef(
     "SparseAddGrad",
     inputs="backprop_val_grad: T, a_indices: int64, b_indices: int64, sum_indices: int64",
     outputs="a_val_grad: T, b_val_grad: T",
-    types={"T": REALS},
+    types={"T": NUMBERS},
     doc="""The gradients of SparseAdd for the values of both operands; 0 for a value whose sum was left out.
 
     backprop_val_grad: (sums,). The indices: (n, rank) each. a_val_grad, b_val_grad: (n,). Runs on the host.""",

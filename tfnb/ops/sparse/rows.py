@@ -31,15 +31,7 @@ from tfnb.ops.math.scan import CUMPROD
 from tfnb.ops.math.segment import UNSORTED_SEGMENT_MAX
 from tfnb.ops.math.unary import EXP
 from tfnb.ops.sparse.arithmetic import check_places, places, rank_of
-from tfnb.types import (
-    REALS,
-    Shape,
-    float16,
-    float32,
-    float64,
-    int32,
-    unknown_shape,
-)
+from tfnb.types import NUMBERS, REALS, Shape, float16, float32, float64, int32, unknown_shape
 
 __all__ = ["OPS", "SPARSE_REDUCE_SUM", "ReduceAttrs", "reduce_groups"]
 
@@ -233,7 +225,7 @@ def _reduction(
         name,
         inputs=_REDUCE_INPUTS,
         outputs="output: T",
-        types={"T": REALS},
+        types={"T": REALS if highest else NUMBERS},
         attrs=ReduceAttrs,
         doc=f"""The {what} along dimensions of a sparse tensor, as a dense tensor.
 

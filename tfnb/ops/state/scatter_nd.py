@@ -230,14 +230,14 @@ TENSOR_SCATTER_UPDATE: OpDef = _on_tensor("TensorScatterUpdate", "Update", ALL, 
 TENSOR_SCATTER_ADD = _on_tensor(
     "TensorScatterAdd",
     "Add",
-    REALS,
+    NUMBERS,
     _expand_sum(1),
     lambda op, dy: (dy, None, GATHER_ND(dy, op.inputs[1])),
 )
 TENSOR_SCATTER_SUB = _on_tensor(
     "TensorScatterSub",
     "Sub",
-    REALS,
+    NUMBERS,
     _expand_sum(-1),
     lambda op, dy: (dy, None, -GATHER_ND(dy, op.inputs[1])),
 )
@@ -250,7 +250,7 @@ TENSOR_SCATTER_MIN = _on_tensor(
 SCATTER_ND_NON_ALIASING_ADD = _on_tensor(
     "ScatterNdNonAliasingAdd",
     "Add",
-    REALS,
+    NUMBERS,
     _expand_sum(1),
     lambda op, dy: (dy, None, GATHER_ND(dy, op.inputs[1])),
     "input",

@@ -23,7 +23,7 @@ from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.concat import concat
 from tfnb.ops.control_flow.loop_stack import handle_of
 from tfnb.ops.state.tensor_array_state import TensorArrayState
-from tfnb.types import ALL, OLD_NAMES, DType, Shape, as_shape, bracketed, scalar, unknown_shape
+from tfnb.types import ALL_AND_QUANTIZED, OLD_NAMES, DType, Shape, as_shape, bracketed, scalar, unknown_shape
 
 __all__ = [
     "API",
@@ -374,7 +374,7 @@ TENSOR_ARRAY = _op(
     _two_scalars,
     _make,
     NOT_DIFFERENTIABLE,
-    {"dtype": ALL},
+    {"dtype": ALL_AND_QUANTIZED},
     TensorArrayAttrs,
 )
 TENSOR_ARRAY_GRAD = _op(
@@ -401,7 +401,7 @@ TENSOR_ARRAY_WRITE = _op(
     scalar_shape,
     _write,
     _grad_write,
-    {"T": ALL},
+    {"T": ALL_AND_QUANTIZED},
 )
 TENSOR_ARRAY_READ = _op(
     "TensorArrayReadV3",
@@ -414,7 +414,7 @@ TENSOR_ARRAY_READ = _op(
     lambda c: unknown_shape,
     _read,
     _grad_read,
-    {"dtype": ALL},
+    {"dtype": ALL_AND_QUANTIZED},
 )
 TENSOR_ARRAY_GATHER = _op(
     "TensorArrayGatherV3",
@@ -426,7 +426,7 @@ TENSOR_ARRAY_GATHER = _op(
     _gathered,
     _gather,
     _grad_gather,
-    {"dtype": ALL},
+    {"dtype": ALL_AND_QUANTIZED},
     GatherAttrs,
 )
 TENSOR_ARRAY_SCATTER = _op(
@@ -439,7 +439,7 @@ TENSOR_ARRAY_SCATTER = _op(
     scalar_shape,
     _scatter,
     _grad_scatter,
-    {"T": ALL},
+    {"T": ALL_AND_QUANTIZED},
 )
 TENSOR_ARRAY_CONCAT = _op(
     "TensorArrayConcatV3",
@@ -451,7 +451,7 @@ TENSOR_ARRAY_CONCAT = _op(
     _concatenated,
     _concat,
     _grad_concat,
-    {"dtype": ALL},
+    {"dtype": ALL_AND_QUANTIZED},
     ConcatAttrs,
 )
 TENSOR_ARRAY_SPLIT = _op(
@@ -464,7 +464,7 @@ TENSOR_ARRAY_SPLIT = _op(
     scalar_shape,
     _split,
     _grad_split,
-    {"T": ALL},
+    {"T": ALL_AND_QUANTIZED},
 )
 TENSOR_ARRAY_SIZE = _op(
     "TensorArraySizeV3",

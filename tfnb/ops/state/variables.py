@@ -16,7 +16,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
 from tfnb.ir.tensor import Tensor, TensorLike
-from tfnb.types import ALL, INDEX, NUMBERS, Shape, scalar, unknown_shape
+from tfnb.types import ALL_AND_QUANTIZED, INDEX, NUMBERS, Shape, scalar, unknown_shape
 
 __all__ = [
     "API",
@@ -71,7 +71,7 @@ def _variable(name: str) -> OpDef:
         "ref: Ref(dtype)",
         "State that survives between steps: a reference to a buffer of `dtype` and `shape`.\n\n"
         "It must be assigned before it is read; `container` and `shared_name` determine where sessions store it.",
-        types={"dtype": ALL},
+        types={"dtype": ALL_AND_QUANTIZED},
         attrs=VariableAttrs,
         infer=lambda c: c.attrs.shape,
         grad=NOT_DIFFERENTIABLE,
@@ -103,7 +103,7 @@ ASSIGN = OpDef(
     "output_ref: Ref(T)",
     "Sets the variable `ref` to `value` and returns the reference.\n\n"
     "The shapes must be equal unless `validate_shape` is false; in that case the variable takes the value's shape.",
-    types={"T": ALL},
+    types={"T": ALL_AND_QUANTIZED},
     attrs=AssignAttrs,
     infer=_assigned,
     scalar=lambda a, ref, value: value,
@@ -145,7 +145,7 @@ IS_VARIABLE_INITIALIZED = OpDef(
     "ref: Ref(dtype)",
     "is_initialized: bool",
     "True if the variable `ref` has a value; a bool scalar.\n\nIts host kernel gets None for one without a value.",
-    types={"dtype": ALL},
+    types={"dtype": ALL_AND_QUANTIZED},
     infer=scalar_shape,
     host=lambda call, ref: np.asarray(ref is not None),
     grad=NOT_DIFFERENTIABLE,

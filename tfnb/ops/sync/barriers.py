@@ -20,7 +20,7 @@ from tfnb.ir.tensor import Tensor
 from tfnb.ops.state.handles import make_handle, named_resource, resource_of
 from tfnb.ops.sync.queues import CloseAttrs, QueueAttrs
 from tfnb.ops.sync.waiting_list import Attempt, Lines
-from tfnb.types import ALL, DType, Shape, scalar, unknown_shape
+from tfnb.types import ALL, ALL_AND_QUANTIZED, DType, Shape, scalar, unknown_shape
 
 __all__ = ["API", "OPS"]
 
@@ -280,7 +280,7 @@ TAKE_MANY = OpDef(
     "allow_small_batch, delivers the rest of a closed barrier.\n\nindices: the number of the insertion of the key, "
     "counted from the smallest int64. Errors: OutOfRangeError when the barrier is closed and too few elements can "
     "come, CancelledError when the step is stopped. Host only.",
-    types={"component_types": ALL},
+    types={"component_types": ALL_AND_QUANTIZED},
     attrs=TakeAttrs,
     infer=_taken_shapes,
     start=_take,

@@ -23,7 +23,7 @@ from tfnb.ops.sync.queue_store import (
     Queue,
     RandomShuffleQueue,
 )
-from tfnb.types import ALL, DType, Shape, int64, scalar, unknown_shape
+from tfnb.types import ALL_AND_QUANTIZED, DType, Shape, int64, scalar, unknown_shape
 
 __all__ = ["API", "OPS"]
 
@@ -220,8 +220,8 @@ def _batches(c: Infer) -> tuple[Shape, ...]:
 
 
 def _async(name: str, inputs: str, outputs: str, doc: str, start: Callable[..., Any], **rest: Any) -> OpDef:
-    types = {"Tcomponents": ALL} if "Tcomponents" in inputs else {}
-    types |= {"component_types": ALL} if outputs else {}
+    types = {"Tcomponents": ALL_AND_QUANTIZED} if "Tcomponents" in inputs else {}
+    types |= {"component_types": ALL_AND_QUANTIZED} if outputs else {}
     return OpDef(
         name,
         inputs,
