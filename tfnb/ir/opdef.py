@@ -394,4 +394,4 @@ def pack_outputs(opdef: OpDef, types: Mapping[str, Any], op: object, outputs: Se
 @remembered("types of results", 512)
 def _result_type(name: str, fields: tuple[str, ...]) -> Any:
     """Returns the class of the results of an op with several outputs."""
-    return namedtuple(name, fields)  # type: ignore[misc]
+    return namedtuple(name, fields)

@@ -37,3 +37,11 @@ def test_16_bit_floats_keep_their_bits_in_a_step_of_other_kernels():
     with tf.Session() as session:
         found = session.run([bits, back, brain], {x: [0.5, -1.0]})
     assert [f.tolist() for f in found] == [[15360, -16384], [1.0009765625, -2.001953125], [1.0]]
+
+
+@pytest.mark.parametrize("threshold", [False, True])
+def test_bools_are_packed_whatever_the_threshold(threshold):
+    x = np.random.RandomState(0).rand(2, 16) > 0.5
+    with tf.Session() as session:
+        packed = session.run(tf.raw_ops.CompareAndBitpack(input=x, threshold=threshold))
+    assert packed.tolist() == np.packbits(x, axis=-1).tolist() == [[245, 188], [125, 89]]  # as TensorFlow 1.15.5

@@ -116,14 +116,15 @@ def _bytes_of_bits(c: Infer) -> Shape:
 def _bitpack(call: HostCall, x: np.ndarray, threshold: np.ndarray) -> np.ndarray:
     if x.shape[-1] % 8:
         raise InvalidArgumentError(f"the last dimension must be a multiple of 8, got shape {x.shape}", call.op)
-    return np.packbits(x > threshold, axis=-1)
+    return np.packbits(x if x.dtype == np.bool_ else x > threshold, axis=-1)
 
 
 COMPARE_AND_BITPACK = OpDef(
     "CompareAndBitpack",
     "input: T, threshold: T",
     "output: uint8",
-    """Eight comparisons with a threshold as the bits of one byte, the first one as the highest bit.
+    """Eight comparisons with a threshold as the bits of one byte, the first one as the highest bit. Bools are the bits
+    themselves, whatever the threshold is.
 
     input: shape (..., 8 n). threshold: a scalar of that dtype. output: shape (..., n). Errors: the last dimension is no
     multiple of 8. Runs on the host.""",
