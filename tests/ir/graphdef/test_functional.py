@@ -236,3 +236,17 @@ def test_a_loop_that_waits_for_itself_is_refused():
     )
     with pytest.raises(OpError, match="waits for what leaves it"), tf.Session(graph=graph) as sess:
         sess.run("out2:0", {"n:0": np.int32(1)})
+
+
+def test_a_hint_about_saving_is_no_operation():
+    message = tf.GraphDef()
+    handle = message.node.add(name="v", op="VarHandleOp")
+    handle.attr["dtype"].type = tf.float32.as_datatype_enum
+    handle.attr["shape"].shape.SetInParent()
+    message.node.add(name="first", op="NoOp")
+    message.node.add(name="hint", op="DisableCopyOnRead", input=["v", "^first"])
+    tf.import_graph_def(message, name="")
+    hint = tf.get_default_graph().get_operation_by_name("hint")
+    assert hint.type == "NoOp" and [op.name for op in hint.control_inputs] == ["first"]
+    with tf.Session() as session:
+        session.run(hint)

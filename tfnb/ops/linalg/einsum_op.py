@@ -46,11 +46,11 @@ def _terms(op_name: str, equation: str, shapes: Sequence[Shape]) -> tuple[list[s
     if len(set(out.replace("...", ""))) != len(out.replace("...", "")):
         raise InvalidArgumentError(f"{op_name}: the result of {equation!r} has a letter several times")
     ranks = [None if s.sizes is None else len(s.sizes) for s in shapes]
-    if None in ranks:
+    if None in ranks and "..." in given:
         return None
     *filled, out = _lettered(f"{given}->{out}", shapes).replace("->", ",").split(",")
     for term, rank in zip(filled, ranks, strict=True):
-        if len(term) != rank:
+        if rank not in (None, len(term)):
             raise ShapeError(f"{op_name}: {equation!r} does not fit a tensor of rank {rank}")
     return filled, out
 
@@ -71,7 +71,7 @@ def _sizes(op_name: str, terms: Sequence[str], shapes: Sequence[Shape], equation
     named = set(equation) - set("., ->")
     sizes: dict[str, Any] = {}
     for term, shape in zip(terms, shapes, strict=True):
-        for letter, n in zip(term, shape.sizes or (), strict=True):
+        for letter, n in zip(term, (None,) * len(term) if shape.sizes is None else shape.sizes, strict=True):
             former = sizes.get(letter)
             if letter in named and None not in (former, n) and former != n:
                 raise ShapeError(f"{op_name}: axis {letter!r} of {equation!r} has sizes {former} and {n}")
@@ -105,10 +105,11 @@ def _expand(op: Any, *inputs: Any) -> Any:
     if found is None:
         return None
     terms, out = found
-    plain = all(len(set(t)) == len(t) for t in terms)
+    if any(len(set(t)) != len(t) for t in terms) or any(s.sizes is None for s in shapes):
+        return None
     sizes = [dict(zip(t, s.sizes, strict=True)) for t, s in zip(terms, shapes, strict=True)]
     alike = all(first.get(c, n) == n for first in sizes for other in sizes for c, n in other.items())
-    return einsum(f"{','.join(terms)}->{out}", *inputs) if plain and alike else None
+    return einsum(f"{','.join(terms)}->{out}", *inputs) if alike else None
 
 
 def _grad(op: Operation, dy: Tensor) -> Any:
@@ -116,7 +117,7 @@ def _grad(op: Operation, dy: Tensor) -> Any:
     if found is None or any(len(set(t)) != len(t) for t in found[0]):
         raise UnimplementedError(f"the gradient of Einsum {op.attrs.equation!r} needs known ranks and no diagonals", op)
     terms, out = found
-    sizes = dict(zip(out, op.outputs[0].shape.sizes or (), strict=True))
+    sizes = dict(zip(out, op.outputs[0].shape.sizes or (), strict=False))
     grads = []
     for k, (term, x) in enumerate(zip(terms, op.inputs, strict=True)):
         others = [_unbroadcast(t, y, sizes) for i, (t, y) in enumerate(zip(terms, op.inputs, strict=True)) if i != k]
@@ -133,9 +134,8 @@ def _grad(op: Operation, dy: Tensor) -> Any:
 
 def _unbroadcast(term: str, y: Tensor, sizes: Mapping[str, Any]) -> tuple[str, Any]:
     """Returns a term and its tensor without the axes of size 1 that have another size in the result."""
-    ones = [
-        i for i, (c, n) in enumerate(zip(term, y.shape.sizes or (), strict=True)) if n == 1 and sizes.get(c, 1) != 1
-    ]
+    axes = enumerate(zip(term, y.shape.sizes or (), strict=False))
+    ones = [i for i, (c, n) in axes if n == 1 and sizes.get(c, 1) != 1]
     if not ones:
         return term, y
     return "".join(c for i, c in enumerate(term) if i not in ones), SQUEEZE(y, squeeze_dims=ones)
@@ -143,8 +143,8 @@ def _unbroadcast(term: str, y: Tensor, sizes: Mapping[str, Any]) -> tuple[str, A
 
 def _fitted(g: Any, x: Tensor, repeats: bool) -> Any:
     """Returns the gradient in the shape of `x`: summed where `x` was broadcast, repeated along axes of its own."""
-    sizes = x.shape.sizes or ()
-    ones = [i for i, (n, m) in enumerate(zip(sizes, g.shape.sizes or (), strict=True)) if n == 1 and m != 1]
+    axes = enumerate(zip(x.shape.sizes or (), g.shape.sizes or (), strict=False))
+    ones = [i for i, (n, m) in axes if n == 1 and m != 1]
     if ones:
         g = SUM(g, np.asarray(ones, np.int32), keep_dims=True)
     return g * ONES_LIKE(x) if repeats else g
