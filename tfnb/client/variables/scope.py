@@ -276,7 +276,7 @@ def variable_scope(
         base = outer._d
         full = f"{outer.name}/{chosen}" if outer.name else chosen
         # The names of operations are counted for themselves: there may be more scopes of a name than variables' scopes.
-        inner_name = chosen if name_or_scope is not None else default_name
+        inner_name = chosen if name_or_scope is not None or default_name is None else default_name
     changes: dict[str, Any] = {
         "name": full,
         "initializer": initializer,

@@ -55,7 +55,7 @@ def _grad_cell(op: Operation, *dys: Any) -> tuple[Any, ...]:
     d_x, d_h_prev, d_c_bar, d_gates = GRU_BLOCK_CELL_GRAD(*op.inputs, r, u, c, given(dys[3], h))
     w_ru = MAT_MUL(CONCAT_V2([x, h_prev], 1), d_gates, transpose_a=True)
     w_c = MAT_MUL(CONCAT_V2([x, h_prev * r], 1), d_c_bar, transpose_a=True)
-    return d_x, d_h_prev, w_ru, w_c, SUM(d_gates, np.int32([0])), SUM(d_c_bar, np.int32([0]))
+    return d_x, d_h_prev, w_ru, w_c, SUM(d_gates, np.array([0], np.int32)), SUM(d_c_bar, np.array([0], np.int32))
 
 
 def _shapes(c: Infer) -> tuple[Shape, ...]:
@@ -64,9 +64,11 @@ def _shapes(c: Infer) -> tuple[Shape, ...]:
         if shape.sizes is not None and len(shape.sizes) != 2:
             raise ShapeError(f"{c.op_name}: {name} must have rank 2, got {shape}")
     if x.sizes is not None and h.sizes is not None and w.sizes is not None:
-        sizes = (x.sizes[1], h.sizes[1], *w.sizes)
-        if None not in sizes and (w.sizes[0] != sizes[0] + sizes[1] or w.sizes[1] != 2 * sizes[1]):
-            raise ShapeError(f"{c.op_name}: w_ru must have shape ({sizes[0]} + {sizes[1]}, {2 * sizes[1]}), got {w}")
+        width, units = x.sizes[1], h.sizes[1]
+        if width is None or units is None or None in w.sizes:
+            return (h,) * 4
+        if w.sizes != (width + units, 2 * units):
+            raise ShapeError(f"{c.op_name}: w_ru must have shape ({width} + {units}, 2 * {units}), got {w}")
     return (h if h.sizes is not None else Shape((None, None)),) * 4
 
 

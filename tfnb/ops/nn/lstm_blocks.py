@@ -194,7 +194,7 @@ def _grad_cell(op: Operation, *dys: Any) -> tuple[Any, ...]:
     back, gates, *peeps = LSTM_BLOCK_CELL_GRAD(*op.inputs, i, cs, f, o, ci, co, *dys, **options)
     x_grad, h_grad = back_through(gates, x, w)
     w_grad = MAT_MUL(CONCAT_V2([x, h_prev], 1), gates, transpose_a=True)
-    return x_grad, back, h_grad, w_grad, *peeps, SUM(gates, np.int32([0]))
+    return x_grad, back, h_grad, w_grad, *peeps, SUM(gates, np.array([0], np.int32))
 
 
 def _grad_block(op: Operation, *dys: Any) -> tuple[Any, ...]:
@@ -216,18 +216,17 @@ def _checked(c: Infer, first: int) -> Shape:
             raise ShapeError(f"{c.op_name}: {name} must have rank {rank}, got {shape}")
     if x.sizes is None or state.sizes is None or w.sizes is None:
         return state if state.sizes is not None else Shape((None, None))
-    (batch, width), (rows, columns) = x.sizes[-2:], w.sizes
-    units = state.sizes[1]
-    if None not in (width, rows, units) and rows != width + units:
+    batch, width, rows, columns, units = (*x.sizes[-2:], *w.sizes, state.sizes[1])
+    if width is not None and units is not None and rows not in (None, width + units):
         raise ShapeError(f"{c.op_name}: w must have {width} + {units} rows for x and h_prev, got {w}")
-    if None not in (units, columns) and columns != 4 * units:
+    if units is not None and columns not in (None, 4 * units):
         raise ShapeError(f"{c.op_name}: w must have {4 * units} columns, four for each of {units} units, got {w}")
     return Shape((batch if state.sizes[0] is None else state.sizes[0], units))
 
 
 def _block_shapes(c: Infer) -> tuple[Shape, ...]:
     state, x = _checked(c, 1), c.shapes[1]
-    return (Shape((x.sizes[0] if x.sizes is not None else None, *state.dims)),) * 7
+    return (Shape((x.sizes[0] if x.sizes is not None else None, *(state.sizes or (None, None)))),) * 7
 
 
 def _cell_grad_shapes(c: Infer) -> tuple[Shape, ...]:
