@@ -72,12 +72,9 @@ INTERNAL = {
 _RESULT = "a result that users read"
 # class, or class.field -> why no code of the package reads it
 FIELDS = {
-    **dict.fromkeys(("FileStatistics", "Datasets", "UniqueWithCounts", "ListDiff"), _RESULT),
-    **dict.fromkeys(("QuantizedTensor", "QuantizedValues"), _RESULT),
+    **dict.fromkeys(("FileStatistics", "Datasets"), _RESULT),
     **dict.fromkeys(
         (
-            "Unique",
-            "DistortedBox",
             "KernelBuildError",
             "BasicDecoderOutput",
             "GANModel",
