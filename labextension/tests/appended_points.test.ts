@@ -8,7 +8,16 @@ import { floats } from "../src/views/viewer/numbers";
 function content(tag: string, totals: Record<number, number>): ScalarContent {
   const curves = Object.entries(totals).map(([run, total]) => {
     const column = Float64Array.from({ length: total }, (_, k) => k);
-    return { run: Number(run), total, step: column, wall: column, value: column };
+    const none = new Float64Array(0);
+    return {
+      run: Number(run),
+      total,
+      step: column,
+      wall: column,
+      value: column,
+      kept: none,
+      every: none,
+    };
   });
   return { kind: "scalar", tag, curves };
 }
@@ -28,7 +37,9 @@ test("points are added to the curves they belong to", () => {
     pause: 0,
   };
   const numbers = Float64Array.from([1, 2, 11, 12, 21, 22, 4, 14, 24]);
-  const made = withAppended(message, numbers, (tag) => held.get(tag));
+  // Of the two new values of the first curve both are drawn; of the second curve one.
+  const values = Float64Array.from([21, 22, 0, 1, 24, 0]);
+  const made = withAppended(message, numbers, values, (tag) => held.get(tag));
   assert.deepEqual(
     made?.map((c) => c.tag),
     ["a", "b"],
@@ -39,6 +50,7 @@ test("points are added to the curves they belong to", () => {
   assert.equal(a?.curves[1]?.total, 3);
   assert.equal(a?.curves[0], held.get("a")?.curves[0]);
   assert.deepEqual([...floats(b?.curves[0]?.wall)], [0, 1, 2, 3, 14]);
+  assert.deepEqual([...floats(b?.curves[0]?.every)], [0, 1, 2, 3, 24]);
 });
 
 test("points of a curve that is not held, or that lacks some, are refused", () => {
@@ -47,17 +59,17 @@ test("points of a curve that is not held, or that lacks some, are refused", () =
   };
   const one = content("a", { 0: 2 });
   const numbers = new Float64Array(3);
-  assert.equal(withAppended(message(2, 0), numbers, () => one)?.length, 1);
+  assert.equal(withAppended(message(2, 0), numbers, numbers.subarray(1), () => one)?.length, 1);
   assert.equal(
-    withAppended(message(1, 0), numbers, () => one),
+    withAppended(message(1, 0), numbers, numbers, () => one),
     null,
   );
   assert.equal(
-    withAppended(message(2, 1), numbers, () => one),
+    withAppended(message(2, 1), numbers, numbers, () => one),
     null,
   );
   assert.equal(
-    withAppended(message(2, 0), numbers, () => undefined),
+    withAppended(message(2, 0), numbers, numbers.subarray(1), () => undefined),
     null,
   );
 });
@@ -76,6 +88,7 @@ test("a growing curve stays in its memory, and what was given of it before stays
     held = withAppended(
       message,
       Float64Array.of(total, total, 2 * total),
+      Float64Array.of(2 * total, 0),
       () => held,
     )?.[0] as ScalarContent;
     const value = floats(held.curves[0]?.value);

@@ -263,6 +263,8 @@ def test_thinning_keeps_extremes(values, count):
     left, finite = array[kept], array[~np.isnan(array)]
     if finite.size:
         assert np.nanmin(left) == finite.min() and np.nanmax(left) == finite.max()
+    if count > 4 and np.isnan(array).any():
+        assert np.isnan(array).argmax() in kept
 
 
 def test_memory_is_bounded(tmp_path):

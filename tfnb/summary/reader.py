@@ -2,7 +2,8 @@
 
 A run is a folder with event files. `LogReader.poll` reads what was written since its previous call. When a program is
 restarted at a step, its session log has that step; as in TensorBoard, earlier points from this step on are dropped.
-Invariant: memory holds at most about `max_points` points of each scalar tag, and of other tags only file positions.
+Invariant: memory holds at most about `max_points` points of each scalar tag and the bare values of `MOST_VALUES` points,
+and of other tags only file positions.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from tfnb.summary.sampling import thinned
 from tfnb.summary.scan import Points, ScanResult, scan, scan_events
 from tfnb.system.files import os_errors
 
-__all__ = ["Item", "LogReader", "Run", "Series"]
+__all__ = ["MOST_VALUES", "Item", "LogReader", "Run", "Series", "compact"]
 
 _PIECE = 8 << 20  # bytes read at a time, unless a record is larger
+MOST_VALUES = 500_000  # bare values of a scalar tag that are kept for averages over all points
 _KINDS = (np.int64, np.float64, np.float64)
 _MOST_LOOSE, _MOST_PARTS = 16, 64
 _FLOATS = frozenset((1, 2, 14, 19))  # the numbers of float32, float64, bfloat16 and float16 in a TensorProto
@@ -70,7 +72,8 @@ class Series:
     """The points of one scalar tag: arrays `step`, `wall_time` and `value` in the order of the files.
 
     total: the number of points, including those that were removed by downsampling. purges: how often points were
-    dropped because of a restart.
+    dropped because of a restart. Downsampling leaves the bare values of removed points in `every`, since an average
+    over the remaining points is another curve.
     """
 
     __slots__ = ("_held", "_loose", "_max", "_parts", "_whole_from", "purges", "total")
@@ -82,6 +85,8 @@ class Series:
         self._loose: tuple[Point, ...] = ()
         self._held = self.total = self.purges = 0
         self._whole_from = 0  # all points from this number on are in memory
+        self._every: list[np.ndarray] | None = None  # all values in parts; None as long as none was removed
+        self._kept = np.empty(0, np.int64)  # the places in `every` of the points that the last downsampling kept
 
     def add_one(self, point: Point) -> None:
         """Appends a point."""
@@ -110,16 +115,23 @@ class Series:
             self._column(0)
         self._held += len(step)
         self.total += len(step)
+        if self._every is not None:
+            self._every.append(value)
         if self._max is not None and self._held > 2 * self._max:
             recent_count = self._max // 4  # these are not downsampled, so that `since` can return them
             thinned_older = thinned(self.value[: self._held - recent_count], max(self._max - recent_count, 4))
-            self._keep(np.concatenate([thinned_older, np.arange(self._held - recent_count, self._held)]))
+            self._thin(np.concatenate([thinned_older, np.arange(self._held - recent_count, self._held)]))
             self._whole_from = self.total - recent_count
 
     def purge(self, step: int) -> None:
         """Drops the points whose step is `step` or larger."""
         old_count = self._held
-        self._keep(np.flatnonzero(self.step < step))
+        index = np.flatnonzero(self.step < step)
+        if self._every is not None:
+            # Of the values between the last point that stays and the first one that goes, no step is known any more.
+            every, self._kept = self.every, self.kept[index]
+            self._every = [every[: self._kept[-1] + 1 if len(index) else 0]]
+        self._keep(index)
         self.total -= old_count - self._held
         self._whole_from = min(self._whole_from, self.total)
         self.purges += 1
@@ -142,6 +154,16 @@ class Series:
         if not parts:
             return tuple(np.empty(0, kind) for kind in _KINDS)  # type: ignore[return-value]
         return tuple(np.concatenate(c) for c in zip(*reversed(parts), strict=True))  # type: ignore[return-value]
+
+    def _thin(self, index: np.ndarray) -> None:
+        every, kept = self.every, self.kept[index]
+        if len(every) > MOST_VALUES:  # of the older half only the values of the points remain
+            half = len(every) // 2
+            older = kept[kept < half]
+            every = np.concatenate([every[older], every[half:]])
+            kept = np.concatenate([np.arange(len(older)), kept[len(older) :] - half + len(older)])
+        self._every, self._kept = [compact(every)], kept
+        self._keep(index)
 
     def _keep(self, index: np.ndarray) -> None:
         self._parts = ((self.step[index], self.wall_time[index], self.value[index]),)
@@ -169,8 +191,30 @@ class Series:
         """The values, float64[n]."""
         return self._column(2)
 
+    @property
+    def every(self) -> np.ndarray:
+        """All values in order, also those of removed points."""
+        if self._every is None:
+            return self.value
+        if len(self._every) > 1:
+            self._every = [compact(np.concatenate(self._every))]
+        return self._every[0]
+
+    @property
+    def kept(self) -> np.ndarray:
+        """The places of the points in `every`, int64[n]."""
+        added = self._held - len(self._kept)
+        return np.append(self._kept, np.arange(added) + (len(self.every) - added))
+
     def __len__(self) -> int:
         return self._held
+
+
+def compact(values: np.ndarray) -> np.ndarray:
+    """Returns the values as float32 if these are the same numbers, as those of most summaries are."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        single = values.astype(np.float32)
+    return single if np.array_equal(single, values, equal_nan=True) else values
 
 
 @dataclass

@@ -1,7 +1,8 @@
 """Downsampling of long series so that a plot of the remaining points looks the same.
 
-Of each section of a series the first, lowest, highest and last point is kept (M4), so peaks remain visible. Invariant:
-the points that are kept are a subset, in order, with the first and the last point and both extremes of the series.
+Of each section of a series the first, lowest, highest and last point is kept (M4), so peaks remain visible; of the
+whole series the first NaN too, since that is what a reader looks for. Invariant: the points that are kept are a subset,
+in order, with the first and the last point and both extremes of the series.
 """
 
 from __future__ import annotations
@@ -14,11 +15,20 @@ __all__ = ["thinned"]
 def thinned(values: np.ndarray, count: int) -> np.ndarray:
     """Returns the increasing indices of at most `count` points (at least 4) that represent all of `values`.
 
-    NaN is never an extreme; of a section with nothing but NaN the two ends are kept.
+    NaN is never an extreme; of a section with nothing but NaN the two ends are kept. The first NaN is kept if `count`
+    is at least 5.
     """
     size = len(values)
     if size <= count:
         return np.arange(size)
+    missing = np.flatnonzero(np.isnan(values))
+    if len(missing) and count >= 5:
+        return np.union1d(_extremes(values, count - 1), missing[:1])
+    return _extremes(values, count)
+
+
+def _extremes(values: np.ndarray, count: int) -> np.ndarray:
+    size = len(values)
     n_intervals = max(count // 4, 1)
     starts = np.linspace(0, size, n_intervals + 1).astype(np.int64)
     width = int(np.diff(starts).max())

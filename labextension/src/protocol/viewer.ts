@@ -40,6 +40,13 @@ export interface CurveData {
   readonly step: Bytes;
   readonly wall: Bytes;
   readonly value: Bytes;
+  /** Where the points above stand among all values; empty if these are all. */
+  readonly kept: Bytes;
+  /**
+   * All values, which the browser smooths: float32 if that is exact (told by the length), else
+   * float64; empty if the points above are all.
+   */
+  readonly every: Bytes;
 }
 
 export interface ScalarContent {
@@ -193,8 +200,9 @@ export interface Wanted {
 }
 
 /**
- * New points of curves that were sent before. For each curve the buffer contains steps, then times,
- * then values.
+ * New points of curves that were sent before. For each curve the first buffer contains steps, then
+ * times, then values; the second one contains all new values, of which these are a selection, and
+ * then the places of these.
  */
 export interface AppendPoints {
   readonly op: "append";

@@ -94,7 +94,7 @@ class Live {
       this.each((page) => page.contentsChanged());
     });
     model.on("msg:custom", (message: FromKernel, buffers: Bytes[]) => {
-      if (message.op === "append") this.grow(message, buffers[0]);
+      if (message.op === "append") this.grow(message, buffers);
       else this.each((page) => page.answer(message, buffers));
     });
     document.addEventListener("visibilitychange", this.hidden);
@@ -109,8 +109,8 @@ class Live {
     this.asked = false;
   }
 
-  private grow(message: AppendPoints, numbers: Bytes | undefined): void {
-    const changed = withAppended(message, floats(numbers), (tag) =>
+  private grow(message: AppendPoints, [numbers, values]: readonly Bytes[]): void {
+    const changed = withAppended(message, floats(numbers), floats(values), (tag) =>
       this.source.content("scalar", tag),
     );
     if (changed) {

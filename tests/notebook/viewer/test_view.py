@@ -26,7 +26,7 @@ from tfnb.notebook.viewer.parameters import parameter_rows
 from tfnb.notebook.viewer.sources import MAX_ITEMS, MAX_POINTS, WriterSource, sources_of
 from tfnb.notebook.viewer.state import FIRST_RUNS, MOST, MOST_HELD, POINTS, ViewState, Wanted
 from tfnb.notebook.viewer.view import View
-from tfnb.summary.reader import Series
+from tfnb.summary.reader import MOST_VALUES, Series
 
 EVIL = "<img src=x onerror=alert(1)><script>alert(1)</script>[a](javascript:alert(1))"
 
@@ -238,6 +238,76 @@ def test_a_curve_that_grows_for_long_is_sent_whole_again_before_the_browser_has_
         assert values.max() == (99.0 if total + 39 >= 7_777 else 1.0)
     assert 1 <= wholes <= 20
     writer.close()
+
+
+def page_of(state, wanted):
+    """What a page that shows these tags and runs has: (places, all values) of each curve by tag and run."""
+    pages = {}
+    for content in state.contents(wanted, True):
+        for c in content["curves"]:
+            value, kept = floats(c["value"]), floats(c["kept"]).astype(int)
+            wide = len(c["every"]) == 8 * (kept[-1] + 1) if len(kept) else True
+            every = np.frombuffer(c["every"], np.float64 if wide else np.float32).astype(np.float64)
+            pages[content["tag"], c["run"]] = (kept, every) if len(kept) else (np.arange(len(value)), value)
+            np.testing.assert_array_equal(pages[content["tag"], c["run"]][1][kept], value[: len(kept)])
+    return pages
+
+
+@pytest.mark.parametrize("points", [300, 3 * MAX_POINTS + 17])
+def test_what_is_smoothed_does_not_depend_on_what_else_is_on_the_page(tmp_path, points):
+    rng = np.random.default_rng(0)
+    values = rng.random((3, points)).astype(np.float32)
+    for k in range(3):
+        with tf.summary.FileWriter(tmp_path / f"r{k}") as writer:
+            for step in range(points):
+                tags = {f"tag{j:02}": 1.0 for j in range(12)} if step < 2 else {}
+                writer.add_summary(scalars(step, loss=float(values[k, step]), **tags), step)
+    for k in range(60):
+        with tf.summary.FileWriter(tmp_path / f"short{k}") as writer:
+            writer.add_summary(scalars(0, loss=1.0, **{f"tag{j:02}": 1.0 for j in range(12)}), 0)
+    state = ViewState(sources_of(tmp_path))
+    tags, runs = state.catalogue()["tags"]["scalar"], state.catalogue()["runs"]
+    chosen = [runs.index(f"r{k}") for k in range(3)]
+    pages = [
+        page_of(state, Wanted("scalar", ("loss",), frozenset(chosen[:1]))),
+        page_of(state, Wanted("scalar", ("loss",), frozenset(chosen))),
+        page_of(state, Wanted("scalar", tuple(tags), frozenset(range(len(runs))))),
+    ]
+    for page in pages:
+        np.testing.assert_array_equal(page["loss", chosen[0]][1], values[0])
+    assert len(pages[0]["loss", chosen[0]][0]) > len(pages[2]["loss", chosen[0]][0])
+
+
+def test_new_points_come_with_all_values_for_smoothing(tmp_path):
+    writer = tf.summary.FileWriter(tmp_path / "run")
+    log(writer, range(4_000))
+    state = ViewState(sources_of(writer))
+    state.catalogue()
+    whole(state, Wanted())
+    log(writer, range(4_000, 4_500))
+    state.poll()
+    ((*_, count),) = (new := state.appended_points(Wanted())).curves
+    every, places = np.split(floats(new.every), [500])
+    np.testing.assert_array_equal(every, np.float32(1) / np.arange(4_001, 4_501, dtype=np.float32))
+    np.testing.assert_array_equal(floats(new.numbers)[-count:], every[places.astype(int)])
+    writer.close()
+
+
+def test_a_long_series_keeps_its_bare_values_within_a_bound():
+    series, values = Series(100), np.random.default_rng(0).random(MOST_VALUES + 50_000)
+    for k in range(0, len(values), 10_000):
+        steps = np.arange(k, k + 10_000)
+        series.add(steps, steps / 1.0, values[steps])
+        np.testing.assert_array_equal(series.every[series.kept], series.value)
+        if series.total <= MOST_VALUES:
+            np.testing.assert_array_equal(series.every, values[: series.total])
+        assert len(series.every) <= MOST_VALUES
+    # A restart drops the values from its step on, and the points stay where they are among the others.
+    series.purge(MOST_VALUES)
+    np.testing.assert_array_equal(series.every[series.kept], series.value)
+    assert series.step[-1] < MOST_VALUES
+    series.add(np.array([MOST_VALUES]), np.array([1.0]), np.array([2.0]))
+    np.testing.assert_array_equal(series.every[series.kept], series.value)
 
 
 def test_points_are_told_also_after_old_ones_were_thinned():

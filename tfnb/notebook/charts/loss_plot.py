@@ -36,7 +36,7 @@ SECONDS_PER_DRAWING = 0.165  # the first step after this time is drawn
 LIVE_POINTS, SAVED_POINTS = 1500, 300
 # A curve of which the browser has more points is sent as a whole again, which downsamples it.
 MOST_HELD = 2 * LIVE_POINTS
-FEWEST_NEW = 4  # points of a curve in one message, where there are more
+FEWEST_NEW = 5  # points of a curve in one message, where there are more
 
 
 class LossChart(Channel):

@@ -41,6 +41,12 @@ class CurveData(TypedDict):
     step: bytes
     wall: bytes
     value: bytes
+    kept: bytes
+    """Where the points above stand among all values; empty if these are all."""
+    every: bytes
+    """All values, which the browser smooths: float32 if that is exact (told by the length), else float64; empty if
+    the points above are all.
+    """
 
 
 class _Content(TypedDict, total=False):
@@ -173,7 +179,9 @@ class Wanted(TypedDict):
 
 
 class AppendPoints(TypedDict):
-    """New points of curves that were sent before. For each curve the buffer contains steps, then times, then values."""
+    """New points of curves that were sent before. For each curve the first buffer contains steps, then times, then
+    values; the second one contains all new values, of which these are a selection, and then the places of these.
+    """
 
     op: Literal["append"]
     tags: list[str]

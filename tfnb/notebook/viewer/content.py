@@ -1,8 +1,8 @@
 """The content of a tag that is sent to the browser: downsampled points, histograms as bands and ridges, some other
 items.
 
-Numbers are sent as binary arrays. Invariant: whatever a file contains, the size of what is sent is bounded, and invalid
-data becomes a note instead of an error.
+Numbers are sent as binary arrays. Invariant: whatever a file contains, the size of what is sent is bounded (a source
+keeps a bounded number of points), and invalid data becomes a note instead of an error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tfnb.notebook.protocol.viewer import (
 )
 from tfnb.notebook.viewer.media import array_of, audio_item, image_item, tensor_item, text_item
 from tfnb.notebook.viewer.summary_value import SummaryValue
-from tfnb.summary.reader import Item, Run, Series
+from tfnb.summary.reader import Item, Run, Series, compact
 from tfnb.summary.sampling import thinned
 
 __all__ = ["ITEM_MAKERS", "ItemKind", "buckets", "content_of", "percentiles", "rebinned", "scalars_of"]
@@ -45,7 +45,7 @@ Shown = Sequence[tuple[int, Run]]  # a run and its number in the catalogue
 
 def scalars_of(tag: str, shown: Shown, most: int) -> ScalarContent:
     """Returns the curves of a tag, each of at most `most` points; `total` is the number of points before
-    downsampling.
+    downsampling. All values go along, so that a smoothed curve does not depend on how many of its points are drawn.
     """
     curves = [
         _curve(number, series, most)
@@ -57,15 +57,19 @@ def scalars_of(tag: str, shown: Shown, most: int) -> ScalarContent:
 
 def _curve(run: int, series: Series, most: int) -> CurveData:
     step, wall, value = series.step, series.wall_time, series.value
+    kept, every = series.kept, series.every
     if len(value) > most:
         indices = thinned(value, most)
-        step, wall, value = step[indices], wall[indices], value[indices]
+        kept, step, wall, value = kept[indices], step[indices], wall[indices], value[indices]
+    all_are_drawn = len(every) == len(value)
     return {
         "run": run,
         "total": series.total,
         "step": step.astype(np.float64).tobytes(),
         "wall": wall.tobytes(),
         "value": value.tobytes(),
+        "kept": b"" if all_are_drawn else kept.astype(np.float64).tobytes(),
+        "every": b"" if all_are_drawn else compact(every).tobytes(),
     }
 
 

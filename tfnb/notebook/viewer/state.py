@@ -45,7 +45,7 @@ POINTS, FEWEST, MOST = 24_000, 40, 1_000
 # A curve of which the browser has more points is sent as a whole again, which downsamples it.
 MOST_HELD = 2 * MOST
 # New points are downsampled to the resolution of a chart: this many over its whole width.
-ACROSS, FEWEST_NEW = 800, 4
+ACROSS, FEWEST_NEW = 800, 5
 # Kinds that are shown elsewhere, or mean nothing to a reader.
 NOT_LISTED = frozenset({*KINDS, "graph", "meta_graph", "run_metadata", "session_log", "message", "hparams", "scalars"})
 
@@ -76,12 +76,14 @@ class AppendedPoints:
     """New points of curves whose earlier points the browser has.
 
     `tags`: their tags. `curves`: for each curve the index of its tag, its run, the total that the browser has, the new
-    total, and the number of new points. `numbers`: for each curve steps, times, values (float64).
+    total, and the number of new points that are drawn. `numbers`: for each curve steps, times, values of these
+    (float64). `every`: for each curve all new values, for smoothing, and the places of the drawn ones among them.
     """
 
     tags: list[str]
     curves: list[tuple[int, int, int, int, int]]
     numbers: bytes
+    every: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +239,7 @@ class ViewState:
         shown_runs, tags = self.shown(wanted), self._tags(wanted)
         curves: list[tuple[int, int, int, int, int]] = []
         numbers: list[np.ndarray] = []
+        every: list[np.ndarray] = []
         updated: dict[tuple[str, int], _Held] = {}
         for k, tag in enumerate(tags):
             for n, run in shown_runs:
@@ -255,13 +258,13 @@ class ViewState:
                 if previous.points + len(indices) > MOST_HELD:
                     return None
                 numbers += [column[indices] for column in new]
+                every += [new[2], indices]
                 curves.append((k, n, previous.total, series.total, len(indices)))
                 updated[tag, n] = _Held(previous.purges, series.total, previous.points + len(indices))
         self._held.update(updated)
         for tag in {tag for tag, _ in updated}:
             self._sent["scalar", tag] = self._version("scalar", tag, shown_runs)
-        packed = np.concatenate(numbers, dtype=np.float64) if numbers else np.empty(0)
-        return AppendedPoints(tags, curves, packed.tobytes())
+        return AppendedPoints(tags, curves, _packed(numbers), _packed(every))
 
     def _version(self, kind: str, tag: str, shown: Iterable[tuple[int, Run]]) -> Any:
         if kind == "scalar":
@@ -288,6 +291,10 @@ class ViewState:
         points = sum(s.total for r in self.runs for s in r.scalars.values())
         counts = [f"{len(self.tags[k]):,} {k} tags" for k in KINDS if self.tags[k]]
         return f"{len(self.runs):,} runs, {', '.join(counts) or 'no tags yet'}, {points:,} points"
+
+
+def _packed(columns: Sequence[np.ndarray]) -> bytes:
+    return np.concatenate(columns, dtype=np.float64).tobytes() if columns else b""
 
 
 def _another(name: str, taken: Sequence[str]) -> str:

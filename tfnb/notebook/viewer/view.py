@@ -237,7 +237,7 @@ class View(LiveView):
                     "curves": new.curves,
                     "pause": self._limiter.pause,
                 }
-                self._channel.send(message, [new.numbers])
+                self._channel.send(message, [new.numbers, new.every])
 
     def _send_whole(self, everything: bool) -> None:
         assert self._channel is not None

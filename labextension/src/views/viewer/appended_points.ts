@@ -1,5 +1,6 @@
 // Appends the new points that the kernel sends while a training runs to the curves that the page has.
 import type { AppendPoints, CurveData, ScalarContent } from "../../protocol/viewer";
+import { everyValue } from "./curves";
 import { floats } from "./numbers";
 
 // The usual largest number of points of a curve: the kernel sends a longer one whole again, downsampled.
@@ -44,10 +45,20 @@ export function* cut(
   }
 }
 
-function joined(curve: CurveData, added: readonly Float64Array[], total: number): CurveData {
+function joined(
+  curve: CurveData,
+  added: readonly Float64Array[],
+  values: Float64Array,
+  places: Float64Array,
+  total: number,
+): CurveData {
   const held = [curve.step, curve.wall, curve.value].map(floats);
-  const [step, wall, value] = lengthened(held, added);
-  return step && wall && value ? { run: curve.run, total, step, wall, value } : curve;
+  const all = everyValue(curve, held[2] as Float64Array<ArrayBuffer>);
+  const standing = places.map((place) => place + all.every.length);
+  const whole = [...held, all.kept, all.every];
+  const [step, wall, value, kept, every] = lengthened(whole, [...added, standing, values]);
+  if (!step || !wall || !value || !kept || !every) return curve;
+  return { run: curve.run, total, step, wall, value, kept, every };
 }
 
 interface Appended {
@@ -61,6 +72,7 @@ interface Appended {
 export function withAppended(
   message: AppendPoints,
   numbers: Float64Array,
+  values: Float64Array,
   content: (tag: string) => ScalarContent | undefined,
 ): ScalarContent[] | null {
   const changed = new Map<string, Appended>();
@@ -69,7 +81,12 @@ export function withAppended(
     3,
     message.curves.map((row) => row[4]),
   );
-  for (const [place, run, before, total] of message.curves) {
+  let from = 0; // the first of the curve's own numbers in `values`
+  const taken = (length: number) => {
+    from += length;
+    return values.subarray(from - length, from);
+  };
+  for (const [place, run, before, total, drawn] of message.curves) {
     const tag = message.tags[place] as string;
     let appended = changed.get(tag);
     if (!appended) {
@@ -82,7 +99,9 @@ export function withAppended(
     const index = appended.places.get(run) ?? -1;
     const curve = appended.curves[index];
     if (curve?.total !== before) return null;
-    appended.curves[index] = joined(curve, parts.next().value ?? [], total);
+    const added = parts.next().value ?? [];
+    const all = taken(total - before);
+    appended.curves[index] = joined(curve, added, all, taken(drawn), total);
   }
   return [...changed.values()].map(({ content, curves }) => ({ ...content, curves }));
 }

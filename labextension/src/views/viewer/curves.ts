@@ -1,6 +1,6 @@
 // Computes the columns that are drawn from the points of a tag and the user's options.
-import type { ChartTheme, ScalarContent } from "../../protocol/viewer";
-import { at, floats, type Line, meanAndBand, smoothed, span } from "./numbers";
+import type { ChartTheme, CurveData, ScalarContent } from "../../protocol/viewer";
+import { at, compactFloats, floats, type Line, meanAndBand, smoothed, span } from "./numbers";
 import type { Axis, Options } from "./options";
 
 export interface Look {
@@ -14,10 +14,14 @@ export interface Curve {
   step: Float64Array;
   wall: Float64Array;
   value: Float64Array;
+  /** Where the points stand among all values. */
+  kept: Float64Array;
+  /** All values: a smoothed curve does not depend on which points are drawn. */
+  every: Float64Array;
 }
 
 /** A curve as it is drawn: x, raw and smoothed values. */
-export interface Drawn extends Curve, Line, Look {
+export interface Drawn extends Omit<Curve, "kept" | "every">, Line, Look {
   raw: Float64Array;
 }
 
@@ -28,13 +32,34 @@ export function look(templates: ChartTheme, run: number): Look {
 }
 
 export function decoded(content: ScalarContent): Curve[] {
-  return content.curves.map((c) => ({
-    run: c.run,
-    total: c.total,
-    step: floats(c.step),
-    wall: floats(c.wall),
-    value: floats(c.value),
-  }));
+  return content.curves.map((c) => {
+    const value = floats(c.value);
+    return {
+      run: c.run,
+      total: c.total,
+      step: floats(c.step),
+      wall: floats(c.wall),
+      value,
+      ...everyValue(c, value),
+    };
+  });
+}
+
+/** All values of a curve and the places of its points among them. */
+export function everyValue(
+  curve: CurveData,
+  value: Float64Array<ArrayBuffer>,
+): { kept: Float64Array<ArrayBuffer>; every: Float64Array<ArrayBuffer> } {
+  const kept = floats(curve.kept);
+  if (!kept.length) return { kept: value.map((_, k) => k), every: value };
+  return { kept, every: compactFloats(curve.every, (kept[kept.length - 1] as number) + 1) };
+}
+
+/** The smoothed values at the points of a curve: the average is one of all values. */
+export function smoothedAt({ kept, every, value }: Curve, weight: number): Float64Array {
+  if (!weight) return value;
+  const all = smoothed(every, weight);
+  return kept.length === all.length ? all : kept.map((place) => all[place] as number);
 }
 
 function axis(curve: Curve, kind: Axis): Float64Array {
@@ -46,8 +71,6 @@ function axis(curve: Curve, kind: Axis): Float64Array {
 
 // The shown curves with x, raw and smoothed values, as differences to the baseline if there is one.
 export function lines(curves: Curve[], options: Options, templates: ChartTheme): Drawn[] {
-  const smooth = (values: Float64Array) =>
-    options.smoothing ? smoothed(values, options.smoothing) : values;
   const shown = curves
     .filter((c) => options.runs.has(c.run))
     .map((c) => ({
@@ -55,12 +78,12 @@ export function lines(curves: Curve[], options: Options, templates: ChartTheme):
       ...look(templates, c.run),
       x: axis(c, options.axis),
       raw: c.value,
-      y: smooth(c.value),
+      y: smoothedAt(c, options.smoothing),
     }));
   const base = curves.find((c) => c.run === options.baseline);
   if (!base) return shown;
   const x = axis(base, options.axis);
-  const y = smooth(base.value);
+  const y = smoothedAt(base, options.smoothing);
   const less = (c: Drawn, values: Float64Array, from: Float64Array) =>
     values.map((v, k) => v - at(x, from, c.x[k] as number));
   return shown.map((c) => ({ ...c, raw: less(c, c.raw, base.value), y: less(c, c.y, y) }));

@@ -21,6 +21,15 @@ export function floats(view: Bytes | undefined): Float64Array<ArrayBuffer> {
   return new Float64Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
 }
 
+/** The values of a curve in the form in which the kernel sends them: float32 or float64, which their number tells. */
+export function compactFloats(view: Bytes, length: number): Float64Array<ArrayBuffer> {
+  if (view instanceof Float64Array || view.byteLength === 8 * length) return floats(view);
+  const { buffer, byteOffset, byteLength } = view;
+  return Float64Array.from(
+    new Float32Array(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer),
+  );
+}
+
 // The exponential average divided by the sum of its weights, which removes the bias of the first values.
 // Values that are not finite are kept and do not change the average; a constant curve is returned unchanged.
 export function smoothed(values: Float64Array, weight: number): Float64Array {
