@@ -2,7 +2,7 @@
 
 A run is a folder with event files. `LogReader.poll` reads what was written since its previous call. When a program is
 restarted at a step, its session log has that step; as in TensorBoard, earlier points from this step on are dropped.
-Invariant: memory holds at most about `max_points` points of each scalar tag and the bare values of `MOST_VALUES` points,
+Invariant: memory holds at most about `max_points` points of each scalar tag and the bare values of `MOST_VALUES` ones,
 and of other tags only file positions.
 """
 

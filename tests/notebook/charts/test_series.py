@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfnb.notebook.charts.chart_svg import line_chart_svg
-from tfnb.notebook.charts.series import SmoothedSeries
+from tfnb.notebook.charts.loss_figure import loss_document
+from tfnb.notebook.charts.series import Curve, SmoothedSeries, break_of, smoothed
 
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
 
@@ -59,6 +60,8 @@ def test_smoothing_is_that_of_the_browser(case):
     for i, value in enumerate(map(float, case["values"])):
         series.add(i, value)
     np.testing.assert_allclose(list(series._smooth), list(map(float, case["smoothed"])), rtol=1e-12)
+    values = np.array(list(map(float, case["values"])))
+    np.testing.assert_allclose(smoothed(values, case["weight"]), list(map(float, case["smoothed"])), rtol=1e-12)
 
 
 @settings(max_examples=100, deadline=None)
@@ -82,3 +85,40 @@ def test_one_value(value):
     series = SmoothedSeries("loss", 0.9)
     series.add(0, value)
     assert "<circle" in line_chart_svg([series.curve(10)])
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([1.0, 2.0], None),
+        ([math.nan] * 3, "NaN since step 10"),
+        ([1.0, math.inf, math.nan], "inf since step 20"),
+        ([1.0, -math.inf, 3.0], "-inf at step 20"),
+        ([1.0, 2.0, math.nan], "NaN since step 30"),
+    ],
+)
+def test_where_a_curve_breaks_off_is_said_and_marked(values, words):
+    steps = 10.0 * np.arange(1, len(values) + 1)
+    found = break_of(steps, np.array(values))
+    assert (found and found.words) == words
+    curve = Curve("loss", steps, np.array(values), None)
+    svg = line_chart_svg([curve])
+    assert (words is None) == ("stroke-dasharray" not in svg)
+    assert words is None or words in svg
+    assert words is None or f">{steps[0]:g}<" in svg or np.isfinite(values).any(), "no axis of steps"
+    document = json.dumps(loss_document([curve]))
+    assert words is None or words in document
+
+
+def test_a_chart_of_nothing_but_nan_has_axes():
+    """Bokeh draws no axes for ranges that follow such a curve."""
+    models = json.dumps(loss_document([Curve("loss", np.arange(20.0), np.full(20, np.nan), None)]))
+    assert "DataRange1d" not in models and models.count("Range1d") >= 2
+
+
+def test_a_long_series_tells_the_first_nan():
+    series = SmoothedSeries("loss", 0.9)
+    for i in range(5_000):
+        series.add(i, math.nan if i == 3_333 or i > 4_000 else 1.0)
+    assert series.curve(100).break_off.step == 3_333
+    assert series.curve(5).break_off.step == 3_333
