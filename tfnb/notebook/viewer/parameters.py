@@ -1,11 +1,15 @@
 """The number of parameters in each name scope of a graph, and the hyper-parameters of runs.
 
-Invariant: a variable is counted once in each scope that contains it.
+Invariant: a variable is counted once in each scope that contains it, and the state of an optimizer never as a parameter
+of the model.
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tensorboard.plugins.hparams import plugin_data_pb2
 
@@ -13,9 +17,23 @@ from tfnb.errors import OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.message import as_message
 from tfnb.summary.reader import Run
+from tfnb.types import int8, int16, int32, int64, uint8, uint16
 
-__all__ = ["ParameterRow", "hyper_parameters", "parameter_rows", "parameters_of_run"]
+__all__ = [
+    "NOT_OF_THE_MODEL",
+    "ParameterRow",
+    "VariableInfo",
+    "hyper_parameters",
+    "model_and_others",
+    "parameter_rows",
+    "variables_of_graph",
+    "variables_of_run",
+]
 
+NOT_OF_THE_MODEL = "slots of optimizers, moving averages and counters"
+# Scalars of optimizers that are no integers: TensorFlow's and Keras' names.
+COUNTERS = re.compile(r"(beta\d*_power|beta_\d|global_step|iter|iterations|lr|learning_rate|decay|rho|momentum)(_\d+)?")
+INTEGERS = frozenset(t.as_datatype_enum for t in (int8, int16, int32, int64, uint8, uint16))
 VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp"})
 MOST_ROWS = 500
 ParameterRow = tuple[str, int, str, int]
@@ -42,33 +60,70 @@ def parameter_rows(shapes: dict[str, tuple[int, ...] | None]) -> list[ParameterR
     return rows[:MOST_ROWS]
 
 
-def shapes_of_graph(graph: GraphBuilder) -> dict[str, tuple[int, ...] | None]:
-    """Returns the variables of a graph and their shapes; None for an unknown shape."""
-    shapes: dict[str, tuple[int, ...] | None] = {}
+@dataclass(frozen=True, slots=True)
+class VariableInfo:
+    """A variable of a graph. shape: None if it is unknown. trained: None where the graph does not tell."""
+
+    shape: tuple[int, ...] | None
+    is_integer: bool
+    trained: bool | None = None
+
+
+def model_and_others(
+    variables: Mapping[str, VariableInfo],
+) -> tuple[dict[str, tuple[int, ...] | None], dict[str, tuple[int, ...] | None]]:
+    """Returns the shapes of the variables of the model, and of the others: slots of optimizers, moving averages of
+    variables, and counters.
+
+    A slot has the name of its variable and one more part, perhaps in a scope of the optimizer, and its shape.
+    """
+    model: dict[str, tuple[int, ...] | None] = {}
+    others: dict[str, tuple[int, ...] | None] = {}
+    for name, variable in variables.items():
+        is_other = not variable.trained and (_is_counter(name, variable) or _is_slot(name, variables))
+        (others if is_other else model)[name] = variable.shape
+    return model, others
+
+
+def _is_counter(name: str, variable: VariableInfo) -> bool:
+    return variable.shape == () and (variable.is_integer or COUNTERS.fullmatch(name.split("/")[-1]) is not None)
+
+
+def _is_slot(name: str, variables: Mapping[str, VariableInfo]) -> bool:
+    owner, shape = name.split("/")[:-1], variables[name].shape
+    owners = ("/".join(owner[k:]) for k in range(len(owner)))
+    return any(o in variables and variables[o].shape == shape for o in owners)
+
+
+def variables_of_graph(graph: GraphBuilder) -> dict[str, VariableInfo]:
+    """Returns the variables of a graph by name."""
+    trained = {v.op.name for v in graph.get_collection("trainable_variables")}
+    variables: dict[str, VariableInfo] = {}
     for op in graph.get_operations():
         if op.type in VARIABLES:
-            shape = op.get_attr("shape")
-            dims = getattr(shape, "sizes", None)
-            shapes[op.name] = None if dims is None or None in dims else tuple(map(int, dims))
-    return shapes
+            dims = getattr(op.get_attr("shape"), "sizes", None)
+            shape = None if dims is None or None in dims else tuple(map(int, dims))
+            variables[op.name] = VariableInfo(shape, op.get_attr("dtype").is_integer, op.name in trained)
+    return variables
 
 
-def parameters_of_run(run: Run) -> list[ParameterRow]:
-    """Returns the rows of the newest graph in a run's files; empty if there is none or if it cannot be read."""
+def variables_of_run(run: Run) -> dict[str, VariableInfo]:
+    """Returns the variables of the newest graph in a run's files; empty if there is none or if it cannot be read."""
     graphs = [i for i in run.items.get("", ()) if i.kind == "graph"]
     if not graphs:
-        return []
+        return {}
     try:
         graph = as_message("graph", "GraphDef", graphs[-1].load().graph_def)
     except OpError:
-        return []
-    shapes: dict[str, tuple[int, ...] | None] = {}
+        return {}
+    variables: dict[str, VariableInfo] = {}
     for node in graph.node:
         if node.op in VARIABLES:
             shape = node.attr["shape"].shape
             dims = tuple(d.size for d in shape.dim)
-            shapes[node.name] = None if shape.unknown_rank or min(dims, default=0) < 0 else dims
-    return parameter_rows(shapes)
+            known = None if shape.unknown_rank or min(dims, default=0) < 0 else dims
+            variables[node.name] = VariableInfo(known, node.attr["dtype"].type in INTEGERS)
+    return variables
 
 
 def hyper_parameters(run: Run) -> dict[str, str]:
@@ -85,5 +140,10 @@ def hyper_parameters(run: Run) -> dict[str, str]:
                 continue
             for name, value in start.hparams.items():
                 kind = value.WhichOneof("kind")
-                out[name] = str(getattr(value, kind)) if kind else ""
+                out[name] = _text(getattr(value, kind)) if kind else ""
     return out
+
+
+def _text(value: str | float | bool) -> str:
+    """Returns the text of a hyper-parameter; the record has all numbers as floats."""
+    return f"{value:.12g}" if isinstance(value, float) else str(value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from tfnb.errors import InvalidArgumentError, OpError
@@ -43,24 +44,40 @@ class Source:
 
 
 class FolderSource(Source):
-    """The event files below a folder, which another process may be writing; only paths that `admits` accepts."""
+    """The event files below a folder, which another process may be writing; only paths that `admits` accepts.
+
+    waits: a folder that does not exist yet is waited for, as by TensorBoard.
+    """
 
     def __init__(
-        self, folder: str | os.PathLike[str], prefix: str = "", admits: Callable[[str], bool] | None = None
+        self,
+        folder: str | os.PathLike[str],
+        prefix: str = "",
+        admits: Callable[[str], bool] | None = None,
+        waits: bool = False,
     ) -> None:
         super().__init__()
-        self._reader = LogReader(folder, MAX_POINTS, MAX_ITEMS, admits)
+        self._open = partial(LogReader, folder, MAX_POINTS, MAX_ITEMS, admits)
+        self._reader: LogReader | None = None
         self._prefix = prefix
+        self._waits = waits
         self.poll()
 
     def poll(self) -> bool:
         try:
+            if self._reader is None:
+                self._reader = self._open()
             changed, fault = self._reader.poll_all()
         except OpError as e:  # the folder was deleted
+            if self._reader is None:
+                if not self._waits:
+                    raise
+                self.trouble = f"{e}; the view waits for it"
+                return False
             changed, fault = False, e
         self.trouble = "" if fault is None else str(fault)  # of a file that cannot be read; all others were
         for name, run in self._reader.runs.items():
-            self.runs.setdefault(_joined(self._prefix, name), run)
+            _add_run(self.runs, self._prefix, name, run)
         return changed
 
 
@@ -108,7 +125,8 @@ class TableSource(Source):
 
     def __init__(self, table: EventTable, prefix: str = "") -> None:
         super().__init__()
-        self.runs = {_joined(prefix, name): run for name, run in table.runs.items()}
+        for name, run in table.runs.items():
+            _add_run(self.runs, prefix, name, run)
 
 
 class GraphSource(Source):
@@ -125,12 +143,12 @@ class GraphSource(Source):
         return size != self._size
 
 
-def sources_of(what: object, name: str = "") -> list[Source]:
+def sources_of(what: object, name: str = "", waits: bool = False) -> list[Source]:
     """Returns the sources for the argument of `tf.view`. Raises `InvalidArgumentError` for anything that cannot be
-    shown.
+    shown, and `NotFoundError` for a folder that does not exist, unless the view `waits` for it.
     """
     if isinstance(what, (str, os.PathLike)):
-        return [FolderSource(what, name)]
+        return [FolderSource(what, name, waits=waits)]
     if isinstance(what, FileWriter):
         return [WriterSource(what, name)]
     if isinstance(what, EventTable):
@@ -141,19 +159,22 @@ def sources_of(what: object, name: str = "") -> list[Source]:
     if isinstance(graph, GraphBuilder):  # `what` is a session
         return [GraphSource(graph, name or "session")]
     if isinstance(what, Mapping):
-        return [s for key, value in what.items() for s in sources_of(value, str(key))]
+        return [s for key, value in what.items() for s in sources_of(value, str(key), waits)]
     if isinstance(what, (list, tuple)):
-        return [s for value in what for s in sources_of(value, name or _own_name(value, len(what)))]
+        return [s for value in what for s in sources_of(value, name or _own_name(value, len(what)), waits)]
     raise InvalidArgumentError(
         "view: needed a folder of event files, a FileWriter, a session, a graph, what read_events gave, or a list or "
         f"dict of these; got {type(what).__name__}"
     )
 
 
-def _joined(prefix: str, name: str) -> str:
-    if not prefix:
-        return name
-    return prefix if name == "." else f"{prefix}/{name}"
+def _add_run(runs: dict[str, Run], prefix: str, name: str, run: Run) -> None:
+    """Adds a run if it is not there. Files directly in a log folder are a run with the name of the folder."""
+    joined = f"{prefix}/{name}" if prefix else name
+    if name == ".":
+        joined = prefix or Path(run.path).resolve().name or "."
+    if runs.setdefault(joined, run) is not run:  # a folder in a folder of the same name
+        runs.setdefault(f"./{joined}", run)
 
 
 def _own_name(what: object, count: int) -> str:

@@ -24,10 +24,12 @@ from tfnb.notebook.protocol.viewer import (
 )
 from tfnb.notebook.viewer.content import content_of, scalars_of
 from tfnb.notebook.viewer.parameters import (
+    NOT_OF_THE_MODEL,
     hyper_parameters,
+    model_and_others,
     parameter_rows,
-    parameters_of_run,
-    shapes_of_graph,
+    variables_of_graph,
+    variables_of_run,
 )
 from tfnb.notebook.viewer.sources import GraphSource, Source
 from tfnb.summary.frame import EventTable
@@ -168,15 +170,16 @@ class ViewState:
         return notes
 
     def _parameters(self) -> list[ParameterTable]:
-        tables: list[ParameterTable] = [
-            {"name": s.name, "rows": parameter_rows(shapes_of_graph(s.graph))}
-            for s in self.sources
-            if isinstance(s, GraphSource)
-        ]
+        found = [(s.name, variables_of_graph(s.graph)) for s in self.sources if isinstance(s, GraphSource)]
         for name, run in zip(self.names[:FIRST_RUNS], self.runs[:FIRST_RUNS], strict=True):
-            rows = parameters_of_run(run)
-            if rows:
-                tables.append({"name": name, "rows": rows})
+            found.append((name, variables_of_run(run)))
+        tables: list[ParameterTable] = []
+        for name, variables in found:
+            model, others = model_and_others(variables)
+            if model:
+                tables.append({"name": name, "rows": parameter_rows(model)})
+            if others:
+                tables.append({"name": f"{name}: {NOT_OF_THE_MODEL}", "rows": parameter_rows(others)})
         return tables
 
     def _hyper_parameters(self) -> list[HyperParameters]:
@@ -287,10 +290,21 @@ class ViewState:
         return EventTable(renamed_runs)
 
     def summary(self) -> str:
-        """Returns one line of text: the numbers of runs, tags and points."""
+        """Returns one line for programs: the numbers of runs, tags and points."""
         points = sum(s.total for r in self.runs for s in r.scalars.values())
         counts = [f"{len(self.tags[k]):,} {k} tags" for k in KINDS if self.tags[k]]
         return f"{len(self.runs):,} runs, {', '.join(counts) or 'no tags yet'}, {points:,} points"
+
+    def sentence(self) -> str:
+        """Returns the same numbers in words for readers, who would stumble over "1 runs"."""
+        points = sum(s.total for r in self.runs for s in r.scalars.values())
+        counts = [_counted(len(self.tags[k]), f"{k} tag") for k in KINDS if self.tags[k]]
+        tags = ", ".join(counts) or "no tags yet"
+        return f"{_counted(len(self.runs), 'run')}, {tags}, {_counted(points, 'point')}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _packed(columns: Sequence[np.ndarray]) -> bytes:

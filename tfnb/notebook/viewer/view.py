@@ -60,10 +60,10 @@ class View(LiveView):
     kind = "view"
     _channel: ViewerModel | None
 
-    def __init__(self, what: object) -> None:
+    def __init__(self, what: object, waits: bool = False) -> None:
         super().__init__()
         self._lock = threading.RLock()
-        self._state = ViewState(sources_of(what))
+        self._state = ViewState(sources_of(what, waits=waits))
         self._state.catalogue()
         self._wanted = Wanted()
         self._all = True  # the next message contains everything
@@ -111,7 +111,7 @@ class View(LiveView):
         with self._lock:
             self._state.catalogue()
             runs = list(zip(self._state.names, self._state.runs, strict=True))
-            return picture_html(runs, self._state.tags["scalar"], self._state.summary(), self._key)
+            return picture_html(runs, self._state.tags["scalar"], self._state.sentence(), self._key)
 
     # ---- in a notebook ---------------------------------------------------------------------------
 
@@ -264,12 +264,12 @@ def view(what: object) -> View:
     what: a folder of event files (polled as it grows, whichever program writes it), a `FileWriter` of this kernel
     (whose events come directly from the training loop), a session or graph (its parameters), the result of
     `read_events`; or a list of these, or a dict from names to them. A notebook shows the view at once, so a training in
-    the same cell is seen live. Returns the `View`. Raises `NotFoundError` if the folder does not exist, and
-    `InvalidArgumentError` for anything else.
+    the same cell is seen live; it waits for a folder that does not exist yet. Returns the `View`. Raises
+    `InvalidArgumentError` for anything else, and `NotFoundError` outside of a notebook if the folder does not exist.
     """
     if in_kernel():
         shared_library()  # BokehJS is sent while files are read
-    new_view = View(what)
+    new_view = View(what, waits=in_kernel())
     if in_kernel():
         new_view.show()
     return new_view
