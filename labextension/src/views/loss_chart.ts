@@ -4,7 +4,7 @@ import type { Bokeh } from "./bokeh";
 import { h } from "./dom";
 import { cut, lengthened } from "./viewer/appended_points";
 import { Chart } from "./viewer/chart";
-import type { Drawn } from "./viewer/curves";
+import { breakMarks, type Drawn } from "./viewer/curves";
 import { LiveUpdate } from "./viewer/live_update";
 import { floats, span } from "./viewer/numbers";
 
@@ -82,11 +82,13 @@ export class LossChart {
       chart.fill(`curve-${k}`, { step, value, smooth });
     const x = span(
       curves.map((curve) => curve.step),
-      { margin: 0.01 },
+      { margin: 0.01, exact: 0.5 },
     );
     const values = curves.flatMap((curve) => [curve.value, curve.smooth]);
     chart.range("x", appended ? live.ahead(x, false) : x);
-    chart.range("y", span(values, { log: this.log, margin: appended ? 0.1 : 0.05 }));
+    const y = span(values, { log: this.log, margin: appended ? 0.1 : 0.05 });
+    chart.range("y", y);
+    chart.fill("breaks", breakMarks(shown, y[1], true));
     live.drawn(shown, appended);
   }
 

@@ -14,7 +14,7 @@ from bokeh.models import ColumnDataSource, CustomJSTickFormatter, InlineStyleShe
 from bokeh.plotting import figure
 
 from tfnb.notebook.charts.bokeh_library import BOKEH_VERSION
-from tfnb.notebook.charts.loss_figure import GREY, grey_axes
+from tfnb.notebook.charts.loss_figure import GREY, add_breaks, grey_axes
 from tfnb.notebook.charts.series import COLOURS
 
 __all__ = ["template"]
@@ -40,7 +40,7 @@ def template(name: str) -> dict[str, Any]:
     return item
 
 
-def _plot(name: str, height: int = 210, **axes: str) -> figure:
+def _plot(name: str, height: int = 226, **axes: str) -> figure:
     plot = figure(
         height=height,
         sizing_mode="stretch_width",
@@ -59,9 +59,10 @@ def _plot(name: str, height: int = 210, **axes: str) -> figure:
     )
     plot.toolbar.logo = None
     plot.toolbar.autohide = True
-    plot.toolbar_inner = True
+    plot.toolbar_location = "above"  # inside it would cover curves
     plot.toolbar.stylesheets = [InlineStyleSheet(css=TOOLBAR)]
     plot.min_border_left = 56
+    plot.min_border_right = 26  # half the label of the last tick
     plot.xaxis.ticker.desired_num_ticks = 5
     if axes.get("y_axis_type") == "log":
         plot.yaxis.ticker.mantissas = [1, 2, 5]
@@ -92,6 +93,7 @@ def _lines(axis: str, scale: str) -> Any:
     plot.multi_line("xs", "ys", source=smooth, line_color="colour", line_width=2, line_dash="dash", line_join="round")
     dots = _source("dots", "x", "y", "colour")
     plot.scatter("x", "y", source=dots, color="colour", size=5)
+    add_breaks(plot)
     nearest = _source("near", "x", "y", "colour")
     plot.scatter("x", "y", source=nearest, color="colour", size=7)
     cursor = Span(dimension="height", line_color=GREY, line_dash="dotted", name="cursor", visible=False)
@@ -114,7 +116,7 @@ def _bands() -> Any:
 
 def _ridges() -> Any:
     """Returns a chart with one ridge of counts per step, the newest in front; the vertical axis is the step."""
-    plot = _plot("chart", height=260, x_axis_label="value", y_axis_label="step")
+    plot = _plot("chart", height=276, x_axis_label="value", y_axis_label="step")
     source = _source("ridges", "xs", "ys", "fill", "alpha")
     plot.patches("xs", "ys", source=source, fill_color="fill", fill_alpha="alpha", line_color=GREY, line_width=0.7)
     return plot
@@ -122,7 +124,7 @@ def _ridges() -> Any:
 
 def _overlay() -> Any:
     """Returns a chart of the outlines of the histograms of all steps, the newest with the strongest colour."""
-    plot = _plot("chart", height=260, x_axis_label="value", y_axis_label="count")
+    plot = _plot("chart", height=276, x_axis_label="value", y_axis_label="count")
     source = _source("overlay", "xs", "ys", "colour", "alpha")
     plot.multi_line("xs", "ys", source=source, line_color="colour", line_alpha="alpha", line_width=1.4)
     return plot

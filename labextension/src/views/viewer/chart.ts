@@ -127,6 +127,11 @@ export class Chart {
     return frame.x_scale.invert(x);
   }
 
+  /** The vertical position on the screen, in pixels of `pen`. */
+  yAt(clientY: number): number {
+    return clientY - this.view.el.getBoundingClientRect().top;
+  }
+
   blob(kind: "png" | "svg"): Promise<Blob> {
     return this.view.export(kind).to_blob();
   }

@@ -1,6 +1,15 @@
 // Computes the columns that are drawn from the points of a tag and the user's options.
 import type { ChartTheme, CurveData, ScalarContent } from "../../protocol/viewer";
-import { at, compactFloats, floats, type Line, meanAndBand, smoothed, span } from "./numbers";
+import {
+  at,
+  breakOf,
+  compactFloats,
+  floats,
+  type Line,
+  meanAndBand,
+  smoothed,
+  span,
+} from "./numbers";
 import type { Axis, Options } from "./options";
 
 export interface Look {
@@ -105,6 +114,7 @@ export interface Drawing {
 }
 
 export const FEW = 12; // curves of at most this many points are drawn as points
+const WORD = 0.12; // the room for a word at a mark, relative to the width of the chart
 const MARGIN = 0.05; // the margin above and below the values, which is doubled while they grow
 
 // Columns for the sources of a "lines" template, and its ranges.
@@ -141,13 +151,54 @@ export function drawing(
     }
   }
   const log = options.log && options.baseline === null;
+  const y = span([...smooth.ys, ...raw.ys, ...band.ys], {
+    outliers: options.outliers,
+    margin: appended ? 2 * MARGIN : MARGIN,
+    log,
+  });
   return {
-    sources: { band, raw, smooth, dots },
-    x: span(smooth.xs, { margin: 0.01, log: options.axis === "logstep" }),
-    y: span([...smooth.ys, ...raw.ys, ...band.ys], {
-      outliers: options.outliers,
-      margin: appended ? 2 * MARGIN : MARGIN,
-      log,
+    sources: { band, raw, smooth, dots, breaks: breakMarks(shown, y[1]) },
+    x: span(smooth.xs, {
+      margin: 0.01,
+      log: options.axis === "logstep",
+      exact: options.axis === "wall" ? 500 : 0.5,
     }),
+    y,
   };
+}
+
+/** Marks at the first values that are not finite, with a word where it is the first at its place. */
+export function breakMarks(
+  shown: readonly Drawn[],
+  top: number,
+  whole = false,
+): Record<string, ArrayLike<unknown>> {
+  const out = {
+    x: [] as number[],
+    y: [] as number[],
+    text: [] as string[],
+    colour: [] as string[],
+    align: [] as string[],
+  };
+  const told: number[] = [];
+  const [first, last] = span(
+    shown.map(({ x }) => x),
+    { margin: 0, exact: 0.5 },
+  );
+  const near = WORD * (last - first);
+  for (const { step, value, x, colour } of shown) {
+    const found = breakOf(step, value);
+    const here = found ? x[found.place] : undefined;
+    if (!found || here === undefined) continue;
+    const left = here - (x[0] as number) <= (x[x.length - 1] as number) - here;
+    out.x.push(here);
+    out.y.push(top);
+    out.text.push(
+      told.some((x) => Math.abs(x - here) < near) ? "" : ` ${whole ? found.words : found.word} `,
+    );
+    out.colour.push(colour);
+    out.align.push(left ? "left" : "right");
+    told.push(here);
+  }
+  return out;
 }

@@ -2,6 +2,7 @@
 // chart is drawn, with a range that leaves room for the points of the next seconds.
 import type { Chart } from "./chart";
 import type { Drawn } from "./curves";
+import { breakOf } from "./numbers";
 import { Overlay } from "./overlay";
 
 const WHOLE = 700; // least milliseconds between drawings of the whole chart because of new points
@@ -16,6 +17,7 @@ export interface Ways {
 
 export class LiveUpdate {
   private due = 0;
+  private broken = 0; // how many lines had a value that is not finite
   private first: { x: number; time: number } | null = null; // its end at the time when it began to grow
   private readonly overlay: Overlay;
 
@@ -25,6 +27,7 @@ export class LiveUpdate {
 
   /** Draws the new points of the lines; returns false if the whole chart must be drawn. */
   extend(shown: readonly Drawn[], { smoothing, outliers }: Ways): boolean {
+    if (broken(shown) !== this.broken) return false;
     const added = this.overlay.add(shown, smoothing, outliers);
     return added === "in" || (added === "out" && performance.now() < this.due);
   }
@@ -33,6 +36,7 @@ export class LiveUpdate {
   drawn(shown: readonly Drawn[], appended: boolean): void {
     if (!appended) this.first = null;
     this.overlay.begin(shown);
+    this.broken = broken(shown);
     this.due = performance.now() + WHOLE;
   }
 
@@ -50,4 +54,8 @@ export class LiveUpdate {
   close(): void {
     this.overlay.close();
   }
+}
+
+function broken(shown: readonly Drawn[]): number {
+  return shown.filter(({ step, value }) => breakOf(step, value)).length;
 }

@@ -12,6 +12,8 @@ export interface SpanOptions {
   outliers?: boolean;
   log?: boolean;
   margin?: number;
+  /** The numbers are steps or times, which differ by no rounding errors. Half the range around a single one. */
+  exact?: number | undefined;
 }
 
 export function floats(view: Bytes | undefined): Float64Array<ArrayBuffer> {
@@ -118,7 +120,7 @@ export function meanAndBand(curves: readonly Line[], places = 200): Band {
 
 // [low, high] of the finite values of some arrays with a margin; without outliers: the 5th to the 95th percentile.
 export function span(arrays: readonly Numbers[], options: SpanOptions = {}): [number, number] {
-  const { outliers = true, log = false, margin = 0.05 } = options;
+  const { outliers = true, log = false, margin = 0.05, exact } = options;
   const seen: number[] = [];
   for (const values of arrays) {
     for (let k = 0; k < values.length; k++) {
@@ -129,11 +131,33 @@ export function span(arrays: readonly Numbers[], options: SpanOptions = {}): [nu
   if (!seen.length) return log ? [0.1, 1] : [0, 1];
   const [low, high] = outliers ? extremes(seen) : middle(seen);
   let pad = margin * (high - low);
-  if (high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high), 1e-100)) {
+  const least = exact === undefined ? 1e-9 : 1e-15;
+  if (high - low <= least * Math.max(Math.abs(low), Math.abs(high), 1e-100)) {
     const size = Math.abs(low);
-    pad = log || !size ? 0.5 : Math.min(size / 2, Math.max(0.5, size / 10));
+    if (exact !== undefined && !log) pad = exact;
+    else pad = log || !size ? 0.5 : Math.min(size / 2, Math.max(0.5, size / 10));
   }
   return log ? [10 ** (low - pad), 10 ** (high + pad)] : [low - pad, high + pad];
+}
+
+/** The first value of a curve that is not finite. */
+export interface Break {
+  place: number;
+  /** "NaN" or "inf" or "-inf". */
+  word: string;
+  /** As "NaN since step 212", or "inf at step 7" if finite values follow. */
+  words: string;
+}
+
+export function breakOf(steps: Numbers, values: Numbers): Break | null {
+  let place = 0;
+  while (place < values.length && Number.isFinite(values[place])) place++;
+  if (place === values.length) return null;
+  let lasts = true;
+  for (let k = place; k < values.length; k++) lasts &&= !Number.isFinite(values[k]);
+  const word = String(values[place]).replace("Infinity", "inf");
+  const since = lasts ? "since" : "at";
+  return { place, word, words: `${word} ${since} step ${count(steps[place] as number)}` };
 }
 
 function extremes(values: number[]): [number, number] {

@@ -4,10 +4,11 @@ import { download, h } from "../dom";
 import { Chart } from "./chart";
 import { type Curve, type Drawn, decoded, drawing, FEW, lines } from "./curves";
 import { LiveUpdate } from "./live_update";
-import { count, duration, nearest, short } from "./numbers";
+import { breakOf, count, nearest, short } from "./numbers";
 import type { Card, PageContext } from "./options";
+import { throttle } from "./throttle";
+import { ValueTable } from "./value_table";
 
-const ROWS = 8;
 const LABEL = 4_000; // milliseconds between updates of the labels of growing charts, which all change in the same frame
 
 export class ScalarCard implements Card {
@@ -25,8 +26,10 @@ export class ScalarCard implements Card {
   private last: Promise<void> = Promise.resolve();
   private labelled = -1; // the time of the last label, in units of LABEL
   private readonly place = h("div", { className: "tfnb-chart", tabIndex: 0, role: "img" });
-  private readonly values = h("table", { className: "tfnb-values" });
+  private readonly table: ValueTable;
+  private pointer: number | null = null; // the vertical position of the pointer, if it is over this chart
   private readonly status = h("span", { className: "tfnb-note" });
+  private readonly pointHere = throttle(() => this.point(this.context.cursor), 30);
 
   constructor(
     private readonly context: PageContext,
@@ -34,10 +37,12 @@ export class ScalarCard implements Card {
   ) {
     const title = h("h4", { textContent: tag, title: tag });
     const head = h("header", {}, title, ...this.buttons());
-    const parts = [head, this.place, this.values, this.status];
+    this.table = new ValueTable(context);
+    const parts = [head, this.place, this.table.el, this.status];
     this.el = h("section", { className: "tfnb-card", ariaLabel: tag }, ...parts);
     this.place.addEventListener("pointermove", (e) => this.pointed(e));
-    this.place.addEventListener("pointerleave", () => context.point(null));
+    this.place.addEventListener("pointerleave", (e) => this.left(e));
+    this.table.el.addEventListener("pointerleave", (e) => this.left(e));
     this.place.addEventListener("keydown", (e) => this.key(e));
     this.place.addEventListener("blur", () => context.point(null));
   }
@@ -109,6 +114,7 @@ export class ScalarCard implements Card {
   private label(): void {
     this.labelled = Math.floor(performance.now() / LABEL);
     this.place.ariaLabel = this.newest();
+    if (this.context.cursor === null) this.table.show(this.shown, null, null);
     this.showStatus();
   }
 
@@ -143,6 +149,7 @@ export class ScalarCard implements Card {
       options.baseline === null ? "" : `difference to ${runs[options.baseline]}`,
       options.band && many > 1 ? `mean of ${many} runs ± standard deviation` : "",
       many ? "" : "none of the selected runs has this tag",
+      ...this.breaks(),
       total > sent
         ? `${count(sent)} of ${count(total)} points drawn (downsampled, extremes kept)`
         : "",
@@ -150,6 +157,23 @@ export class ScalarCard implements Card {
       .filter(Boolean)
       .join("; ");
     if (this.status.textContent !== words) this.status.textContent = words;
+  }
+
+  // Where curves break off: the words once, and the runs to which they apply.
+  private breaks(): string[] {
+    const runs = new Map<string, string[]>();
+    for (const { step, value, run } of this.shown) {
+      const found = breakOf(step, value);
+      if (!found) continue;
+      const names = runs.get(found.words) ?? [];
+      runs.set(found.words, names);
+      names.push(this.context.runs[run] ?? "");
+    }
+    if (this.shown.length === 1) return [...runs.keys()];
+    return [...runs].map(([words, names]) => {
+      const more = names.length > 3 ? ` and ${count(names.length - 2)} more` : "";
+      return `${words}: ${names.slice(0, more ? 2 : 3).join(", ")}${more}`;
+    });
   }
 
   private newest(): string {
@@ -160,7 +184,19 @@ export class ScalarCard implements Card {
   }
 
   private pointed(event: PointerEvent): void {
-    if (this.chart) this.context.point(this.chart.xAt(event.clientX, event.clientY));
+    if (!this.chart) return;
+    this.pointer = this.chart.yAt(event.clientY);
+    const x = this.chart.xAt(event.clientX, event.clientY);
+    if (x === this.context.cursor) this.pointHere();
+    else this.context.point(x);
+  }
+
+  // The cursor stays while the pointer is over the values, which can be scrolled.
+  private left({ relatedTarget }: PointerEvent): void {
+    if (relatedTarget instanceof Node && this.table.el.contains(relatedTarget)) return;
+    if (relatedTarget instanceof Node && this.place.contains(relatedTarget)) return;
+    this.pointer = null;
+    this.context.point(null);
   }
 
   // The arrow keys move the cursor from point to point of the first curve.
@@ -177,50 +213,19 @@ export class ScalarCard implements Card {
     this.context.point(move ? (x[next] ?? null) : null);
   }
 
-  // Shows the cursor of all charts at x, and the values there.
+  // Shows the cursor of all charts at x, and the values there; the newest values without a cursor.
   point(x: number | null): void {
     if (!this.chart || !this.visible) return;
     this.chart.cursor(x);
-    const near = { x: [] as number[], y: [] as number[], colour: [] as string[] };
-    const rows: HTMLElement[] = [];
-    if (x !== null) {
-      const smooth = this.context.options.smoothing > 0;
-      const head = ["", "run", "value", ...(smooth ? ["smoothed"] : []), "step", "time"];
-      rows.push(h("tr", {}, ...head.map((textContent) => h("th", { textContent, scope: "col" }))));
-      const lines = this.shown
-        .map((line) => ({ line, k: nearest(line.x, x) }))
-        .filter(({ k }) => k >= 0);
-      for (const { line, k } of lines.slice(0, ROWS)) {
-        near.x.push(line.x[k] as number);
-        near.y.push(line.y[k] as number);
-        near.colour.push(line.colour);
-        rows.push(this.row(line, k, smooth));
-      }
-      if (lines.length > ROWS) {
-        const textContent = `and ${count(lines.length - ROWS)} more runs`;
-        rows.push(h("tr", {}, h("td", { colSpan: head.length, textContent })));
-      }
-    }
-    // Without a cursor the rows keep their place: if the page moved between the press and the release of a mouse button,
-    // the click would be lost.
-    if (rows.length) this.values.replaceChildren(...rows);
-    this.values.classList.toggle("tfnb-unseen", !rows.length);
-    this.chart.fill("near", near);
+    this.chart.fill("near", this.table.show(this.shown, x, this.distance()));
   }
 
-  private row(line: Drawn, k: number, smooth: boolean): HTMLElement {
-    const swatch = h("span", { className: "tfnb-swatch" });
-    swatch.style.background = line.colour;
-    const time = (line.wall[k] as number) - (line.wall[0] as number);
-    const cells = [
-      this.context.runs[line.run] ?? "",
-      short(line.raw[k]),
-      ...(smooth ? [short(line.y[k])] : []),
-      count(line.step[k] as number),
-      duration(time),
-    ];
-    const texts = cells.map((textContent) => h("td", { textContent, title: textContent }));
-    return h("tr", {}, h("td", {}, swatch), ...texts);
+  // The distance of a curve's point from the pointer in pixels; null if the pointer is over another chart.
+  private distance(): ((line: Drawn, place: number) => number) | null {
+    const { chart, pointer } = this;
+    if (pointer === null || !chart) return null;
+    const { pen } = chart;
+    return (line, place) => Math.abs(pen.y(line.y[place] as number) - pointer);
   }
 
   private async save(kind: "png" | "svg"): Promise<void> {
@@ -230,6 +235,7 @@ export class ScalarCard implements Card {
 
   close(): void {
     this.closed = true;
+    this.pointHere.cancel();
     this.live?.close();
     this.chart?.close();
     this.chart = null;

@@ -315,9 +315,9 @@ export class ViewerPage implements SideContext {
       groups.set(group, cards);
       cards.push(this.card(kind, tag).el);
     }
-    const elements = [...groups].map(([group, cards]) => {
+    const elements = [...together(groups)].map(([group, cards]) => {
       const grid = h("div", { className: "tfnb-grid" }, ...cards);
-      if (groups.size === 1) return grid;
+      if (groups.size === 1 || group === null) return grid;
       const many = h("small", { textContent: ` ${cards.length}` });
       const head = h("summary", {}, group || "(top level)", many);
       return h("details", { open: true }, head, grid);
@@ -372,6 +372,23 @@ export class ViewerPage implements SideContext {
     this.seen.disconnect();
     this.sized.disconnect();
   }
+}
+
+/** The groups of tags; those of one card that follow each other share rows, without a name (null). */
+function* together(
+  groups: ReadonlyMap<string, HTMLElement[]>,
+): Generator<[string | null, HTMLElement[]]> {
+  let single: HTMLElement[] = [];
+  for (const [group, cards] of groups) {
+    if (cards.length === 1) {
+      single.push(...cards);
+      continue;
+    }
+    if (single.length) yield [null, single];
+    single = [];
+    yield [group, cards];
+  }
+  if (single.length) yield [null, single];
 }
 
 /** Draws a viewer into an element. It uses and changes `options`, which may be those of an earlier page. */
