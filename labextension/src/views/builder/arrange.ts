@@ -1,20 +1,42 @@
-// The positions of nodes that have none: dagre's layers, from left to right, for a first drawing; beside its neighbours
-// for a node that comes later. Nodes that have a position never move.
+// The positions of nodes that have none: dagre's layers, wrapped into bands that fit the window, for a first drawing;
+// beside its neighbours for a node that comes later. Nodes that have a position never move.
 
 import type { Job, Layout } from "../graph/layout";
 import { type Face, type Point, portY, type Rect } from "./geometry";
 import type { BuilderModel } from "./model";
 import { COLUMN, freePlace, GAP } from "./placing";
+import { wrapped } from "./wrapping";
 
 const MARGIN = 40;
+const WINDOW: Point = [900, 500]; // of a view that is not visible yet
 // dagre's time grows faster than the number of nodes: larger drawings get columns in the order of the source.
 const MOST_FOR_DAGRE = 700;
 
 export type Faces = (id: string) => Face;
 export type LayOut = (jobs: Job[]) => Promise<Layout[]>;
 
-/** The layout of some nodes as if there were no others. */
+/** The layout of some nodes as if there were no others; wrapped, if it is for a window of a size. */
 export async function layoutOf(
+  model: BuilderModel,
+  ids: readonly string[],
+  faceOf: Faces,
+  layOut: LayOut,
+  window?: Point,
+): Promise<Map<string, Point>> {
+  const corners = await inOneRow(model, ids, faceOf, layOut);
+  if (!window) return corners;
+  const rects = new Map<string, Rect>();
+  for (const [id, [x, y]] of corners) {
+    const { width, height } = faceOf(id);
+    rects.set(id, { x, y, width, height });
+  }
+  const isVisible = window[0] > 0 && window[1] > 0;
+  const places = wrapped(rects, isVisible ? window : WINDOW);
+  return new Map([...places].map(([id, [x, y]]) => [id, [x + MARGIN, y + MARGIN]]));
+}
+
+/** Layers from left to right. */
+async function inOneRow(
   model: BuilderModel,
   ids: readonly string[],
   faceOf: Faces,
@@ -123,8 +145,10 @@ function wantedPlace(
     const y = readers.reduce((sum, { r, row }) => sum + r.y + portY(row), 0) / readers.length;
     return [Math.min(...readers.map(({ r }) => r.x)) - COLUMN - face.width, y - portY(0)];
   }
-  // A node without neighbours goes below everything, at the left.
-  const all = [...occupied.values()];
-  if (!all.length) return [MARGIN, MARGIN];
-  return [Math.min(...all.map((r) => r.x)), Math.max(...all.map((r) => r.y + r.height)) + 2 * GAP];
+  // A node without neighbours goes below the one before it in the source, or beside the one after it.
+  const here = model.order.indexOf(id);
+  const before = model.order.slice(0, here).reverse().flatMap(place)[0];
+  if (before) return [before.x, before.y + before.height + GAP];
+  const after = model.order.slice(here + 1).flatMap(place)[0];
+  return after ? [after.x - COLUMN - face.width, after.y] : [MARGIN, MARGIN];
 }

@@ -346,7 +346,10 @@ async function tidy(workspace: Workspace, desk: Desk): Promise<Map<string, Point
   const { selected, model } = workspace;
   const ids = selected.size > 1 ? model.order.filter((id) => selected.has(id)) : model.order;
   const before = [...workspace.rects(ids).values()];
-  const corners = await layoutOf(model, ids, workspace.face, desk.layOut);
+  const corners = await layoutOf(model, ids, workspace.face, desk.layOut, [
+    workspace.width,
+    workspace.height,
+  ]);
   const least = (of: readonly number[]): number => (of.length ? Math.min(...of) : 0);
   const dx = least(before.map((r) => r.x)) - least([...corners.values()].map(([x]) => x));
   const dy = least(before.map((r) => r.y)) - least([...corners.values()].map(([, y]) => y));

@@ -2,7 +2,8 @@
 // nothing opens the palette.
 
 import { type Command, keysOf } from "./commands";
-import { described, type Workspace } from "./workspace";
+import { described } from "./described";
+import type { Workspace } from "./workspace";
 
 const STEP = 60;
 

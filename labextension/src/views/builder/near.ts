@@ -3,11 +3,12 @@
 
 import type { BuilderNode } from "../../protocol/builder";
 import { button, h } from "../dom";
+import { described } from "./described";
 import { portMark } from "./dtypes";
 import { labelOf, type Point, titleOf } from "./geometry";
 import { Glide } from "./glide";
 import { drawPanel } from "./values";
-import { described, type Workspace } from "./workspace";
+import type { Workspace } from "./workspace";
 
 export class NearLayer {
   readonly root = h("div", { className: "nodes" });

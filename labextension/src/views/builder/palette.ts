@@ -2,11 +2,12 @@
 
 import type { Edit, PaletteEntry, Wire } from "../../protocol/builder";
 import type { Choice, Question } from "./chooser";
+import { described } from "./described";
 import { shapeText } from "./dtypes";
 import { type Point, portY, type Rect } from "./geometry";
 import type { Connection } from "./model";
 import { COLUMN, freePlace } from "./placing";
-import { described, type Workspace } from "./workspace";
+import type { Workspace } from "./workspace";
 
 /** What a new node is connected to. */
 export interface Fits {

@@ -10,6 +10,7 @@ import { Bar } from "./bar";
 import { Chooser, type Question } from "./chooser";
 import { Clip } from "./clip";
 import { type Command, commandsOf, type Desk } from "./commands";
+import { described } from "./described";
 import type { Bench } from "./details/bench";
 import { Details } from "./details/details";
 import detailsStyle from "./details/style.css?text";
@@ -28,7 +29,7 @@ import { type Channel, type FromBuilder, Session } from "./session";
 import { Side } from "./side";
 import style from "./style.css?text";
 import { Voice } from "./voice";
-import { type Change, described, Workspace } from "./workspace";
+import { type Change, Workspace } from "./workspace";
 
 export type { Channel, FromBuilder } from "./session";
 
@@ -45,7 +46,7 @@ export interface BuilderOptions {
   leave?: () => void;
 }
 
-const READABLE = 0.62; // the scale below which a first drawing is not shown as a whole
+const READABLE = 0.55; // the scale below which a first drawing is not shown as a whole
 // What is done with a whole graph, and not inside of a function of it.
 const NOT_INSIDE = ["run", "train", "minimize", "device", "group", "frame", "note", "lessons"];
 let counter = 0;
@@ -300,18 +301,21 @@ export class BuilderView {
   private async show(drawing: Drawing): Promise<void> {
     const { workspace } = this;
     const { model } = workspace;
+    const wasEmpty = !model.order.length;
     const changes = model.apply(drawing);
     if (changes.isIncomplete) this.channel.send({ type: "open" });
     for (const id of changes.removed) workspace.panels.delete(id);
     const readers = changes.changed.flatMap((id) => model.outgoing(id).map(({ to }) => to));
     workspace.forgetFaces([...changes.changed, ...changes.removed]);
     this.near.renew([...changes.changed, ...readers]);
-    const isFirst = this.isFirst && model.order.length > 0;
-    if (isFirst) this.isFirst = false;
-    await this.place(isFirst);
+    // A whole graph comes into view. A node that was put on an empty canvas stays where it was put.
+    const isFirst = this.isFirst;
+    const opens = wasEmpty && (isFirst || model.order.some((id) => !model.position(id)));
+    this.isFirst = false;
+    await this.place(opens);
     workspace.forgetBoxes();
     if (this.chooser.isOpen) void this.chooser.renew();
-    if (isFirst) workspace.fit(undefined, READABLE, true);
+    if (opens) workspace.fit(undefined, READABLE, true);
     const kept = [...workspace.selected].filter((id) => model.nodes.has(id));
     const wire = drawing.selected.length ? null : workspace.selectedWire;
     workspace.select(drawing.selected.length ? drawing.selected : kept);
@@ -329,7 +333,7 @@ export class BuilderView {
     if (drawing.message) this.say(drawing.message, drawing.is_refused);
     this.voice.keep(waits);
     this.changed("document");
-    this.details.follow(isFirst, changes.changed.length + changes.removed.length > 0);
+    this.details.follow(opens, changes.changed.length + changes.removed.length > 0);
   }
 
   /** Gives a place to each node that has none. */
@@ -343,7 +347,10 @@ export class BuilderView {
     const isAll = isFirst || free.length === model.order.length;
     const corners =
       isAll && free.length === model.order.length
-        ? await layoutOf(model, free, face, (jobs) => layouter.layouts(jobs))
+        ? await layoutOf(model, free, face, (jobs) => layouter.layouts(jobs), [
+            workspace.width,
+            workspace.height,
+          ])
         : placesBeside(model, free, face);
     // While the worker was at work, another drawing may have given places.
     for (const [id, at] of corners) if (!model.automatic.has(id)) model.automatic.set(id, at);

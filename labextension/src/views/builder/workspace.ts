@@ -4,6 +4,7 @@
 import type { BuilderNode, LossPoint, Note, RunResult, Wire } from "../../protocol/builder";
 import { Camera } from "../graph/camera";
 import { PAPER, type Theme } from "../graph/palette";
+import { sightOf } from "./fitting";
 import {
   around,
   boundsOf,
@@ -12,7 +13,6 @@ import {
   distanceTo,
   type Face,
   faceOf,
-  isReadOnly,
   nearest,
   overlap,
   type PanelKind,
@@ -24,6 +24,7 @@ import { BuilderModel, type Connection } from "./model";
 import { freePlace } from "./placing";
 import { roomFor } from "./room";
 import type { Session } from "./session";
+import { detour } from "./wires/detour";
 import { curvesOf } from "./wires/route";
 
 /** What was computed at a node: the result of a run, or the losses of a training. */
@@ -79,6 +80,8 @@ export class Workspace {
   private readonly boxes = new Map<string, Rect>();
   private linked: { connection: Connection; from: Rect; to: Rect }[] | null = null;
   private known: Rect | null | undefined;
+  private readonly detours = new Map<Connection, Point[] | null>();
+  private obstacles: Rect[] | null = null; // the nodes that detours go around
 
   constructor(
     readonly session: Session,
@@ -114,9 +117,15 @@ export class Workspace {
   /** Positions or sizes have changed. */
   forgetBoxes(): void {
     this.boxes.clear();
+    this.forgetDetours();
     this.linked = null;
     this.known = undefined;
     this.makeRoom();
+  }
+
+  private forgetDetours(): void {
+    this.detours.clear();
+    this.obstacles = null;
   }
 
   /** Moves nodes aside for the values and problems on others. */
@@ -138,6 +147,7 @@ export class Workspace {
     const { dragged } = this.model;
     if (!dragged) this.forgetBoxes();
     this.known = undefined;
+    this.forgetDetours();
     for (const [id, [x, y]] of dragged ?? []) {
       const box = this.boxes.get(id);
       if (box) Object.assign(box, { x, y });
@@ -247,7 +257,21 @@ export class Workspace {
   /** The curves of a wire: one, or several through its bends, or two stubs. */
   curves(connection: Connection): Curve[] {
     const ends = this.ends(connection);
-    return ends ? curvesOf(...ends, this.model.route(connection)) : [];
+    if (!ends) return [];
+    return curvesOf(...ends, this.model.route(connection) ?? this.detourOf(connection, ends));
+  }
+
+  /** The bends of a wire that goes back and has none of its own. */
+  private detourOf(connection: Connection, [a, b]: [Point, Point]): Point[] | null {
+    if (b[0] > a[0]) return null;
+    let bends = this.detours.get(connection);
+    if (bends === undefined) {
+      this.obstacles ??= this.model.order.flatMap((id) => this.rect(id) ?? []);
+      const lane = this.model.order.indexOf(connection.from) + 2 * connection.row;
+      bends = detour(a, b, this.obstacles, lane);
+      this.detours.set(connection, bends);
+    }
+    return bends;
   }
 
   /** The bend of a wire within a radius in pixels of the screen. */
@@ -398,26 +422,25 @@ export class Workspace {
 
   // ---- the window ----------------------------------------------------------------------------------
 
-  /** Shows all of a rectangle or, if that would be smaller than `least`, its left upper part; at once, or in flight. */
+  /** Shows all of a rectangle or, if that would be smaller than `least`, where it begins; at once, or in flight. */
   fit(rect: Rect | null = this.bounds(), least = 0, isAtOnce = false): void {
     if (!rect || !this.width || !this.height) return;
-    const margin = 30;
-    const room = [this.width - 2 * margin, this.height - 2 * margin] as const;
-    const scale = Math.min(
-      1,
-      room[0] / Math.max(1, rect.width),
-      room[1] / Math.max(1, rect.height),
-    );
-    this.camera.least = Math.min(0.05, scale / 2);
-    const at = Math.max(least, scale);
-    const spare = (free: number, size: number): number =>
-      margin + Math.max(0, (free - size * at) / 2);
-    const [x, y] = [
-      spare(room[0], rect.width) - rect.x * at,
-      spare(room[1], rect.height) - rect.y * at,
-    ];
-    if (isAtOnce) this.camera.set(x, y, at);
-    else this.camera.fly(x, y, at);
+    const { x, y, scale, whole } = sightOf(rect, this.firstIn(rect), least, [
+      this.width,
+      this.height,
+    ]);
+    this.camera.least = Math.min(0.05, whole / 2);
+    if (isAtOnce) this.camera.set(x, y, scale);
+    else this.camera.fly(x, y, scale);
+  }
+
+  /** The rectangle of the first node of the source that lies in an area. */
+  private firstIn(area: Rect): Rect | null {
+    for (const id of this.model.order) {
+      const rect = this.rect(id);
+      if (rect && overlap(rect, area)) return rect;
+    }
+    return null;
   }
 
   zoom(by: number): void {
@@ -469,24 +492,4 @@ export class Workspace {
     const { camera } = this;
     return [camera.x + x * camera.scale, camera.y + y * camera.scale];
   }
-}
-
-/** The part of a node by which it is named to screen readers: its name, call, outputs and problem. */
-export function described(workspace: Workspace, id: string): string {
-  const node = workspace.model.nodes.get(id);
-  if (!node) return "";
-  const outputs = workspace.face(id).outputs.filter(Boolean).join(", ");
-  const inputs = node.inputs
-    .map(({ label, wire, text }) => `${label} ${wire ? `from ${wire.node}` : text || "free"}`)
-    .join(", ");
-  return [
-    `${node.id}, ${node.kind === "code" ? "Python" : node.call}, line ${node.line}`,
-    isReadOnly(node) && "read-only, from a file",
-    inputs && `inputs: ${inputs}`,
-    outputs && `output ${outputs}`,
-    node.problem && `problem: ${node.problem.text}`,
-    workspace.selected.has(id) && workspace.selected.size > 1 && "selected",
-  ]
-    .filter(Boolean)
-    .join("; ");
 }

@@ -145,7 +145,8 @@ export function nudgeBends(
 }
 
 function middleOf(workspace: Workspace, connection: Connection): Point[] {
-  const [curve] = workspace.curves(connection);
+  const curves = workspace.curves(connection);
+  const curve = curves[Math.floor(curves.length / 2)];
   return curve ? [pointOn(curve, 0.5)] : [];
 }
 

@@ -1,0 +1,24 @@
+// What screen readers are told of a node.
+
+import { isReadOnly } from "./geometry";
+import type { Workspace } from "./workspace";
+
+/** The part of a node by which it is named to screen readers: its name, call, outputs and problem. */
+export function described(workspace: Workspace, id: string): string {
+  const node = workspace.model.nodes.get(id);
+  if (!node) return "";
+  const outputs = workspace.face(id).outputs.filter(Boolean).join(", ");
+  const inputs = node.inputs
+    .map(({ label, wire, text }) => `${label} ${wire ? `from ${wire.node}` : text || "free"}`)
+    .join(", ");
+  return [
+    `${node.id}, ${node.kind === "code" ? "Python" : node.call}, line ${node.line}`,
+    isReadOnly(node) && "read-only, from a file",
+    inputs && `inputs: ${inputs}`,
+    outputs && `output ${outputs}`,
+    node.problem && `problem: ${node.problem.text}`,
+    workspace.selected.has(id) && workspace.selected.size > 1 && "selected",
+  ]
+    .filter(Boolean)
+    .join("; ");
+}
