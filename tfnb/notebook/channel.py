@@ -1,7 +1,8 @@
 """The channel between a view in a page and its kernel: a widget model with a key that marks the view's places in the
 page.
 
-Invariant: the kernel receives the browser's messages also while a cell runs.
+Invariant: the kernel receives the browser's messages also while a cell runs, and a closed channel leaves no widget in
+the kernel.
 """
 
 from __future__ import annotations
@@ -26,3 +27,10 @@ class Channel(anywidget.AnyWidget):
         # moves them to the shell from which the widget has sent. That shell is busy with the cell.
         if self.comm is not None:
             self.comm._reply_subshell_for = None
+
+    def close(self) -> None:
+        """Closes the model, and the layout that every widget that can be displayed makes for itself."""
+        layout = self.layout
+        super().close()
+        if layout is not None:
+            layout.close()

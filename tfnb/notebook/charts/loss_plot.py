@@ -109,6 +109,9 @@ class LossPlot(ClosedAtEnd):
         if self._live:
             get_ipython().events.unregister("post_run_cell", self._cell_ended)
         self._outlet.show({"text/html": self._repr_html_(), "text/plain": repr(self)}, last=True)
+        if self._chart is not None:
+            self._chart.close()
+            self._chart = None
 
     def __repr__(self) -> str:
         labels = ", ".join(curve.label for curve in self._curves(1))
