@@ -228,9 +228,11 @@ export interface LossPoint {
   readonly node: string;
   readonly step: number;
   readonly value: number;
+  readonly is_finite: boolean;
+  readonly progress: string;
+  readonly broken: string;
   readonly state: "running" | "done" | "stopped" | "failed";
   readonly message: string;
-  /** The placeholders that have no feed yet, if that is why it did not begin. */
   readonly needs: readonly string[];
 }
 

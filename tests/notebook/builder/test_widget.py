@@ -103,6 +103,23 @@ def test_run_to_here(view, outbox):
     assert view.session.graph is view.graph
 
 
+@pytest.mark.parametrize("wrong", ["np.ones([3, 7])", "no_such_name", "[[1], [2, 3]]"])
+@pytest.mark.parametrize("kind", ["run", "compiled", "profile", "train"])
+def test_a_wrong_feed_is_asked_for_again_and_not_remembered(view, outbox, wrong, kind):
+    request = {"type": kind, "node": "y", "request": 5, "loss": "", "steps": 3, "feeds": {"x": wrong}}
+    answer = {"train": "training"}.get(kind, {"run": "result"}.get(kind, kind))
+    view.answer(request)
+    refused = outbox.wait(answer)
+    assert refused["needs"] == ["x"]
+    assert "feed of x" in (refused.get("error") or refused["message"])
+    outbox.messages.clear()
+    outbox.messages.extend(view.answer({**request, "feeds": {}}))  # the kernel has forgotten it
+    assert "needs a value" in str(outbox.wait(answer, lambda message: message["needs"] == ["x"]))
+    outbox.messages.clear()
+    view.answer({**request, "feeds": {"x": "np.ones([3, 2])"}})
+    outbox.wait(answer, lambda message: not message["needs"] and message.get("state", "done") == "done")
+
+
 def test_training_ends_by_its_steps_or_by_stop(view, outbox):
     feeds = {"x": "np.eye(2)", "t": "[[step * 0.0 + 1.0], [2.0]]"}
     request = {"type": "train", "node": "train", "loss": "loss", "steps": 200, "feeds": feeds}

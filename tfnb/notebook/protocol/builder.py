@@ -224,11 +224,13 @@ class LossPoint(TypedDict):
     type: Literal["training"]
     node: str
     step: int
-    value: float
+    value: float  # 0 if the loss is not finite
+    is_finite: bool
+    progress: str  # as "96 of 3,000 · 35/s · 80 s left"
+    broken: str  # as "NaN since step 212", or ""
     state: Literal["running", "done", "stopped", "failed"]
     message: str
-    needs: list[str]
-    """The placeholders that have no feed yet, if that is why it did not begin."""
+    needs: list[str]  # the placeholders without a feed, or with a wrong one, if that is why it did not begin
 
 
 class Clipboard(TypedDict):

@@ -64,6 +64,21 @@ export function commandsOf(workspace: Workspace, desk: Desk): Command[] {
   ];
 }
 
+// What the view does by itself.
+const LOCAL = new Set([
+  ...["all", "fit", "closer", "farther", "centre", "find", "form", "code", "log", "full", "help"],
+]);
+
+/** Commands that can be done only while there is a kernel, but for those of the view itself. */
+export function whileThere(
+  session: { readonly isGone: boolean },
+  commands: readonly Command[],
+): Command[] {
+  return commands.map((one) =>
+    LOCAL.has(one.id) ? one : { ...one, can: () => !session.isGone && one.can() },
+  );
+}
+
 const always = (): boolean => true;
 
 function editing(workspace: Workspace, desk: Desk): Command[] {

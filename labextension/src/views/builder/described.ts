@@ -1,5 +1,6 @@
-// What screen readers are told of a node.
+// What screen readers are told of the canvas and of a node.
 
+import { h } from "../dom";
 import { isReadOnly } from "./geometry";
 import type { Workspace } from "./workspace";
 
@@ -21,4 +22,16 @@ export function described(workspace: Workspace, id: string): string {
   ]
     .filter(Boolean)
     .join("; ");
+}
+
+/** The canvas, with what screen readers are told of it. */
+export function stageOf(): HTMLElement {
+  return h("div", {
+    className: "stage",
+    tabIndex: 0,
+    role: "application",
+    "aria-roledescription": "graph editor",
+    ariaLabel:
+      "Canvas. Arrow keys walk along wires and through the nodes, slash adds an operation, c connects, Enter edits parameters, question mark lists all keys.",
+  });
 }

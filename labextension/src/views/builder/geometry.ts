@@ -39,8 +39,9 @@ const MOST_LINES = 6;
 const LEAST_WIDTH = 120;
 const MOST_WIDTH = 300;
 const VALUE_WIDTH = 170; // the least width of a node that has a value
+const CHART_WIDTH = 210;
 const PROBLEM_WIDTH = 230;
-export const PANEL = { number: 34, text: 74, image: 112, histogram: 76, chart: 76 } as const;
+export const PANEL = { number: 34, text: 74, image: 112, histogram: 76, chart: 92 } as const;
 export type PanelKind = keyof typeof PANEL;
 
 export const FAMILY = '"Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif';
@@ -84,7 +85,8 @@ export function faceOf(node: BuilderNode, panel: PanelKind | null): Face {
     (lines.length ? lines.length * LINE + 6 : 0) +
     (summary ? SUMMARY : 0);
   width = Math.ceil(Math.min(MOST_WIDTH, Math.max(LEAST_WIDTH, width)) / 10) * 10;
-  const wanted = problem ? PROBLEM_WIDTH : panel ? VALUE_WIDTH : 0;
+  const valued = panel === "chart" ? CHART_WIDTH : VALUE_WIDTH;
+  const wanted = problem ? PROBLEM_WIDTH : panel ? valued : 0;
   const grows: Point = [
     Math.max(0, wanted - width),
     (problem ? PROBLEM + problem.fixes.length * FIX : 0) + (panel ? PANEL[panel] : 0),

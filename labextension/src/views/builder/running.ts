@@ -4,7 +4,7 @@ import type { LossPoint, OutputPort, RunResult } from "../../protocol/builder";
 import type { Choice, Question } from "./chooser";
 import type { Point } from "./geometry";
 import type { NearLayer } from "./near";
-import { kindOf, oddText, range } from "./values";
+import { kindOf, lossText, oddText, range } from "./values";
 import type { Panel, Workspace } from "./workspace";
 
 const MOST_POINTS = 5000;
@@ -57,8 +57,10 @@ class Runner implements Running {
     const { node, error, needs, values } = result;
     this.set(node, { kind: kindOf(result), result, losses: [], isRunning: false });
     const [value] = values;
-    if (needs.length) this.askFeed(needs, () => this.start(node));
-    else if (error) this.workspace.say(`${node}: ${error}`, true);
+    if (needs.length) {
+      if (needs.some((name) => this.feeds[name] !== undefined)) this.workspace.say(error, true);
+      this.askFeed(needs, () => this.start(node));
+    } else if (error) this.workspace.say(`${node}: ${error}`, true);
     else if (value) {
       const odd = oddText(value);
       const text = value.shape.length ? range(value) : value.text;
@@ -74,6 +76,9 @@ class Runner implements Running {
       return;
     }
     const rect = this.workspace.rect(name);
+    // A value that is asked for again was wrong, or is to be another one: it is shown, and no longer used.
+    const before = this.feeds[name] ?? "";
+    delete this.feeds[name];
     const take = (text: string): void => {
       this.feeds[name] = text;
       this.askFeed(rest, done);
@@ -89,7 +94,7 @@ class Runner implements Running {
     });
     const question: Question = {
       title,
-      text: this.feeds[name] ?? "",
+      text: before,
       isSelected: true,
       none: title,
       choices: (query) => {
@@ -165,6 +170,8 @@ class Runner implements Running {
       workspace.panels.delete(point.node);
       workspace.forgetFaces([point.node]);
       this.near.renew([point.node]);
+      if (point.needs.some((name) => this.feeds[name] !== undefined))
+        workspace.say(point.message, true);
       this.askFeed(point.needs, this.again);
       return;
     }
@@ -178,10 +185,9 @@ class Runner implements Running {
       losses,
       isRunning: point.state === "running",
     });
-    if (point.state !== "running") {
-      const text = `training ${point.state} at step ${point.step}, loss ${point.value}`;
-      workspace.say(point.message || text, point.state === "failed");
-    }
+    const text = `training ${point.state}: step ${point.progress}, ${lossText(point)}`;
+    if (point.state === "running") workspace.say(text, false, true);
+    else workspace.say(point.message || text, point.state === "failed");
   }
 
   private set(id: string, panel: Panel): void {

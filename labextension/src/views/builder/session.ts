@@ -91,18 +91,32 @@ export class Session {
   private readonly answers = new Map<number, (drawing: Drawing) => void>();
   /** When each gesture that has no answer yet was sent. */
   private readonly pending = new Map<number, number>();
+  /** Whether the kernel has ended: then nothing is sent any more. */
+  isGone = false;
   /** The time of the last gesture from sending to its answer, in milliseconds. */
   latency = 0;
 
-  constructor(readonly send: (message: ToKernel) => void) {}
+  /** `refuse` is called instead of sending when the kernel has ended. */
+  constructor(
+    private readonly transmit: (message: ToKernel) => void,
+    private readonly refuse: () => void = () => {},
+  ) {}
+
+  send(message: ToKernel): void {
+    if (this.isGone) this.refuse();
+    else this.transmit(message);
+  }
 
   /** Sends edits as one step of undo; none are no step. */
   gesture(...edits: AnyEdit[]): void {
-    if (edits.length) this.send({ type: "gesture", gesture: this.next(), edits });
+    if (!edits.length) return;
+    if (this.isGone) this.refuse();
+    else this.send({ type: "gesture", gesture: this.next(), edits });
   }
 
   undo(type: "undo" | "redo"): void {
-    this.send({ type, gesture: this.next() });
+    if (this.isGone) this.refuse();
+    else this.send({ type, gesture: this.next() });
   }
 
   /** The answer to the gesture that was sent last. */

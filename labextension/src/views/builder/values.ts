@@ -1,6 +1,12 @@
 // The value that was computed at a node, drawn on it: a number, a table, an image, a histogram, or a curve of losses.
 
-import type { LossPoint, RunResult, RunValue } from "../../protocol/builder";
+import type {
+  BuilderNode,
+  LossPoint,
+  OutputPort,
+  RunResult,
+  RunValue,
+} from "../../protocol/builder";
 import { h } from "../dom";
 import type { PanelKind } from "./geometry";
 import type { Panel } from "./workspace";
@@ -14,6 +20,22 @@ export function kindOf({ values, error, needs }: RunResult): PanelKind {
   if (value.image) return "image";
   if (!value.shape.length) return "number";
   return value.histogram.length > 1 ? "histogram" : "text";
+}
+
+/** Whether what was computed at a node may still be its value: an undo may have changed its shape or its type. */
+export function isValueOf({ result, losses, isRunning }: Panel, node?: BuilderNode): boolean {
+  if (isRunning) return true;
+  if (!node || node.problem) return false;
+  const fits = ({ shape, dtype }: OutputPort, value: RunValue): boolean =>
+    (!dtype || dtype === value.dtype) &&
+    (!shape ||
+      (shape.length === value.shape.length &&
+        shape.every((size, k) => size === null || size === value.shape[k])));
+  if (losses.length) return node.outputs[0]?.shape?.length === 0;
+  return (result?.values ?? []).every((value) => {
+    const output = node.outputs.find(({ name }) => name === value.name);
+    return !output || fits(output, value);
+  });
 }
 
 export function drawPanel(panel: Panel): HTMLElement {
@@ -110,7 +132,8 @@ export function sparkline(
   const values = numbers.filter(({ value }) => Number.isFinite(value));
   const every = Math.ceil(values.length / MOST_POINTS);
   const points = values.filter((_, k) => k % every === 0 || k === values.length - 1);
-  const [first, end] = [points[0]?.step ?? 0, points[points.length - 1]?.step ?? 1];
+  const [first, end] = [numbers[0]?.step ?? 0, numbers[numbers.length - 1]?.step ?? 1];
+  const broken = numbers.find(({ value }) => !Number.isFinite(value));
   const least = Math.min(...points.map(({ value }) => value));
   const most = Math.max(...points.map(({ value }) => value));
   const path = points
@@ -120,17 +143,40 @@ export function sparkline(
       return `${k ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`;
     })
     .join("");
-  return picture(label, path, false);
+  const svg = picture(label, path, false);
+  if (broken) {
+    const x = (((broken.step - first) / (end - first || 1)) * WIDTH).toFixed(1);
+    const mark = document.createElementNS(SVG, "path");
+    mark.setAttribute("d", `M${x} 0V${HEIGHT}`);
+    mark.setAttribute("class", "break");
+    mark.setAttribute("vector-effect", "non-scaling-stroke");
+    svg.append(mark);
+  }
+  return svg;
 }
 
+/** The newest loss, and where the losses broke off: "loss 0.3893", "loss NaN since step 212". */
+export const lossText = ({ value, is_finite, broken }: LossPoint): string =>
+  `loss ${[is_finite ? short(value) : "", broken].filter(Boolean).join(", ")}`;
+
 function lossPanel(losses: readonly LossPoint[], last: LossPoint): HTMLElement {
-  const text = `step ${last.step}: ${short(last.value)}${last.state === "running" ? "" : `, ${last.state}`}`;
-  const label = `loss at ${text}`;
+  const state = last.state === "running" ? "" : `, ${last.state}`;
+  const text = `step ${last.progress || last.step}${state}`;
+  const label = `${lossText(last)} at ${text}`;
   const isFailed = last.state === "failed";
+  const values = losses.map(({ step, value, is_finite }) => ({
+    step,
+    value: is_finite ? value : Number.NaN,
+  }));
   return h(
     "div",
-    { className: `value chart ${isFailed ? "fault" : ""}`, title: last.message },
-    sparkline(losses, label),
-    h("span", { textContent: isFailed && last.message ? last.message : text }),
+    { className: `value chart ${isFailed ? "fault" : ""}`, title: last.message || label },
+    sparkline(values, label),
+    ...(isFailed && last.message
+      ? [h("span", { textContent: last.message })]
+      : [
+          h("span", { className: last.broken ? "odd" : "", textContent: lossText(last) }),
+          h("span", { textContent: text }),
+        ]),
   );
 }

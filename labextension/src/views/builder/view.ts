@@ -9,8 +9,8 @@ import { layoutOf, placesBeside } from "./arrange";
 import { Bar } from "./bar";
 import { Chooser, type Question } from "./chooser";
 import { Clip } from "./clip";
-import { type Command, commandsOf, type Desk } from "./commands";
-import { described } from "./described";
+import { type Command, commandsOf, type Desk, whileThere } from "./commands";
+import { described, stageOf } from "./described";
 import type { Bench } from "./details/bench";
 import { Details } from "./details/details";
 import detailsStyle from "./details/style.css?text";
@@ -28,6 +28,7 @@ import { type Running, runner } from "./running";
 import { type Channel, type FromBuilder, Session } from "./session";
 import { Side } from "./side";
 import style from "./style.css?text";
+import { isValueOf } from "./values";
 import { Voice } from "./voice";
 import { type Change, Workspace } from "./workspace";
 
@@ -92,14 +93,20 @@ export class BuilderView {
   ) {
     counter += 1;
     const prefix = `tfnb-builder-${counter}`;
-    const session = new Session((message) => {
-      channel.send(message);
-      this.showPending();
-    });
+    const session = new Session(
+      (message) => {
+        channel.send(message);
+        this.showPending();
+      },
+      () => this.say("the kernel has ended: run the cell again to go on", true),
+    );
     this.workspace = new Workspace(
       session,
       (what) => this.changed(what),
-      (text, isRefusal) => this.say(text, isRefusal),
+      (text, isRefusal, isProgress) => {
+        if (isProgress) this.voice.progress(text);
+        else this.say(text, isRefusal);
+      },
     );
     const { workspace } = this;
     this.stage = stageOf();
@@ -116,9 +123,12 @@ export class BuilderView {
     const desk = this.desk();
     this.details = new Details(workspace, this.bench());
     const commands = commandsOf(workspace, desk);
-    this.commands = options.leave
-      ? commands.filter(({ id }) => !NOT_INSIDE.includes(id))
-      : [...commands, ...this.details.commands()];
+    this.commands = whileThere(
+      session,
+      options.leave
+        ? commands.filter(({ id }) => !NOT_INSIDE.includes(id))
+        : [...commands, ...this.details.commands()],
+    );
     for (const [key, route] of Object.entries(options.routes ?? {}))
       workspace.model.keptRoutes.set(key, route);
     this.marginalia = new Marginalia(workspace, desk);
@@ -305,6 +315,9 @@ export class BuilderView {
     const changes = model.apply(drawing);
     if (changes.isIncomplete) this.channel.send({ type: "open" });
     for (const id of changes.removed) workspace.panels.delete(id);
+    // A value is taken away when its node has come to be one of another kind, as by an undo.
+    for (const [id, panel] of [...workspace.panels])
+      if (!isValueOf(panel, model.nodes.get(id))) workspace.panels.delete(id);
     const readers = changes.changed.flatMap((id) => model.outgoing(id).map(({ to }) => to));
     workspace.forgetFaces([...changes.changed, ...changes.removed]);
     this.near.renew([...changes.changed, ...readers]);
@@ -463,9 +476,12 @@ export class BuilderView {
     this.voice.say(text, isRefusal, at);
   }
 
-  /** Says that the kernel has ended, for example. */
+  /** Says that the kernel has ended: what needs it can no longer be done. */
   note(text: string): void {
     this.voice.keep(text);
+    this.workspace.session.isGone = true;
+    this.root.classList.add("gone");
+    this.changed("mode");
   }
 
   dispose(): void {
@@ -480,15 +496,4 @@ export class BuilderView {
     this.voice.dispose();
     this.root.remove();
   }
-}
-
-function stageOf(): HTMLElement {
-  return h("div", {
-    className: "stage",
-    tabIndex: 0,
-    role: "application",
-    "aria-roledescription": "graph editor",
-    ariaLabel:
-      "Canvas. Arrow keys walk along wires and through the nodes, slash adds an operation, c connects, Enter edits parameters, question mark lists all keys.",
-  });
 }

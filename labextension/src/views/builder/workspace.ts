@@ -86,7 +86,7 @@ export class Workspace {
   constructor(
     readonly session: Session,
     private readonly announce: (what: Change) => void,
-    readonly say: (text: string, isRefusal?: boolean) => void,
+    readonly say: (text: string, isRefusal?: boolean, isProgress?: boolean) => void,
   ) {
     this.camera.least = 0.05;
   }

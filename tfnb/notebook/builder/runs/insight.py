@@ -16,7 +16,8 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.tensor import Tensor
 from tfnb.notebook.builder.document import Document, Moment
 from tfnb.notebook.builder.inside.operations import columns_of
-from tfnb.notebook.builder.runs.running import MissingFeeds, Request, Runs
+from tfnb.notebook.builder.runs.feeds import MissingFeeds
+from tfnb.notebook.builder.runs.running import Request, Runs
 from tfnb.notebook.builder.variants import pairs_of
 from tfnb.notebook.comparison import compare
 from tfnb.notebook.graph.pass_view import show_passes

@@ -25,6 +25,7 @@ from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor
 from tfnb.notebook.builder.document import Document, Moment
 from tfnb.notebook.builder.drawing import output_values, tensor_of
+from tfnb.notebook.builder.runs.feeds import MissingFeeds, WrongFeed, checked_feed
 from tfnb.notebook.builder.runs.probes import Probe, Probes
 from tfnb.notebook.builder.runs.samples import Digits
 from tfnb.notebook.builder.runs.sessions import BuilderSession
@@ -36,7 +37,7 @@ from tfnb.notebook.protocol.builder import LossPoint, RunResult, TrainRequest
 from tfnb.notebook.protocol.builder_details import Probed
 from tfnb.session.session import Session
 
-__all__ = ["MissingFeeds", "Request", "Runs", "node_values", "probed_tensors"]
+__all__ = ["Request", "Runs", "node_values", "probed_tensors"]
 
 _FETCHED = (Tensor, Variable, Operation, SparseTensor, IndexedSlices)
 
@@ -66,14 +67,6 @@ def probed_tensors(document: Document | Moment) -> dict[Probe, Tensor]:
             if tensor is not None:
                 found[statement.id, k] = tensor
     return found
-
-
-class MissingFeeds(InvalidArgumentError):
-    """Placeholders have no feed yet; `needs` are their names."""
-
-    def __init__(self, needs: list[str]) -> None:
-        super().__init__(_missing(needs))
-        self.needs = needs
 
 
 @dataclass(frozen=True)
@@ -139,10 +132,10 @@ class Runs:
             if fetched:
                 session = self.session(request.graph)
                 values = [value for _, value in fetched]
-                feed = self._feed(session, values, request, result["needs"])(0)
+                feeds = self._feed(session, values, request, result["needs"])
                 if result["needs"]:
-                    result["error"] = _missing(result["needs"])
-                    return result
+                    raise MissingFeeds(result["needs"])
+                feed = feeds(0)
                 begin = time.perf_counter()
                 arrays = self.sessions.run(session, values, feed)
                 result["milliseconds"] = (time.perf_counter() - begin) * 1e3
@@ -152,7 +145,9 @@ class Runs:
             for name, value in request.values:
                 if not isinstance(value, Operation):
                     result["values"].append(run_value(name, computed.get(name, value)))
-        except Exception as error:  # of the graph or of a feed: the user's, so it is shown at the node
+        except MissingFeeds as error:
+            result["error"], result["needs"] = error.message, error.needs
+        except Exception as error:  # of the graph: the user's, so it is shown at the node
             result["error"] = _plain_error(error)
         return result
 
@@ -241,7 +236,14 @@ class Runs:
         constant: dict[str, object] = {}
 
         def feeds(step: int) -> dict[Tensor, object]:
-            return {tensor: self._value(text, name, step, constant) for tensor, (name, text) in fed.items()}
+            values: dict[Tensor, object] = {}
+            for tensor, (name, text) in fed.items():
+                try:
+                    values[tensor] = checked_feed(name, text, self._value(text, name, step, constant), tensor)
+                except WrongFeed:
+                    self.feeds.pop(name, None)
+                    raise
+            return values
 
         return feeds
 
@@ -258,16 +260,11 @@ class Runs:
             code = compile(tree, f"<feed of {placeholder}>", "eval")
             value = eval(code, namespace)
         except Exception as error:
-            raise InvalidArgumentError(f"the feed of {placeholder}: {_plain_error(error)}") from error
+            raise WrongFeed(placeholder, _plain_error(error)) from error
         # A call may give something else each time, as a function that returns the next batch does.
         if not {"step"} & set(code.co_names) and "(" not in text:
             constant[text] = value
         return value
-
-
-def _missing(needs: list[str]) -> str:
-    example = "digits.images(step)" if len(needs) == 1 else "digits.images(step) and digits.labels(step)"
-    return f"{', '.join(needs)}: a placeholder needs a value, as Python, such as 0.5, np.ones([2, 3]) or {example}"
 
 
 def _plain_error(error: Exception) -> str:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from tfnb.ir.tensor import Tensor
+from tfnb.notebook.builder.runs.feeds import MissingFeeds
 from tfnb.notebook.interrupts import watch_interrupts
 from tfnb.notebook.protocol.builder import LossPoint
 
@@ -22,6 +24,7 @@ __all__ = ["Training"]
 
 SECONDS_PER_REPORT = 0.1
 SECONDS_TO_END = 10.0
+SECONDS_OF_RATE = 3.0
 State = Literal["running", "done", "stopped", "failed"]
 
 
@@ -44,6 +47,8 @@ class Training:
         self._step, self._feeds, self._report, self._ended = step, feeds, report, ended
         self._stop = threading.Event()
         self._message = "stopped"
+        self._clock = _Clock(steps)
+        self._broken = _Broken()
         self._thread = threading.Thread(target=self._work, name="tfnb-builder-training", daemon=True)
 
     @property
@@ -67,12 +72,15 @@ class Training:
     def _work(self) -> None:
         unwatch = watch_interrupts(lambda: self.stop("stopped by an interrupt of the kernel"))
         done, loss, state, message = 0, math.nan, "done", ""
+        needs: list[str] = []
         last_report = -math.inf
         begin = time.monotonic()
         try:
             while done < self._steps and not self._stop.is_set():
                 loss = _number(self._step(self._feeds(done)))
                 done += 1
+                self._broken.add(done, loss)
+                self._clock.step(done)
                 now = time.monotonic()
                 if now - last_report > SECONDS_PER_REPORT and done < self._steps:
                     last_report = now
@@ -83,12 +91,14 @@ class Training:
                 message = f"{done:,} steps in {time.monotonic() - begin:.1f} s"
         except Exception as error:  # of the graph or of a feed: the user's, so it is reported at the node
             state, message = "failed", f"step {done + 1:,}: {type(error).__name__}: {error}"[:1000]
+            if isinstance(error, MissingFeeds) and not done:  # nothing has been trained: the feed is asked for again
+                needs, message = error.needs, error.message
         finally:
             unwatch()
             self._ended()
-            self._report(self._point(done, loss, state, message))
+            self._report(self._point(done, loss, state, message, needs))
 
-    def _point(self, step: int, loss: float, state: Any, message: str) -> LossPoint:
+    def _point(self, step: int, loss: float, state: Any, message: str, needs: Sequence[str] = ()) -> LossPoint:
         # JSON has no NaN; the message tells it in words.
         if math.isfinite(loss):
             value = loss
@@ -99,10 +109,65 @@ class Training:
             "node": self._node,
             "step": step,
             "value": value,
+            "is_finite": math.isfinite(loss),
+            "progress": self._clock.words(step, state == "running"),
+            "broken": self._broken.words,
             "state": state,
             "message": message,
-            "needs": [],
+            "needs": list(needs),
         }
+
+
+class _Clock:
+    """The rate of a training, of its last seconds, so that compiling in the first steps does not count."""
+
+    def __init__(self, steps: int) -> None:
+        self._steps = steps
+        self._marks: deque[tuple[float, int]] = deque()
+
+    def step(self, done: int) -> None:
+        """Must be called after each step."""
+        now = time.monotonic()
+        if not self._marks or now - self._marks[-1][0] >= SECONDS_PER_REPORT:
+            self._marks.append((now, done))
+            while now - self._marks[0][0] > SECONDS_OF_RATE and len(self._marks) > 2:
+                self._marks.popleft()
+
+    def words(self, done: int, runs: bool) -> str:
+        """Returns how far it is: "96 of 3,000 · 35/s · 80 s left"."""
+        far = f"{done:,} of {self._steps:,}"
+        if not runs or len(self._marks) < 2:
+            return far
+        (first, before), (last, after) = self._marks[0], self._marks[-1]
+        rate = (after - before) / (last - first)
+        return f"{far} · {rate:.3g}/s · {duration((self._steps - done) / rate)} left"
+
+
+class _Broken:
+    """The first loss that was not finite, and whether all later ones were not finite either."""
+
+    def __init__(self) -> None:
+        self._word, self._first, self._lasts = "", 0, True
+
+    def add(self, step: int, loss: float) -> None:
+        """Takes the loss of a step."""
+        if not math.isfinite(loss):
+            if not self._word:
+                self._word, self._first = "NaN" if math.isnan(loss) else f"{loss}", step
+        elif self._word:
+            self._lasts = False
+
+    @property
+    def words(self) -> str:
+        """As "NaN since step 212", or "inf at step 7" if finite losses followed; "" if all were finite."""
+        return f"{self._word} {'since' if self._lasts else 'at'} step {self._first:,}" if self._word else ""
+
+
+def duration(seconds: float) -> str:
+    """Returns a duration that a person can read: "80 s", "12 min", "3.5 h"."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def _number(value: object) -> float:
