@@ -13,6 +13,7 @@ import tfnb as tf
 from tfnb.errors import DataLossError, DTypeError, InvalidArgumentError
 from tfnb.notebook.graph import graph_model, tree
 from tfnb.notebook.graph.extracted_nodes import ATTACHED, BOOKKEEPING, HUB
+from tfnb.notebook.graph.table import graph_table
 from tfnb.notebook.graph.tree import MAX_DEPTH, MOST_PARTS
 from tfnb.notebook.protocol.graph import KINDS
 
@@ -293,3 +294,17 @@ def test_many_nodes_beside_each_other_are_folded_in_one_pass(name, monkeypatch):
     assert max(map(len, found.parts)) <= MOST_PARTS
     made, _ = tree.number(found)
     assert sorted(made.node[made.leaf]) == list(range(count))
+
+
+def test_lists_of_a_file_are_shown_as_lists():
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 8, 8, 3], name="x")
+        tf.nn.max_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME", name="pool")
+        tf.FIFOQueue(3, [tf.float32, tf.int32], [[2, 3], []], name="queue")
+    table = graph_table(graph.as_graph_def())
+    rows = {name: dict(table.details(k)) for k, name in enumerate(table.names)}
+    assert rows["pool"]["ksize"] == "[1, 2, 2, 1]" and rows["pool"]["padding"] == "SAME"
+    assert rows["queue"]["component_types"] == "[float32, int32]"
+    assert rows["queue"]["shapes"].startswith("[(2, 3), ")
+    assert "None" in rows["x"]["shape"] or "?" in rows["x"]["shape"]
+    assert not any(text.startswith(("i:", "dim", "size:")) for found in rows.values() for text in found.values())

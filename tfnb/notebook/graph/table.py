@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -316,19 +316,31 @@ def _details_in_file(node: NodeDef) -> list[tuple[str, str]]:
             continue
         attr = node.attr[key]
         kind = attr.WhichOneof("value")
-        if kind == "type":
-            rows.append((key, _dtype(attr.type) or str(attr.type)))
-        elif kind == "s":
-            rows.append((key, _short(attr.s.decode("utf-8", "replace"))))
-        elif kind in ("i", "f", "b", "placeholder"):
-            rows.append((key, _short(getattr(attr, kind))))
+        if kind == "list":
+            items = (_item_text(field.name, v) for field, values in attr.list.ListFields() for v in values)
+            rows.append((key, _short(f"[{', '.join(items)}]")))
         elif kind is not None:
-            rows.append((key, _short(" ".join(str(getattr(attr, kind)).split()))))
+            rows.append((key, _short(_item_text(kind, getattr(attr, kind)))))
     if "value" in node.attr and node.attr["value"].WhichOneof("value") == "tensor":
         rows.append(("value", _tensor_text(node.attr["value"].tensor)))
     if "_class" in node.attr:
         rows.append(("colocated with", _short(b", ".join(node.attr["_class"].list.s).decode("utf-8", "replace"))))
     return rows
+
+
+def _item_text(kind: str, value: object) -> str:
+    """Returns the text of a value of an attribute, or of an element of a list, by the name of its field."""
+    if kind == "type":
+        return _dtype(cast(int, value)) or str(value)
+    if kind == "s":
+        return cast(bytes, value).decode("utf-8", "replace")
+    if kind == "shape":
+        return str(decode_shape(cast(Any, value)))
+    if kind == "tensor":
+        return _tensor_text(cast(Any, value))
+    if kind == "func":
+        return str(cast(Any, value).name)
+    return str(value)
 
 
 def _tensor_text(message: TensorProto) -> str:

@@ -130,15 +130,15 @@ def show_graph(
     *,
     colour: str | None = None,
     open: Sequence[str] | None = None,
-    height: int = 560,
+    height: int | None = None,
 ) -> GraphView:
     """Returns the view of a `tf.Graph` (default: the default graph), a GraphDef or its bytes, or a stage of the
     compiler.
 
     `run_metadata`: the metadata of a traced step, to colour nodes by time and memory. `colour`: "structure", "device",
     "time" or "memory". `open`: names of the scopes that are open at first (default: as many as there is room for).
-    `height`: in pixels. Raises `DTypeError` if `graph` is not a graph, and `InvalidArgumentError` for other wrong
-    arguments.
+    `height`: in pixels (default: as much as the drawing needs, at most 560). Raises `DTypeError` if `graph` is not a
+    graph, and `InvalidArgumentError` for other wrong arguments.
     """
     return GraphView(graph, run_metadata, colour=colour, open=open, height=height)
 
@@ -153,19 +153,21 @@ class GraphView:
         *,
         colour: str | None = None,
         open: Sequence[str] | None = None,
-        height: int = 560,
+        height: int | None = None,
     ) -> None:
         colour_by = next((choice for choice in COLOURS if choice == colour), None)
         if colour is not None and colour_by is None:
             raise InvalidArgumentError(f"needed a colour of {', '.join(COLOURS)}, got {colour!r}")
-        if not LEAST_HEIGHT <= height <= MOST_HEIGHT:
+        if height is not None and not LEAST_HEIGHT <= height <= MOST_HEIGHT:
             raise InvalidArgumentError(f"needed a height from {LEAST_HEIGHT} to {MOST_HEIGHT}, got {height}")
         self.model: GraphModel = graph_model(get_default_graph() if graph is None else graph, run_metadata)
         for path in open or ():
             self.model.box(path)
         if colour is None and self.model.time_us is not None:
             colour_by = "time"
-        options: GraphOptions = {"colour": colour_by or "structure", "height": int(height)}
+        options: GraphOptions = {"colour": colour_by or "structure"}
+        if height is not None:
+            options["height"] = int(height)
         if open is not None:
             options["open"] = [str(path) for path in open]
         self._live = LiveGraph([("", lambda: self.model)], options)

@@ -9,7 +9,7 @@ export class Voice {
   readonly status = h("span", { className: "status", role: "status", "aria-live": "polite" });
   readonly toast = h("div", { className: "toast", hidden: true, "aria-hidden": "true" });
   /** What stays true, such as the end of the kernel; "" for nothing. */
-  readonly notice = h("span", { className: "notice", role: "status", "aria-live": "polite" });
+  readonly notice = h("span", { className: "notice", "aria-live": "polite" });
   private later: ReturnType<typeof setTimeout> | undefined;
   private isWaiting = false;
 

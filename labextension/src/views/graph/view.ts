@@ -26,6 +26,8 @@ export interface ViewOptions extends GraphOptions {
 
 const TIMEOUT = 1500; // milliseconds until the view says that the kernel has not answered
 const CARD_WIDTH = 300;
+const HEIGHT = 560; // in pixels
+const LEAST = 240; // room for the details of a node
 
 /** Draws `model` in `host`; the drawing ends with `dispose`. */
 export function drawGraph(
@@ -103,8 +105,29 @@ export class GraphView implements Steered {
   private async first(): Promise<void> {
     this.viewport.resize(this.stage);
     await this.arrange();
+    if (!this.options.open) await this.closeUntilReadable();
+    this.adoptHeight();
     this.fit(false);
     this.renderer.draw();
+  }
+
+  /** Closes scopes that were opened last, until the first drawing can be shown whole with labels that can be read. */
+  private async closeUntilReadable(): Promise<void> {
+    const { opened } = this.arrangement;
+    while (opened.size && !this.viewport.isReadable(this.drawn)) {
+      for (const box of [...opened].slice(Math.floor(opened.size / 2))) opened.delete(box);
+      await this.arrange();
+    }
+  }
+
+  /** A small graph takes no more height than it needs. */
+  private adoptHeight(): void {
+    const { root, stage, viewport, drawn } = this;
+    if (this.options.height !== undefined || !drawn || !viewport.width) return;
+    const around = root.offsetHeight - stage.clientHeight;
+    const height = Math.min(Math.max(viewport.heightFor(drawn) + around, LEAST), HEIGHT);
+    root.style.height = `${Math.round(height)}px`;
+    viewport.resize(stage);
   }
 
   private toolbarActions() {
@@ -125,7 +148,7 @@ export class GraphView implements Steered {
 
   private build(host: HTMLElement): void {
     const { root, stage, renderer, model } = this;
-    root.style.height = `${this.options.height ?? 560}px`;
+    root.style.height = `${this.options.height ?? HEIGHT}px`;
     stage.append(this.viewport.canvas, renderer.map.root, this.card.root);
     const foot = h("div", { className: "foot" }, renderer.legend, this.status);
     root.append(
@@ -158,7 +181,8 @@ export class GraphView implements Steered {
   private resize(): void {
     const first = !this.viewport.width;
     if (!this.viewport.resize(this.stage)) return;
-    if (first) this.fit(false);
+    if (first) this.adoptHeight();
+    if (first || this.viewport.isFitted) this.viewport.fit(this.drawn, this.viewport.isWhole, true);
     this.renderer.draw();
   }
 

@@ -36,16 +36,40 @@ export class Viewport {
     this.camera.least = Math.min(this.width / width, this.height / height, 1) / 2;
   }
 
+  private fitted: readonly [number, number, number] | null = null; // the camera that the last fit has asked for
+  /** Whether the last fit has shown everything, however small. */
+  isWhole = false;
+
+  /** Whether the camera is where the last fit has put it. */
+  get isFitted(): boolean {
+    const { x, y, scale } = this.camera;
+    return this.fitted !== null && `${[x, y, scale]}` === `${this.fitted}`;
+  }
+
+  /** Whether all of a scene can be shown with labels that can be read. */
+  isReadable(scene: Scene | null): boolean {
+    const { width, height } = this;
+    if (!scene || !width || !height) return true;
+    return Math.min(width / scene.width, height / scene.height) >= READABLE;
+  }
+
+  /** The height of a scene that is as wide as the window, or as large as it is ever fitted. */
+  heightFor(scene: Scene): number {
+    return scene.height * Math.min(LARGEST, this.width / scene.width);
+  }
+
   /** Shows all of a scene, or as much of it as is readable: of a tall drawing the upper part. */
-  fit(scene: Scene | null, whole: boolean): void {
+  fit(scene: Scene | null, whole: boolean, isAtOnce = !whole): void {
     const { width, height } = this;
     if (!scene || !width || !height) return;
     const fits = Math.min(width / scene.width, height / scene.height, LARGEST);
     const scale = whole ? fits : Math.max(fits, Math.min(READABLE, width / scene.width));
     const x = (width - scene.width * scale) / 2;
     const y = scale > fits ? 0 : (height - scene.height * scale) / 2;
-    if (whole) this.camera.fly(x, y, scale);
-    else this.camera.set(x, y, scale);
+    this.isWhole = whole;
+    this.fitted = [x, y, scale];
+    if (isAtOnce) this.camera.set(x, y, scale);
+    else this.camera.fly(x, y, scale);
   }
 
   zoom(by: number): void {
