@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rounds import rounds
-from strangers import changing_shapes as program
 
 import tfnb as tf
+from strangers import changing_shapes as program
 
 pytestmark = pytest.mark.opencl
 STORED = json.loads(Path(__file__).with_name("changing_shapes.json").read_text())

@@ -10,9 +10,9 @@ from random import Random
 
 import numpy as np
 import pytest
-from strangers.picture_files import chunk, files, png
 
 import tfnb as tf
+from strangers.picture_files import chunk, files, png
 from tfnb.errors import InvalidArgumentError
 from tfnb.ops.image.file_formats import decode
 
