@@ -68,6 +68,9 @@ class Item(NamedTuple):
         raise NotFoundError(f"{self.path} holds no {self.tag} at byte {self.offset}")
 
 
+_NO_PLACES = np.empty(0, np.int64)  # one for all series, of which a file may have very many
+
+
 class Series:
     """The points of one scalar tag: arrays `step`, `wall_time` and `value` in the order of the files.
 
@@ -76,7 +79,7 @@ class Series:
     over the remaining points is another curve.
     """
 
-    __slots__ = ("_held", "_loose", "_max", "_parts", "_whole_from", "purges", "total")
+    __slots__ = ("_every", "_held", "_kept", "_loose", "_max", "_parts", "_whole_from", "purges", "total")
 
     def __init__(self, max_points: int | None) -> None:
         self._max = max_points
@@ -86,7 +89,7 @@ class Series:
         self._held = self.total = self.purges = 0
         self._whole_from = 0  # all points from this number on are in memory
         self._every: list[np.ndarray] | None = None  # all values in parts; None as long as none was removed
-        self._kept = np.empty(0, np.int64)  # the places in `every` of the points that the last downsampling kept
+        self._kept = _NO_PLACES  # the places in `every` of the points that the last downsampling kept
 
     def add_one(self, point: Point) -> None:
         """Appends a point."""

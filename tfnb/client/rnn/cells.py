@@ -171,7 +171,7 @@ def _batch_of_zeros(batch_size: TensorLike, size: TensorLike, dtype: DTypeLike) 
         return batch
     if isinstance(batch_size, Shape):
         batch_size = batch_size.as_list()
-    given = batch_size if isinstance(batch_size, (list, tuple)) else np.ravel(batch_size)
+    given = batch_size if isinstance(batch_size, (list, tuple)) else np.ravel(np.asarray(batch_size))
     return zeros([*(n if isinstance(n, Tensor) else int(n) for n in given), *dims], dtype)
 
 
