@@ -531,9 +531,10 @@ def test_a_file_that_cannot_be_read_hides_no_other(tmp_path):
     bad.unlink()
     bad.symlink_to(bad)
     source = FolderSource(tmp_path)
-    assert sorted(source.runs["."].scalars) == ["1", "3"] and "tfevents.2" in source.trouble
+    (run,) = source.runs.values()
+    assert sorted(run.scalars) == ["1", "3"] and "tfevents.2" in source.trouble
     write(tmp_path, scalar("3", 2.0, 2), name="events.out.tfevents.3")
-    assert source.poll() and source.runs["."].scalars["3"].total == 2 and source.trouble
+    assert source.poll() and run.scalars["3"].total == 2 and source.trouble
     with pytest.raises(OpError, match=r"tfevents\.2"):
         LogReader(tmp_path).poll()
     bad.unlink()
