@@ -250,3 +250,20 @@ def test_the_cosine_has_the_sign_of_1_15():
         assert session.run(keras.losses.CosineSimilarity()(truth[:1], found[:1])) == pytest.approx(1.0)
         assert session.run(keras.losses.MeanSquaredError()(truth, found)) == pytest.approx(2.25)
         assert session.run(keras.losses.Huber()(truth, found)) == pytest.approx(0.625)
+
+
+@pytest.mark.opencl
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", tf.train.GradientDescentOptimizer(0.1)])
+def test_a_model_without_trainable_weights_is_fitted(optimizer):
+    """The values are those of TensorFlow 1.15.5."""
+    keras = tf.keras
+    x = np.ones((4, 3), np.float32)
+    model = keras.Sequential([keras.layers.Dense(2, input_shape=(3,), kernel_initializer="ones")])
+    model.layers[0].trainable = False
+    model.compile(optimizer, "mse")
+    assert model.fit(x, np.ones((4, 2)), epochs=1, verbose=0).history == {"loss": [4.0]}
+    assert model.train_on_batch(x, np.ones((4, 2))) == 4.0
+    np.testing.assert_array_equal(model.get_weights()[0], np.ones((3, 2)))
+    without = keras.Sequential([keras.layers.Flatten(input_shape=(3,))])
+    without.compile("sgd", "mse")
+    assert without.fit(x, np.ones((4, 3)), epochs=2, verbose=0).history == {"loss": [0.0, 0.0]}

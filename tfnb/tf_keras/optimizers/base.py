@@ -170,10 +170,11 @@ class Optimizer:
     def apply_gradients(self, grads_and_vars: Sequence[tuple[Any, Any]], name: str | None = None) -> Any:
         """Returns the operation that applies pairs (gradient, variable).
 
-        Raises `InvalidArgumentError` when no variable has a gradient.
+        Without pairs it only counts the step, as for a model whose layers are all frozen. Raises `InvalidArgumentError`
+        when there are variables and none has a gradient.
         """
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
-        if not pairs:
+        if grads_and_vars and not pairs:
             raise InvalidArgumentError(
                 f"No gradients provided for any variable: {[v.name for _, v in grads_and_vars]}."
             )

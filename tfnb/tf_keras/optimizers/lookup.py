@@ -45,7 +45,9 @@ class TFOptimizer:
         return list(self.optimizer.variables())
 
     def get_updates(self, loss: Any, params: Sequence[Any]) -> list[Any]:
-        """Returns the operation of a step."""
+        """Returns the operation of a step; of one without weights to change it only counts."""
+        if not params:
+            return [tf.assign_add(self.iterations, np.int64(1)).op]
         pairs = self.optimizer.compute_gradients(loss, var_list=list(params))
         return [self.optimizer.apply_gradients(pairs, global_step=self.iterations)]
 
