@@ -184,6 +184,7 @@ VIEWS: Mapping[str, Sequence[str]] = {
     "python.saved_model.main_op_impl": ("saved_model.main_op",),
     **_views("python.framework", "smart_cond", ("contrib.framework", "")),
     "python.util.deprecation": ("contrib.framework",),
+    "contrib.learn.python.learn.monitored_session": ("train",),
     "contrib.learn.python.learn.datasets.base": ("contrib.learn.datasets.base",),
     "contrib.learn.python.learn.datasets.mnist": ("contrib.learn.datasets.mnist",),
     "core.protobuf.config_pb2": _ROOT,

@@ -72,6 +72,30 @@ contrib.seq2seq : tfnb.client.seq2seq.attention : LuongAttention LuongMonotonicA
 contrib.seq2seq : tfnb.client.seq2seq.attention : safe_cumprod
 contrib.seq2seq : tfnb.client.seq2seq.attention_wrapper : AttentionWrapper AttentionWrapperState
 contrib.seq2seq.python.ops.attention_wrapper : tfnb.client.seq2seq.attention_wrapper : _compute_attention=attend
+python.feature_column.feature_column : tfnb.client.feature_columns.class_names : _BucketizedColumn _CategoricalColumn
+python.feature_column.feature_column : tfnb.client.feature_columns.class_names : _CrossedColumn _DenseColumn
+python.feature_column.feature_column : tfnb.client.feature_columns.class_names : _EmbeddingColumn _FeatureColumn
+python.feature_column.feature_column : tfnb.client.feature_columns.class_names : _HashedCategoricalColumn
+python.feature_column.feature_column : tfnb.client.feature_columns.class_names : _IdentityCategoricalColumn
+python.feature_column.feature_column : tfnb.client.feature_columns.class_names : _IndicatorColumn _NumericColumn
+python.feature_column.feature_column : tfnb.client.feature_columns.class_names : _SequenceCategoricalColumn
+python.feature_column.feature_column : tfnb.client.feature_columns.class_names : _SharedEmbeddingColumn
+python.feature_column.feature_column : tfnb.client.feature_columns.class_names : _VocabularyFileCategoricalColumn
+python.feature_column.feature_column : tfnb.client.feature_columns.class_names : _VocabularyListCategoricalColumn
+python.feature_column.feature_column : tfnb.client.feature_columns.class_names : _WeightedCategoricalColumn
+python.feature_column.feature_column_v2 : tfnb.client.feature_columns.class_names : BucketizedColumn CategoricalColumn
+python.feature_column.feature_column_v2 : tfnb.client.feature_columns.class_names : CrossedColumn
+python.feature_column.feature_column_v2 : tfnb.client.feature_columns.class_names : DenseColumn
+python.feature_column.feature_column_v2 : tfnb.client.feature_columns.class_names : EmbeddingColumn
+python.feature_column.feature_column_v2 : tfnb.client.feature_columns.class_names : FeatureColumn
+python.feature_column.feature_column_v2 : tfnb.client.feature_columns.class_names : HashedCategoricalColumn
+python.feature_column.feature_column_v2 : tfnb.client.feature_columns.class_names : IdentityCategoricalColumn
+python.feature_column.feature_column_v2 : tfnb.client.feature_columns.class_names : IndicatorColumn
+python.feature_column.feature_column_v2 : tfnb.client.feature_columns.class_names : NumericColumn
+python.feature_column.feature_column_v2 : tfnb.client.feature_columns.class_names : SequenceCategoricalColumn
+python.feature_column.feature_column_v2 : tfnb.client.feature_columns.class_names : VocabularyFileCategoricalColumn
+python.feature_column.feature_column_v2 : tfnb.client.feature_columns.class_names : VocabularyListCategoricalColumn
+python.feature_column.feature_column_v2 : tfnb.client.feature_columns.class_names : WeightedCategoricalColumn
 contrib.seq2seq.python.ops.attention_wrapper : tfnb.client.seq2seq.attention : _bahdanau_score=additive_score
 contrib.seq2seq.python.ops.attention_wrapper : tfnb.client.seq2seq.attention : _BaseAttentionMechanism
 contrib.seq2seq.python.ops.attention_wrapper : tfnb.client.seq2seq.attention : _luong_score=multiplicative_score
