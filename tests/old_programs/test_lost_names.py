@@ -247,3 +247,34 @@ except (OverflowError, ValueError):
         "refused",
     ]
     assert run(tmp_path, text) == expected
+
+
+def test_images_and_modules_of_scipy(tmp_path):
+    """The numbers are those of SciPy 1.1.0."""
+    text = """
+import numpy as np
+from scipy import misc
+import scipy.misc
+from scipy.misc import imresize, imread
+from scipy.sparse.linalg.eigen.arpack import eigsh
+grey = np.array([[0.0, 0.5], [1.0, 2.0]])
+colour = np.arange(24).reshape(2, 4, 3).astype(np.uint8)
+print(misc.bytescale(grey).tolist(), misc.bytescale(grey, low=10, high=20).tolist(), misc.toimage(colour).size)
+print(imresize(colour, 50).shape, imresize(colour, 2.0).shape, imresize(grey, (3, 5), "nearest").shape)
+print(imresize(grey, 2.0, interp="nearest")[0].tolist())
+scipy.misc.imsave("PLACE/a.png", colour)
+print((imread("PLACE/a.png") == colour).all(), imread("PLACE/a.png", mode="L").shape, imread("PLACE/a.png", True).dtype)
+print(misc.comb(5, 2), np.round(eigsh(np.diag([1.0, 2, 3, 4, 5]), k=2)[0], 6).tolist())
+try:
+    misc.toimage(np.ones((2, 2, 2)))
+except ValueError as e:
+    print(e)
+"""
+    assert run(tmp_path, text.replace("PLACE", str(tmp_path))) == [
+        "[[0, 64], [128, 255]] [[10, 13], [15, 20]] (4, 2)",
+        "(1, 2, 3) (4, 8, 3) (3, 5)",
+        "[0, 0, 64, 64]",
+        "True (2, 4) float32",
+        "10.0 [4.0, 5.0]",
+        "'arr' does not have a suitable array shape for any mode.",
+    ]

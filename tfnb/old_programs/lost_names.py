@@ -1,7 +1,7 @@
 """What Python had at the time of TensorFlow 1.x and lost since.
 
-`tfnb run` gives it back to a program's process, and NumPy's losses too (`lost_numpy.py`). Invariant: what Python has
-today stays as it is.
+`tfnb run` gives it back to a program's process, and what NumPy and SciPy lost (`lost_numpy.py`, `lost_scipy.py`).
+Invariant: what Python has today stays as it is.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from types import ModuleType
 from typing import Any
 
 from tfnb.old_programs.lost_numpy import add_missing, give_back_numpy
+from tfnb.old_programs.lost_scipy import give_back_scipy
 
 __all__ = ["give_back"]
 
@@ -63,6 +64,7 @@ def give_back() -> None:
         if not hasattr(function, "given_back"):
             setattr(place, name, _wrapped(function, change))
     give_back_numpy()
+    give_back_scipy()
 
 
 def _load_on_use(package: ModuleType, modules: Collection[str]) -> None:

@@ -1,0 +1,155 @@
+"""What SciPy had at the time of TensorFlow 1.x and lost since: the images of `scipy.misc`, and modules that moved.
+
+`tfnb run` puts a finder before the others, so nothing of SciPy is imported unless the program does. Invariant: the
+functions give what SciPy 1.1, the last version with all of them, gave with the same Pillow.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+__all__ = ["give_back_scipy"]
+
+# Modules that are parts of others now, and those whose names they have.
+_MOVED = dict.fromkeys(("scipy.sparse.linalg.eigen", "scipy.sparse.linalg.eigen.arpack"), "scipy.sparse.linalg")
+_MISC = "scipy.misc"
+_FROM_SPECIAL = ("comb", "factorial", "factorial2", "factorialk", "logsumexp")
+_INTERPOLATIONS = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "cubic": 3}
+
+
+def give_back_scipy() -> None:
+    """Lets this process import what SciPy no longer has."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds the modules that SciPy has lost; all others are found as before."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Returns how to make one of the modules."""
+        is_lost = fullname == _MISC or fullname in _MOVED
+        return ModuleSpec(fullname, self, is_package=fullname in _MOVED) if is_lost else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Returns None: an empty module is made."""
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Fills a module with its names."""
+        if module.__name__ == _MISC:
+            special = import_module("scipy.special")
+            module.__dict__.update(_IMAGES, **{name: getattr(special, name) for name in _FROM_SPECIAL})
+        else:
+            names = vars(import_module(_MOVED[module.__name__]))
+            module.__dict__.update({name: value for name, value in names.items() if not name.startswith("_")})
+
+
+def bytescale(
+    data: Any, cmin: float | None = None, cmax: float | None = None, high: float = 255, low: float = 0
+) -> np.ndarray:
+    """Returns the numbers as uint8, with [cmin, cmax] (by default all that occur) stretched over [low, high]."""
+    values = np.asarray(data)
+    if values.dtype == np.uint8:
+        return values
+    if high > 255 or low < 0 or high < low:
+        raise ValueError("`low` and `high` should be within [0, 255], and `high` not below `low`")
+    least = values.min() if cmin is None else cmin
+    most = values.max() if cmax is None else cmax
+    if most < least:
+        raise ValueError("`cmax` should be larger than `cmin`.")
+    scale = float(high - low) / (float(most) - float(least) or 1.0)
+    scaled = (values * 1.0 - least) * scale + low
+    return np.asarray(scaled.clip(low, high) + 0.5).astype(np.uint8)
+
+
+def toimage(
+    arr: Any,
+    high: float = 255,
+    low: float = 0,
+    cmin: float | None = None,
+    cmax: float | None = None,
+    pal: Any = None,
+    mode: str | None = None,
+    channel_axis: int | None = None,
+) -> Any:
+    """Returns an array as an image of Pillow: grey of two dimensions, colour of three, one of which is 3 or 4."""
+    image = import_module("PIL.Image")
+    values = np.asarray(arr)
+    if np.iscomplexobj(values):
+        raise ValueError("Cannot convert a complex-valued array.")
+    if values.ndim == 2:
+        if mode == "F":
+            return image.fromarray(values.astype(np.float32))
+        if mode == "I":
+            return image.fromarray(values.astype(np.int32))
+        grey = image.fromarray(bytescale(values, cmin, cmax, high, low))
+        if mode in (None, "L", "P") and pal is not None:
+            grey.putpalette(np.asarray(pal, np.uint8).tobytes())
+        return grey.convert(mode) if mode in ("1", "RGB", "RGBA", "CMYK", "YCbCr") else grey
+    axes = [n for n, size in enumerate(values.shape) if size in (3, 4)]
+    if values.ndim != 3 or not axes:
+        raise ValueError("'arr' does not have a suitable array shape for any mode.")
+    axis = (axes[0] if 3 not in values.shape else values.shape.index(3)) if channel_axis is None else channel_axis
+    if values.shape[axis] not in (3, 4):
+        raise ValueError("Channel axis dimension is not valid.")
+    pixels = np.ascontiguousarray(np.moveaxis(bytescale(values, cmin, cmax, high, low), axis, 2))
+    own_mode = mode or ("RGB" if pixels.shape[2] == 3 else "RGBA")
+    return image.frombytes(own_mode, pixels.shape[1::-1], pixels.tobytes())
+
+
+def fromimage(im: Any, flatten: bool = False, mode: str | None = None) -> np.ndarray:
+    """Returns an image of Pillow as an array; `flatten` makes it grey, in float32."""
+    if mode is not None and mode != im.mode:
+        im = im.convert(mode)
+    elif im.mode == "P":  # colours by a table
+        im = im.convert("RGBA" if "transparency" in im.info else "RGB")
+    if flatten:
+        im = im.convert("F")
+    elif im.mode == "1":
+        im = im.convert("L")
+    return np.array(im)
+
+
+def imread(name: Any, flatten: bool = False, mode: str | None = None) -> np.ndarray:
+    """Returns the image in a file as an array; see `fromimage`."""
+    with import_module("PIL.Image").open(name) as im:
+        return fromimage(im, flatten, mode)
+
+
+def imsave(name: Any, arr: Any, format: str | None = None) -> None:
+    """Writes an array as an image file, by default of the format that the name ends with; see `toimage`."""
+    image = toimage(arr, channel_axis=2 if np.ndim(arr) == 3 else None)
+    image.save(name) if format is None else image.save(name, format)
+
+
+def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: str | None = None) -> np.ndarray:
+    """Returns an image of another size: a number of percent, a factor (a float), or (height, width)."""
+    image = toimage(arr, mode=mode)
+    if np.issubdtype(type(size), np.signedinteger):
+        new = tuple((np.array(image.size) * size / 100.0).astype(int))
+    elif np.issubdtype(type(size), np.floating):
+        new = tuple((np.array(image.size) * size).astype(int))
+    else:
+        new = (int(size[1]), int(size[0]))
+    return fromimage(image.resize(tuple(map(int, new)), resample=_INTERPOLATIONS[interp]))
+
+
+def imrotate(arr: Any, angle: float, interp: str = "bilinear") -> np.ndarray:
+    """Returns an image that is turned counterclockwise by an angle in degrees."""
+    return fromimage(toimage(arr).rotate(angle, resample=_INTERPOLATIONS[interp]))
+
+
+_IMAGES: dict[str, Callable[..., Any]] = {
+    f.__name__: f for f in (bytescale, fromimage, imread, imresize, imrotate, imsave, toimage)
+}
