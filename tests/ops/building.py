@@ -70,7 +70,9 @@ def build_in(graph: GraphBuilder, case: Case, knowledge: str = "shapes") -> Buil
 
     given = [[tensor(y) for y in x] if isinstance(x, list) else tensor(x) for x in case.inputs]
     made = opdef(*given, graph=graph, **case.attrs)
-    outputs = list(made) if isinstance(made, (list, tuple)) else [made]
+    # An op with several results gives a named tuple, in which a list of tensors is a list.
+    results = made if isinstance(made, (list, tuple)) else [made]
+    outputs = [t for result in results for t in (result if isinstance(result, list) else [result])]
     return Built(outputs[0].op, outputs, inputs, arrays)
 
 
