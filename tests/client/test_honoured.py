@@ -142,7 +142,7 @@ def test_flags_with_bounds_and_short_names():
     tf.flags.DEFINE_integer("rounds", 3, "", lower_bound=1, upper_bound=5, short_name="r")
     tf.flags.FLAGS(["program", "-r", "4"])
     assert tf.flags.FLAGS.rounds == 4
-    with pytest.raises(errors.InvalidArgumentError, match="between"):
+    with pytest.raises(errors.InvalidArgumentError, match="not an integer in the range"):
         tf.flags.FLAGS(["program", "--rounds=9"])
 
 
