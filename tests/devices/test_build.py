@@ -200,6 +200,12 @@ FIRST_STEP = """
     import sys, time
     from tfnb.system import progress
     progress.SECONDS_BEFORE = progress.SECONDS_PER_DRAWING = 0.001  # the first drawing is not later than the compiler
+
+    class Lines:  # standard error is a pipe, into which nothing is written otherwise
+        def show(self, wait):
+            sys.stderr.write(wait.text() + "\\n")
+
+    progress.set_view(Lines)
     begin = time.perf_counter()
     import numpy as np
     from tfnb.codegen.program import I32, Launch, Module, Program, Slot
@@ -234,7 +240,7 @@ def test_library_kernels_compile_once_per_machine(tmp_path):
     first = run_process(FIRST_STEP, TFNB_CACHE_DIR=str(tmp_path))
     assert first.returncode == 0, first.stderr
     assert "compiling linalg/matmul.cl · 0 of 1 kernel · " in first.stderr
-    assert re.search(r"^tfnb: compiled · 1 of 1 kernel · [\d.]+ s$", first.stderr, re.MULTILINE)
+    assert re.search(r"^tfnb: compiled · 1 kernel · [\d.]+ s$", first.stderr, re.MULTILINE)
     stored = len(list((tmp_path / "programs").iterdir()))
     second = run_process(FIRST_STEP, TFNB_CACHE_DIR=str(tmp_path))
     assert second.returncode == 0, second.stderr
