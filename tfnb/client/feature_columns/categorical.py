@@ -113,7 +113,7 @@ class IdentityColumn(_OfKey):
 
     @property
     def value_dtype(self) -> DType:
-        """Integers."""
+        """The dtype of the values, an integer one."""
         return int64
 
     @property
@@ -155,7 +155,7 @@ class ListColumn(_OfKey):
         return len(self.vocabulary_list) + self.num_oov_buckets
 
     def ids(self, values: Tensor) -> Any:
-        """Returns the positions."""
+        """Returns the positions of the `values`."""
         dtype = int64 if self.dtype.is_integer else self.dtype
         words = constant(list(self.vocabulary_list), dtype)
         table = index_table_from_tensor(
@@ -235,7 +235,7 @@ class WeightedColumn(CategoricalColumn):
         return weights.with_values(cast(weights.values, float32))
 
     def sparse(self, features: Features) -> tuple[SparseTensor, SparseTensor | None]:
-        """Returns the ids and the weights."""
+        """Returns the ids and the weights of the `features`."""
         return self.categorical_column.sparse(features)[0], features.made_by(self)
 
 
@@ -270,7 +270,7 @@ class CrossedColumn(CategoricalColumn):
         return [leaf for part in parts for leaf in part]
 
     def transform(self, features: Features) -> Any:
-        """Returns the bucket of each combination. Raises `UnimplementedError` for weighted columns."""
+        """Returns the bucket of each combination of the `features`. Raises `UnimplementedError` for weighted columns."""
         # As in TensorFlow, dense features come after sparse columns, and keep their empty values.
         columns: list[SparseTensor] = []
         dense: list[Tensor] = []

@@ -123,7 +123,7 @@ class EmbeddingColumn(DenseColumn):
         return _restoring(self.ckpt_to_load_from, self.tensor_name_in_ckpt)
 
     def transform(self, features: Features) -> Any:
-        """Returns the ids and weights of the categories."""
+        """Returns the ids and weights of the categories of the `features`."""
         return self.categorical_column.sparse(features)
 
     def table(self, variables: Variables) -> Any:
