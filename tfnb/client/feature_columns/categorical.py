@@ -270,7 +270,7 @@ class CrossedColumn(CategoricalColumn):
         return [leaf for part in parts for leaf in part]
 
     def transform(self, features: Features) -> Any:
-        """Returns the bucket of each combination of the `features`. Raises `UnimplementedError` for weighted columns."""
+        """Returns the bucket of each combination of the `features`. Raises `UnimplementedError` for weighted ones."""
         # As in TensorFlow, dense features come after sparse columns, and keep their empty values.
         columns: list[SparseTensor] = []
         dense: list[Tensor] = []

@@ -252,7 +252,7 @@ def DEFINE_boolean(
     required: bool = False,
     flag_values: Values | None = None,
 ) -> None:
-    """Defines flags `--flag_name`, `--noflag_name`, `--flag_name=true` and `-short_name`, by default `default_value`."""
+    """Defines flags `--flag_name`, `--noflag_name` and `-short_name`; the default is `default_value`."""
     options = {"short_name": short_name, "required": required, "flag_values": flag_values}
     FLAGS.define(flag_name, absl_flags.DEFINE_boolean, default_value, docstring or "", **options)
 
