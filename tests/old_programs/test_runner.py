@@ -46,10 +46,11 @@ PROGRAM = """
 import sys
 before = set(sys.modules)
 import tensorflow as tf
+loaded = sorted(n for n in set(sys.modules) - before if not n.startswith("tensorflow"))
 def main(argv):
     import __main__
     print(__main__.__file__, argv[1:], __main__.main is main, sys.path[0])
-    print(sorted(n for n in set(sys.modules) - before if not n.startswith("tensorflow")))
+    print(loaded)
     from tensorflow.contrib import nothing_like_this
 if __name__ == "__main__":
     tf.app.run()

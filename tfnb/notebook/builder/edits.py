@@ -342,7 +342,7 @@ def set_parameter(state: State, edit: SetParameter) -> Change:
 
 
 def rename_node(state: State, edit: RenameNode) -> Change:
-    """Renames the first name that a statement binds, in the whole source."""
+    """Renames a node in the whole source: the first name that its statement binds, but `_` only if that is the only one."""
     statement = state.statement(edit["node"])
     new = check_name(edit["name"])
     if not statement.names:
@@ -352,7 +352,7 @@ def rename_node(state: State, edit: RenameNode) -> Change:
             raise InvalidArgumentError(f"{new} is used already")
         source = spliced(state.program.source, [Splice(statement.start, statement.start, f"{new} = ")])
         return Change(source, renamed={statement.id: new}, message=f"named {new}")
-    old = statement.names[0]
+    old = next((name for name in statement.names if name.strip("_")), statement.names[0])
     if new == old:
         return Change(state.program.source)
     if new in names_in_use(state.program):
