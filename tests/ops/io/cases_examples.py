@@ -45,6 +45,20 @@ _NONE = np.array([], np.int64)
 
 CASES = [
     Case(
+        "ParseExampleV2",
+        (texts(FIRST, SECOND), texts(), texts(b"c"), texts(b"a", b"b"), texts(), [_NONE, np.float32(9)]),
+        {
+            "num_sparse": 1,
+            "sparse_types": ["string"],
+            "Tdense": ["int64", "float32"],
+            "ragged_value_types": [],
+            "ragged_split_types": [],
+            "dense_shapes": [[2], []],
+        },
+        oracle=False,
+        float32_only=True,
+    ),
+    Case(
         "ParseExample",
         (
             texts(FIRST, SECOND),

@@ -342,7 +342,7 @@ def set_parameter(state: State, edit: SetParameter) -> Change:
 
 
 def rename_node(state: State, edit: RenameNode) -> Change:
-    """Renames a node in the whole source: the first name that its statement binds, but `_` only if that is the only one."""
+    """Renames a node in the whole source: the first name that its statement binds which is not `_`, if there is one."""
     statement = state.statement(edit["node"])
     new = check_name(edit["name"])
     if not statement.names:
