@@ -112,10 +112,17 @@ def test_passes_and_code_generation_are_interrupted_at_once(module, name, monkey
         assert session.run(y, {x: [4.0, 9.0]}).tolist() == [3.0, 4.0]
 
 
+class Lines:
+    def show(self, wait):
+        sys.stderr.write(f"{wait.text()}\n")
+
+
 def test_the_line_counts_clusters_and_kernels(monkeypatch, capsys):
     monkeypatch.setattr(progress, "SECONDS_BEFORE", 0.0)
     monkeypatch.setattr(progress, "SECONDS_PER_DRAWING", 0.001)
     monkeypatch.delenv("TFNB_QUIET", raising=False)
+    # A line for each state: the view of a terminal rewrites one, and nothing goes to other streams.
+    monkeypatch.setattr(progress._progress, "make_view", Lines)
     with tf.Graph().as_default(), tf.Session() as session:
         x, fetches, _ = model()
         session.run(tf.global_variables_initializer())
@@ -127,4 +134,4 @@ def test_the_line_counts_clusters_and_kernels(monkeypatch, capsys):
         sys.stderr.flush()
     lines = capsys.readouterr().err.splitlines()
     assert any(re.search(r" of \d clusters? · .* kernels? · ", line) for line in lines), lines
-    assert re.match(r"tfnb: compiled · (\d) of \1 clusters? · ", lines[-1]), lines
+    assert re.match(r"tfnb: compiled · \d clusters? · ", lines[-1]), lines
