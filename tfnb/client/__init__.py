@@ -14,7 +14,6 @@ from tfnb.client.compat import (
     contrib_stacks,
     conversions,
     generated_modules,
-    habits,
     internal_modules,
     late_names,
     later_functions,
@@ -164,4 +163,4 @@ API: dict[str, Any] = {name: value for module in MODULES for name, value in modu
 ALIASES = aliases.ALIASES
 VIEWS = {**contrib_modules.VIEWS, **internal_modules.VIEWS, **contrib_names.VIEWS}
 REFUSED_PACKAGES = refused.PACKAGES
-REFUSED_NAMES = {**habits.NAMES, **refused.NAMES}
+REFUSED_NAMES = {**refused.LATER_NAMES, **refused.NAMES}
