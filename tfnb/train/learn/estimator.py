@@ -58,10 +58,11 @@ class _Once:
         functools.update_wrapper(self, input_fn)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        made = self._input_fn(*args, **kwargs)
         graph = get_default_graph()
+        before = graph.version
+        made = self._input_fn(*args, **kwargs)
         tensors = all(isinstance(t, Tensor) for t in nest.flatten(made) if t is not None)  # and no data set
-        self._is_constant = tensors and not any(op.opdef.stateful for op in graph.get_operations())
+        self._is_constant = tensors and not any(op.opdef.stateful for op in graph.get_operations()[before:])
         return made
 
     def of(self, batches: Iterator[Any]) -> Iterator[Any]:
