@@ -15,6 +15,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tfnb.system import threads
+
 __all__ = ["SECONDS_AFTER", "collector_paused", "put_off"]
 
 SECONDS_AFTER = 0.05  # after an answer was made, another thread still has to send it
@@ -49,7 +51,7 @@ def put_off() -> Iterator[None]:
 
 def _begin() -> None:
     global _n_pauses, _was_enabled
-    with _lock:
+    with threads.held(_lock):
         _n_pauses += 1
         if _n_pauses == 1:
             _was_enabled = gc.isenabled()
@@ -58,7 +60,7 @@ def _begin() -> None:
 
 def _end(compiles: bool = False) -> None:
     global _n_pauses, _has_aged
-    with _lock:
+    with threads.held(_lock):
         _n_pauses = max(0, _n_pauses - 1)  # a fork has ended the pause in which it was made
         if not _n_pauses and _was_enabled:
             if compiles and not _has_aged:

@@ -3,12 +3,18 @@
 A daemon thread that asks for the interpreter's lock after Python has begun to end is ended by unwinding its stack.
 OpenCL's compiler and queues are C++, whose frames cannot be unwound so: the process aborts. Programs with queues leave
 such threads running. Invariant: when the exit handler of this module returns, no thread but the main one begins or
-leaves a step: running steps are cancelled, and their threads are held where they leave them.
+leaves a step or its compilation: running steps are cancelled, and their threads are held where they leave them. A
+thread that Python stops inside would keep its locks for ever, and the last `__del__` that runs a step would wait for
+them.
+
+The main thread can still run steps afterwards: in exit handlers that were registered before tfnb was imported, and in
+the `__del__` of the last objects (`threads.py`, `late_imports.py`). The folder of kernels is removed after all of them.
 """
 
 from __future__ import annotations
 
 import atexit
+import concurrent.futures.thread  # noqa: F401 (Python cannot import it any more when exit functions run)
 import sys
 import threading
 import time
@@ -16,9 +22,10 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Protocol
 
+from tfnb.system import late_imports
 from tfnb.system.live_objects import LiveObjects
 
-__all__ = ["StepOwner", "call_last", "has_begun", "hold", "prepare", "register", "register_step_code"]
+__all__ = ["StepOwner", "call_last", "has_begun", "hold", "register", "register_step_code"]
 
 _ON_DEVICES = ("tfnb.devices.opencl", "pyopencl")  # modules whose functions leave the interpreter's lock to others
 _PATIENCE = 0.5  # seconds for steps that wait, for example in a function of the program's that does not return
@@ -38,7 +45,7 @@ class StepOwner(Protocol):
 
 _owners: LiveObjects[StepOwner] = LiveObjects()
 _step_codes: set[CodeType] = set()
-_preparing: list[Callable[[], object]] = []
+_compiling_codes: set[CodeType] = set()
 
 
 def register(owner: StepOwner) -> None:
@@ -51,10 +58,9 @@ def register_step_code(code: CodeType) -> None:
     _step_codes.add(code)
 
 
-def prepare(function: Callable[[], object]) -> None:
-    """Lets `function` be called by the exit handler if sessions are open: it does what the `__del__` of an object that
-    runs a step later may need, and what Python then refuses, such as importing a module."""
-    _preparing.append(function)
+def register_compiling_code(code: CodeType) -> None:
+    """Declares a function whose calls compile: they cannot be cancelled, and end by themselves."""
+    _compiling_codes.add(code)
 
 
 class _Last:
@@ -88,10 +94,8 @@ def hold() -> None:
 def _end() -> None:
     global has_begun
     has_begun = True
-    owners = _owners.list()
-    for function in _preparing if owners else ():
-        function()
-    for owner in owners:
+    late_imports.keep()
+    for owner in _owners.list():
         owner.cancel_steps("the process ends")
     _wait_for_steps()
 
@@ -101,12 +105,12 @@ def _wait_for_steps() -> None:
     while in_steps := list(_threads_in_steps()):
         time.sleep(_POLL)
         waited = time.monotonic() - start
-        if waited > (_LONGEST if any(map(_is_on_device, in_steps)) else _PATIENCE):
+        if waited > (_LONGEST if any(in_steps) else _PATIENCE):
             return
 
 
-def _threads_in_steps() -> Iterator[FrameType]:
-    """The innermost frames of the other threads that run steps and are not held."""
+def _threads_in_steps() -> Iterator[bool]:
+    """For each of the other threads that run steps and are not held: whether it is sure to leave its step soon."""
     own = threading.get_ident()
     for thread, innermost in sys._current_frames().items():
         frame: FrameType | None = innermost
@@ -114,8 +118,8 @@ def _threads_in_steps() -> Iterator[FrameType]:
         while frame is not None:
             codes.add(frame.f_code)
             frame = frame.f_back
-        if thread != own and codes & _step_codes and hold.__code__ not in codes:
-            yield innermost
+        if thread != own and hold.__code__ not in codes and codes & (_step_codes | _compiling_codes):
+            yield bool(codes & _compiling_codes) or _is_on_device(innermost)
 
 
 def _is_on_device(frame: FrameType) -> bool:

@@ -4,6 +4,11 @@ Code that may take long surrounds itself with `compiling`, which may be nested; 
 of work. A thread draws, because compilers do not return for seconds. Compilations that follow each other closely, as
 those of the clusters of one step, count as one wait. Invariant: an interrupt at any place leaves no wait behind,
 because the list of running compilations has only weak references to them.
+
+The line, or a bar in the cell of a notebook, names what is compiled, how many of its clusters and kernels are done, and
+the time. `TFNB_QUIET=1` turns it off. If standard error is a file or a pipe, nothing is written to it, neither by tfnb
+nor by the OpenCL compiler. An interrupt takes effect at once in passes and code generation; a build or a first launch
+is finished first.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ from tfnb.errors import InternalError, KernelBuildError
 from tfnb.settings import Settings
 from tfnb.system import progress
 from tfnb.system.background import Background
+from tfnb.system.group_signals import kept_from_children
 from tfnb.system.interrupts import raise_if_held
 
 __all__ = ["Built", "ProgramLibrary", "kernels_root"]
@@ -166,7 +167,8 @@ class ProgramLibrary:
         """
         is_compiled = self.is_compiled(built, entry, local)
         start = time.perf_counter()
-        yield is_compiled
+        with kept_from_children():
+            yield is_compiled
         (self._library if built.title else self._generated).add_seconds(time.perf_counter() - start)
         progress.advance("kernel")
         if not is_compiled:
@@ -387,7 +389,8 @@ class ProgramLibrary:
 def _compile(program: cl._cl._Program, options: tuple[str, ...], device: cl.Device) -> None:
     # `pyopencl.Program.build` would warn of every remark in the compiler's log, and cache programs by pickle. Without
     # -w many drivers, PoCL among them, print how many warnings there were, although nobody sees the warnings.
-    program._build(options=" ".join((_NO_WARNINGS, *options)).encode(), devices=[device])
+    with kept_from_children():
+        program._build(options=" ".join((_NO_WARNINGS, *options)).encode(), devices=[device])
 
 
 def _is_narrow(sizes: tuple[int, ...]) -> bool:

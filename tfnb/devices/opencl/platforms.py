@@ -2,6 +2,10 @@
 
 Devices are discovered when one is first needed, once in each process. Invariant: the order is stable: CPUs in the
 order of the user's selection, then GPUs.
+
+A forked process has none of the threads of its parent. Sessions and event files from before the fork raise
+`FailedPreconditionError` in it. A new session there uses PoCL's driver without threads of its own; other drivers cannot
+be used. A fork while another thread runs a step may copy a lock that is held, as in any program with threads.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from tfnb.codegen.program import DeviceFacts
 from tfnb.devices.opencl import pocl
 from tfnb.errors import DeviceNotFoundError, FailedPreconditionError
 from tfnb.settings import Settings
+from tfnb.system.group_signals import kept_from_children
 
 __all__ = ["Unit", "units"]
 
@@ -145,7 +150,8 @@ def _all(cache: str) -> tuple[Unit, ...]:
     all_units: list[Unit] = []
     for platform in _platforms():
         try:
-            all_units += _units_of(platform, Path(cache))
+            with kept_from_children():  # for the driver's threads, which start here and compile later
+                all_units += _units_of(platform, Path(cache))
         except cl.Error:
             continue  # the driver has no devices, or does not start
     if not all_units:
