@@ -1,10 +1,14 @@
 """Computes functions on blocks of numbers inside a process of its own: tfnb, a real TensorFlow, PyTorch or NumPy.
 
-    PYTHON child.py tfnb|tensorflow|torch|numpy
+    PYTHON child.py tfnb|tensorflow|torch|numpy FILE
 
-A request is a line of JSON (function, dtype, number of elements and of operands) and then the operands' bytes; the
-answer is a line of JSON and the result's bytes. Runs on Python 3.7. Invariant: nothing is unpickled, and numbers travel
-as bits, so that no NaN and no subnormal number changes on the way.
+A request is a line of JSON: function, dtype, number of elements, where in FILE the operands lie and where the result
+goes. The answer is a line of JSON with the size of an element of the result. Both processes map FILE into memory. Runs
+on Python 3.7. Invariant: nothing is unpickled, and numbers travel as bits, so that no NaN and no subnormal number
+changes on the way.
+
+The gradient of NAME is the function "gradient:NAME". "chain:NAME" is NAME between a product by 1 and a change of sign,
+which tfnb compiles into one kernel.
 """
 
 import json
@@ -50,8 +54,16 @@ class Graphs:
                     feeds = [tf.placeholder(tf.uint16, [None]) for _ in range(operands)]
                     xs = [tf.bitcast(x, kind) for x in feeds]
                 else:
-                    feeds = xs = [tf.placeholder(kind, [None]) for _ in range(operands)]
-                y = self.function(name)(*xs)
+                    feeds = [tf.placeholder(kind, [None]) for _ in range(operands)]
+                    xs = list(feeds)
+                form, _, function = name.rpartition(":")
+                if form == "chain":
+                    feeds.append(tf.placeholder(kind, []))
+                    y = -self.function(function)(*(x * feeds[-1] for x in xs))
+                else:
+                    y = self.function(function)(*xs)
+                if form == "gradient":
+                    y = tf.gradients(y, xs[0])[0]
                 if dtype == "bfloat16" and not self.takes_bfloat16 and y.dtype != tf.bool:
                     y = tf.bitcast(y, tf.uint16)
             self.made[key] = (tf.Session(graph=graph), feeds, y)
@@ -63,6 +75,8 @@ class Graphs:
             given = [b.view(dtype) for b in bits]
         else:
             given = [b.view(self.tf.bfloat16.as_numpy_dtype) for b in bits] if self.takes_bfloat16 else bits
+        if name.startswith("chain:"):
+            given = [*given, 1.0]
         return np.asarray(session.run(y, dict(zip(feeds, given))))  # noqa: B905  # Python 3.7
 
 
@@ -106,7 +120,12 @@ class Torch:
         words = {2: torch.int16, 4: torch.int32, 8: torch.int64}[bits[0].itemsize]
         signed = {2: np.int16, 4: np.int32, 8: np.int64}[bits[0].itemsize]
         xs = [torch.from_numpy(b.view(signed)).view(getattr(torch, dtype)) for b in bits]
-        y = self.function(name)(*xs)
+        form, _, function = name.rpartition(":")
+        if form == "gradient":
+            xs[0].requires_grad_(True)
+            y = torch.autograd.grad(self.function(function)(*xs).sum(), xs[0])[0]
+        else:
+            y = self.function(function)(*xs)
         return y.numpy() if y.dtype == torch.bool else y.view(words).numpy()
 
 
@@ -182,21 +201,22 @@ def main() -> None:
     """Answers requests until there are no more."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
+    memory = np.memmap(sys.argv[2], np.uint8, "r+")
     compute = computer(sys.argv[1])
     while True:
         line = requests.readline()
         if not line:
             return
         request = json.loads(line.decode())
-        kind, n = BITS[request["dtype"]], request["n"]
-        size = n * np.dtype(kind).itemsize
-        operands = [np.frombuffer(requests.read(size), kind).copy() for _ in range(request["operands"])]
+        kind, n = np.dtype(BITS[request["dtype"]]), request["n"]
+        operands = [np.asarray(memory[at : at + n * kind.itemsize]).view(kind) for at in request["operands"]]
         try:
-            result = np.ascontiguousarray(compute(request["function"], request["dtype"], operands)).tobytes()
-            head = {"bytes": len(result)}
+            result = np.ascontiguousarray(compute(request["function"], request["dtype"], operands))
+            memory[request["result"] : request["result"] + result.nbytes] = result.view(np.uint8).ravel()
+            head = {"size": result.itemsize}
         except Exception as e:  # whatever the library raises is its answer
-            result, head = b"", {"error": "{}: {}".format(type(e).__name__, str(e).split("\n")[0][:200])}
-        answers.write(json.dumps(head).encode() + b"\n" + result)
+            head = {"error": "{}: {}".format(type(e).__name__, str(e).split("\n")[0][:200])}
+        answers.write(json.dumps(head).encode() + b"\n")
         answers.flush()
 
 

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from measure import Format
+from gradients import SLOPES
+from measure import Format, Wanted, wanted
 from scipy import special
 
-__all__ = ["LEFT_OUT", "ONE", "TWO", "Reference", "exact", "public"]
+__all__ = ["LEFT_OUT", "ONE", "TWO", "Reference", "exact", "public", "reference"]
 
 Array = Any
 Reference = Callable[..., Array]
@@ -171,16 +172,18 @@ def public(tf: Any, name: str) -> Any:
     raise AttributeError(name)
 
 
-def exact(name: str, form: Format, bits: list[np.ndarray]) -> tuple[Array, Array]:
-    """Returns the results in a wider type, and those of the operands with zeros in place of subnormal numbers."""
-    wide = np.longdouble if form.name == "float64" else np.float64
-    with np.errstate(all="ignore"):
-        operands = [form.values(b).astype(wide) for b in bits]
-        flushed = [_flushed(x, form.tiny) for x in operands]
-        if name in _ROUNDED:
-            tiny = 0.0 if form.name == "float16" else form.tiny  # float16 is computed as float32
-            pair = [_ROUNDED[name](*xs, tiny) for xs in (operands, flushed)]
-        else:
-            reference = ONE[name] if len(bits) == 1 else TWO[name]
-            pair = [reference(*xs) for xs in (operands, flushed)]
-        return np.asarray(pair[0]).astype(wide), np.asarray(pair[1]).astype(wide)
+def reference(name: str, form: Format) -> Callable[[list[Array]], Array]:
+    """Returns the function of operands in a wider type; "gradient:NAME" is the derivative of NAME."""
+    if name.startswith("gradient:"):
+        slope = SLOPES[name.partition(":")[2]]
+        return lambda xs: np.where(np.isnan(xs[0]), np.nan, slope(xs[0]))
+    if name in _ROUNDED:
+        tiny = 0.0 if form.name == "float16" else form.tiny  # float16 is computed as float32
+        return lambda xs: _ROUNDED[name](*xs, tiny)
+    function = ONE.get(name) or TWO[name]
+    return lambda xs: function(*xs)
+
+
+def exact(name: str, form: Format, bits: list[np.ndarray]) -> Wanted:
+    """Returns what is wanted of a function of operands with these bits."""
+    return wanted(bits, form, reference(name, form))

@@ -2,63 +2,33 @@
 
     python scripts/edges/run.py [--there 1.15.5=PYTHON] [--torch PYTHON] [--dtypes float32 ...] [--only exp,log]
 
-Each library computes in a process of its own (child.py) and gets the same blocks of bits. With `--stride 1`, the
-default, float32 is measured on all 2^32 patterns, which takes minutes for each function; `--state FILE` keeps what has
-been measured, so that runs add up, and with `--only ""` and `--dtypes` without a value the page is written of it.
-Invariant: a row holds figures of one run over the same numbers only.
+Each library computes in a process of its own (child.py). tfnb is measured on all 2^32 patterns of float32, which takes
+a minute or two for each function, the peers on each `--peers_stride`th; with 0 they are not asked. The page is what is
+known: a run replaces the figures that it measures in it and keeps the others. Invariant: the figures of peers in a row
+are of one run over the same numbers.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, cast
 
 import numpy as np
-from functions import ONE, TWO, exact
-from measure import FORMATS, Format, Found, compare, summary
+from accuracy_page import Row, figures, read_page, write_page
+from functions import ONE, TWO, reference
+from gradients import SLOPES
+from measure import FORMATS, Format, summary
+from native import Comparison
 from patterns import blocks, pair_blocks, random_blocks
-from report import write_page
+from peers import Peer, Places
 
-__all__ = ["Peer", "main", "measured"]
+__all__ = ["main", "measured"]
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-
-
-class Peer:
-    """A library in a process of its own."""
-
-    def __init__(self, library: str, python: str) -> None:
-        self.process = subprocess.Popen(
-            [python, str(HERE / "child.py"), library], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
-        )
-
-    def compute(self, name: str, dtype: str, operands: list[np.ndarray]) -> np.ndarray | str:
-        """Returns the result's bits (bools as float64), or why there is none."""
-        send, receive = cast(IO[bytes], self.process.stdin), cast(IO[bytes], self.process.stdout)
-        n = len(operands[0])
-        send.write(json.dumps({"function": name, "dtype": dtype, "n": n, "operands": len(operands)}).encode() + b"\n")
-        for bits in operands:
-            send.write(bits.tobytes())
-        send.flush()
-        head = json.loads(receive.readline())
-        if "error" in head:
-            return str(head["error"])
-        data, form = receive.read(head["bytes"]), FORMATS[dtype]
-        if len(data) == n:
-            return np.frombuffer(data, np.bool_).astype(np.float64)
-        return form.values(np.frombuffer(data, form.word))
-
-    def close(self) -> None:
-        """Ends the process."""
-        cast(IO[bytes], self.process.stdin).close()
-        self.process.wait()
+ROOT = Path(__file__).resolve().parents[2]
+PART = 1 << 16  # elements that are compared at a time, so that all that is known of them stays in a processor's cache
 
 
 def _operands(name: str, form: Format, stride: int, count: int) -> Iterator[list[np.ndarray]]:
@@ -78,30 +48,44 @@ def blocks_of_doubles(form: Format) -> Iterator[np.ndarray]:
     yield next(iter(blocks(form, 1 << 62)))
 
 
-def measured(peers: dict[str, Peer], name: str, dtype: str, stride: int, count: int) -> dict[str, Any]:
-    """Measures one function in all libraries; returns a row of the table."""
+def measured(peers: dict[str, Peer], places: Places, name: str, dtype: str, stride: int, count: int) -> Row:
+    """Measures one function in these libraries; returns the figures of each, and how long it took."""
     form = FORMATS[dtype]
-    found: dict[str, Found] = {library: Found() for library in peers}
+    found = {library: Comparison(name, form, reference(name, form)) for library in peers}
     absent: dict[str, str] = {}
+    asked: list[tuple[int, list[np.ndarray], list[str]]] = []
     start = time.perf_counter()
-    for operands in _operands(name, form, stride, count):
-        want, zeroed = exact(name, form, operands)
-        for library, peer in peers.items():
-            if library not in absent:
-                got = peer.compute(name, dtype, operands)
-                if isinstance(got, str):
-                    absent[library] = got
-                else:
-                    compare(found[library], operands, got, want, zeroed, form)
-    row: dict[str, Any] = {"function": name, "dtype": dtype, "stride": stride if dtype == "float32" else 1}
-    row["count"] = next(f.count for library, f in found.items() if library == "tfnb")
-    row["seconds"] = round(time.perf_counter() - start, 1)
-    for library, f in found.items():
-        row[library] = (
-            {"absent": absent[library]}
-            if library in absent
-            else {"worst": f.worst, "faults": f.faults, "zeroed": f.zeroed, "kept": f.kept, "text": summary(f, form)}
-        )
+
+    def finish() -> None:
+        place, operands, libraries = asked.pop()
+        n = len(operands[0])
+        answers = {library: peers[library].answer(form, place, n) for library in libraries}
+        absent.update({library: got for library, got in answers.items() if isinstance(got, str)})
+        results = {library: got for library, got in answers.items() if not isinstance(got, str)}
+        comparisons = [found[library] for library in results]
+        for k in range(0, n if results else 0, PART):
+            parts = [got[k : k + PART] for got in results.values()]
+            comparisons[0].add([bits[k : k + PART] for bits in operands], parts, comparisons[1:])
+
+    for number, operands in enumerate(_operands(name, form, stride, count)):
+        place = number % 2
+        at = places.put(place, operands)
+        libraries = [library for library in peers if library not in absent]
+        for library in libraries:
+            peers[library].ask(name, form, place, at, len(operands[0]))
+        asked.insert(0, (place, operands, libraries))
+        if len(asked) > 1:
+            finish()
+        if len(absent) == len(peers):
+            break
+    while asked:
+        finish()
+    row: Row = {"seconds": round(time.perf_counter() - start, 1)}
+    for library, comparison in found.items():
+        f = comparison.found
+        row[library] = {"absent": absent[library]} if library in absent else figures(f.worst, f.faults)
+        row[library] |= {"count": f.count, "stride": stride if dtype == "float32" and name not in TWO else 1}
+        row[library] |= {"text": summary(f, form)}
     return row
 
 
@@ -112,8 +96,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--dtypes", nargs="*", default=list(FORMATS), choices=list(FORMATS))
     parser.add_argument("--only", default="", help="names of functions, with commas between")
     parser.add_argument("--stride", type=int, default=1, help="each how manieth pattern of float32 is tried")
+    parser.add_argument("--peers_stride", type=int, default=17, help="the same for peers; 0: they are not asked")
     parser.add_argument("--random", type=int, default=10**8, help="how many random operands, for float64 and for pairs")
-    parser.add_argument("--state", default="", help="a file of rows that were measured before; new ones are added")
     parser.add_argument("--page", default=str(ROOT / "docs" / "accuracy.md"))
     return parser.parse_args()
 
@@ -126,24 +110,29 @@ def main() -> None:
         pythons["tensorflow"] = arguments.there.partition("=")[2]
     if arguments.torch:
         pythons["torch"] = arguments.torch
-    peers = {library: Peer(library, python) for library, python in pythons.items()}
-    state = Path(arguments.state) if arguments.state else None
-    rows = [json.loads(line) for line in state.read_text().splitlines()] if state and state.exists() else []
-    names = arguments.only.split(",") if arguments.only else [*ONE, *TWO]
+    if not arguments.peers_stride:
+        del pythons["numpy"]
+    places = Places(len(pythons))
+    peers = {library: Peer(library, python, places, number) for number, (library, python) in enumerate(pythons.items())}
+    ours, theirs = {"tfnb": peers.pop("tfnb")}, peers
+    page = Path(arguments.page)
+    every = [*ONE, *TWO, *(f"gradient:{name}" for name in SLOPES)]
+    names = arguments.only.split(",") if arguments.only else every
     for dtype in arguments.dtypes:
         for name in names:
-            row = measured(peers, name, dtype, arguments.stride, arguments.random)
-            sys.stdout.write(
-                f"{dtype} {name} {row['count']} in {row['seconds']} s: {row['tfnb'].get('text', 'absent')}\n"
-            )
-            sys.stdout.flush()
-            rows.append(row)
-            if state:
-                with state.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
-    for peer in peers.values():
+            if (dtype, name) == ("float64", "gradient:digamma"):
+                continue  # in TensorFlow it never ends for large negative numbers
+            row = measured(ours, places, name, dtype, arguments.stride, arguments.random)
+            told = row["tfnb"]
+            print(dtype, name, told["count"], "in", row["seconds"], "s:", told.get("absent", told["text"]), flush=True)
+            if theirs:
+                row |= measured(theirs, places, name, dtype, arguments.peers_stride, arguments.random)
+            rows = read_page(page)
+            rows.setdefault((dtype, name), {}).update(row)
+            write_page(page, rows, arguments.there.partition("=")[0])
+    for peer in (*ours.values(), *theirs.values()):
         peer.close()
-    write_page(Path(arguments.page), rows, arguments.there.partition("=")[0])
+    places.close()
 
 
 if __name__ == "__main__":

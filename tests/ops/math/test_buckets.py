@@ -3,7 +3,7 @@
 import pytest
 
 import tfnb as tf
-from tfnb.ops.math.v1_late_math import BUCKETIZE
+from tfnb.ops.math.buckets_norms_bessel import BUCKETIZE
 
 
 def test_boundaries_are_in_order():
