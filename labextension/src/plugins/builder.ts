@@ -7,7 +7,13 @@ import { IDefaultFileBrowser, IFileBrowserFactory } from "@jupyterlab/filebrowse
 import { ILauncher } from "@jupyterlab/launcher";
 import { CELL_EVENT, type CellLink, type CellRequest } from "../views/cell_link";
 import { builderIcon } from "./icons";
-import { asNotebook, cellAround, type Notebook, type NotebookCell } from "./notebooks";
+import {
+  asNotebook,
+  cellAround,
+  type Notebook,
+  type NotebookCell,
+  type SharedCell,
+} from "./notebooks";
 
 export const OPEN_BUILDER = "tfnb:open-builder";
 const MAGIC = /^%%tfnb_build\b[^\n]*(?:\n|$)/;
@@ -23,17 +29,20 @@ interface Kept {
   readonly view?: string;
 }
 
-/** Connects a view with the cell that has its code: the magic cell that shows it, or a cell below that it inserts. */
+/** Connects a view with the cell that has its code: the magic cell that shows it, or a cell below that it inserts. It
+ * holds the cells' contents, since a closed notebook takes them from its widgets before the view goes. */
 class Link implements CellLink {
   private later: ReturnType<typeof setTimeout> | undefined;
-  private followed: NotebookCell | null = null;
+  private followed: SharedCell | null = null;
   private last: string | null = null;
+  private readonly own: SharedCell;
 
   constructor(
     private readonly notebook: Notebook,
     private readonly cell: NotebookCell,
     private readonly changed: (source: string) => void,
   ) {
+    this.own = cell.model.sharedModel;
     this.follow(this.codeCell());
   }
 
@@ -51,19 +60,14 @@ class Link implements CellLink {
     this.follow(cell);
     if (this.later !== undefined) return; // what is being typed is newer, and is sent soon
     this.last = source;
-    const { sharedModel } = cell.model;
-    const text = sharedModel.getSource();
+    const text = cell.getSource();
     const head = MAGIC.exec(text)?.[0] ?? "";
     const changed = (head && !head.endsWith("\n") ? `${head}\n` : head) + source;
     // Only the part that differs is replaced, so that the cursor and other people's edits stay.
     const start = common(text, changed);
     const end = common(reversed(text.slice(start)), reversed(changed.slice(start)));
     if (changed !== text)
-      sharedModel.updateSource(
-        start,
-        text.length - end,
-        changed.slice(start, changed.length - end),
-      );
+      cell.updateSource(start, text.length - end, changed.slice(start, changed.length - end));
   }
 
   kept(): string {
@@ -81,18 +85,19 @@ class Link implements CellLink {
   }
 
   private get keeps(): Kept {
-    return (this.cell.model.sharedModel.getMetadata(KEY) ?? {}) as Kept;
+    return (this.own.getMetadata(KEY) ?? {}) as Kept;
   }
 
   private setKept(kept: Kept): void {
-    this.cell.model.sharedModel.setMetadata(KEY, kept);
+    this.own.setMetadata(KEY, kept);
   }
 
-  private codeCell(): NotebookCell | null {
-    if (MAGIC.test(this.cell.model.sharedModel.getSource())) return this.cell;
+  private codeCell(): SharedCell | null {
+    if (MAGIC.test(this.own.getSource())) return this.own;
     const { code } = this.keeps;
     if (!code) return null;
-    return this.notebook.content.widgets.find((one) => one.model.id === code) ?? null;
+    const { widgets } = this.notebook.content;
+    return widgets.find((one) => one.model.id === code)?.model.sharedModel ?? null;
   }
 
   private insert(source: string): void {
@@ -100,20 +105,20 @@ class Link implements CellLink {
     const at = widgets.indexOf(this.cell) + 1;
     if (!model || at === 0) return;
     model.sharedModel.insertCell(at, { cell_type: "code", source });
-    const cell = this.notebook.content.widgets[at];
-    if (!cell) return;
+    const inserted = this.notebook.content.widgets[at]?.model;
+    if (!inserted) return;
     this.last = source;
-    this.setKept({ ...this.keeps, code: cell.model.id });
-    this.follow(cell);
+    this.setKept({ ...this.keeps, code: inserted.id });
+    this.follow(inserted.sharedModel);
   }
 
-  private follow(cell: NotebookCell | null): void {
+  private follow(cell: SharedCell | null): void {
     if (cell === this.followed) return;
-    this.followed?.model.sharedModel.changed.disconnect(this.typed, this);
+    this.followed?.changed.disconnect(this.typed, this);
     this.followed = cell;
     if (!cell) return;
     this.last = bodyOf(cell);
-    cell.model.sharedModel.changed.connect(this.typed, this);
+    cell.changed.connect(this.typed, this);
   }
 
   // The diagram follows what is typed after a pause.
@@ -141,8 +146,8 @@ function common(a: string, b: string): number {
 const reversed = (text: string): string => [...text.split("")].reverse().join("");
 
 /** The code in a cell, without the line of the magic. */
-function bodyOf(cell: NotebookCell): string {
-  return cell.model.sharedModel.getSource().replace(MAGIC, "");
+function bodyOf(cell: SharedCell): string {
+  return cell.getSource().replace(MAGIC, "");
 }
 
 async function newNotebook(app: JupyterFrontEnd, cwd: string, cells: string[]): Promise<Notebook> {

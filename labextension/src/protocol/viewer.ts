@@ -250,6 +250,11 @@ export type ToKernel = ExportRequest | ChartRequest | VisibilityRequest;
 export interface ViewerState {
   /** False where Jupyter's server takes the place of the kernel. */
   readonly has_kernel?: boolean;
+  /**
+   * What the user has chosen, as the page writes it; a page that is loaded again begins with it.
+   * Servers lack it.
+   */
+  readonly options?: string;
   readonly key: string;
   /** The id of the model that carries BokehJS. */
   readonly library: string;

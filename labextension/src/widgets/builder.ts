@@ -10,10 +10,9 @@ import {
   type FromBuilder,
 } from "../views/builder/view";
 import { type CellLink, linkCell } from "../views/cell_link";
-import { h } from "../views/dom";
 import { ask } from "./channel/ask";
+import { Lifetime } from "./channel/lifetime";
 import { listen } from "./channel/listen";
-import { inPlaces } from "./channel/places";
 
 const GONE = "the kernel has ended: this is the last state; run the cell again to go on";
 
@@ -26,15 +25,14 @@ class Live {
   private link: CellLink | null = null;
   /** The source with which the kernel began; until it changes, no cell is inserted. */
   private first: string | null = null;
-  private readonly hiding = h("style");
+  readonly lifetime: Lifetime;
 
   constructor(private readonly model: AnyModel<BuilderState>) {
-    // The saved picture is meant for notebooks without a kernel, so it is hidden while the view is live.
-    this.hiding.textContent = `#${CSS.escape(model.get("key"))} { display: none; }`;
     const gone = (): void => {
+      this.answered();
       for (const view of this.views.values()) view.note(GONE);
     };
-    (model.on as (event: string, act: () => void) => void)("comm_live_update", gone);
+    this.lifetime = new Lifetime(model, model.get("key"), gone);
   }
 
   receive = (message: FromBuilder): void => {
@@ -67,7 +65,7 @@ class Live {
 
   private sendSource = (source: string): void => {
     const gesture: Gesture = { type: "gesture", gesture: 0, edits: [{ edit: "source", source }] };
-    this.model.send(gesture);
+    this.lifetime.send(gesture);
   };
 
   /** The places that the cell keeps; anybody may have written them. */
@@ -99,11 +97,10 @@ class Live {
       this.link?.dispose();
       this.link = linkCell(place, this.sendSource);
     }
-    document.head.append(this.hiding);
     const channel: Channel = {
       send: (message) => {
-        if (message.type !== "open" || this.hasAnswer) this.model.send(message);
-        else this.answered = ask(() => this.model.send(message));
+        if (message.type !== "open" || this.hasAnswer) this.lifetime.send(message);
+        else this.answered = ask(() => this.lifetime.send(message));
       },
       receive: (handle) => {
         this.handlers.add(handle);
@@ -124,7 +121,7 @@ class Live {
   dispose(): void {
     this.answered();
     this.link?.dispose();
-    this.hiding.remove();
+    this.lifetime.close();
     for (const [place, view] of this.views) this.close(place, view);
   }
 }
@@ -134,11 +131,8 @@ export default {
     const live = new Live(model);
     const key = model.get("key");
     model.on("msg:custom", live.receive);
-    await listen(model, key);
-    const leave = inPlaces(key, live.mount);
-    return () => {
-      leave();
-      live.dispose();
-    };
+    const isClosed = await listen(model, key);
+    live.lifetime.show(live.mount, isClosed);
+    return () => live.dispose();
   },
 };

@@ -3,9 +3,8 @@
 import type { AnyModel } from "@anywidget/types";
 import type { ClusterState, FromKernel, ToKernel } from "../protocol/cluster";
 import { type ClusterPage, drawCluster } from "../views/cluster/cluster";
-import { h } from "../views/dom";
+import { Lifetime } from "./channel/lifetime";
 import { listen } from "./channel/listen";
-import { inPlaces } from "./channel/places";
 
 interface Traits {
   key: string;
@@ -20,18 +19,16 @@ const GONE = "the kernel has ended: this is the last state; run the cell again f
 
 class Live {
   private readonly places = new Map<Element, Place>();
-  private readonly hiding = h("style");
+  readonly lifetime: Lifetime;
   private state: ClusterState | null = null;
   private readonly watcher = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) this.see(target, isIntersecting);
   });
 
-  constructor(private readonly model: Model) {
-    // The saved picture is meant for notebooks without a kernel, so it is hidden while the view is live.
-    this.hiding.textContent = `#${CSS.escape(model.get("key"))} { display: none; }`;
+  constructor(model: Model) {
     model.on("msg:custom", (message: FromKernel) => this.receive(message));
     const gone = () => this.each((page) => page.note(GONE));
-    (model.on as (event: string, act: () => void) => void)("comm_live_update", gone);
+    this.lifetime = new Lifetime(model, model.get("key"), gone);
   }
 
   private receive(message: FromKernel): void {
@@ -48,7 +45,7 @@ class Live {
 
   private send(type: ToKernel["type"]): void {
     const message: ToKernel = { type };
-    this.model.send(message);
+    this.lifetime.send(message);
   }
 
   mount(host: HTMLElement): void {
@@ -58,7 +55,6 @@ class Live {
     if (this.state) page.show(this.state);
     this.places.set(host, { page, seen: false });
     this.watcher.observe(host);
-    document.head.append(this.hiding);
   }
 
   private see(host: Element, seen: boolean): void {
@@ -79,7 +75,7 @@ class Live {
     this.watcher.disconnect();
     for (const place of this.places.values()) place.page.dispose();
     this.places.clear();
-    this.hiding.remove();
+    this.lifetime.close();
   }
 }
 
@@ -87,11 +83,8 @@ export default {
   async initialize({ model }: { model: Model }): Promise<() => void> {
     const key = model.get("key");
     const live = new Live(model);
-    await listen(model, key);
-    const leave = inPlaces(key, (place) => live.mount(place));
-    return () => {
-      leave();
-      live.close();
-    };
+    const isClosed = await listen(model, key);
+    live.lifetime.show((place) => live.mount(place), isClosed);
+    return () => live.close();
   },
 };

@@ -3,6 +3,7 @@
 
 import type { AnyModel } from "@anywidget/types";
 import type { FromKernel, GraphCard, GraphOptions, ToKernel } from "../protocol/graph";
+import { type KeptGraph, restored, written } from "../views/graph/kept_graph";
 import { drawStages } from "../views/graph/stages";
 import { GraphModel } from "../views/graph/view";
 import { ask } from "./channel/ask";
@@ -11,6 +12,8 @@ import { inPlaces } from "./channel/places";
 
 interface Traits {
   key: string;
+  /** What the user has opened and selected, as the page writes it. */
+  shown: string;
 }
 
 class Live {
@@ -75,9 +78,17 @@ class Live {
   private show(place: HTMLElement): void {
     if (!this.overview) return;
     const { stages, first, options } = this.overview;
-    const { load, details } = this;
-    this.shown.push(drawStages(place, { names: stages, first, load, details }, options));
+    const { load, details, keep } = this;
+    const kept = restored(this.channel.get("shown"));
+    this.shown.push(
+      drawStages(place, { names: stages, first, load, details, kept, keep }, options),
+    );
   }
+
+  private keep = (kept: KeptGraph): void => {
+    this.channel.set("shown", written(kept));
+    this.channel.save_changes();
+  };
 
   dispose(): void {
     this.answered();

@@ -3,15 +3,15 @@
 import type { AnyModel } from "@anywidget/types";
 import type { Bytes } from "../protocol/bytes";
 import type { AppendPoints, Content, FromKernel, Kind, ViewerState } from "../protocol/viewer";
-import { h } from "../views/dom";
 import { withAppended } from "../views/viewer/appended_points";
 import type { Contents } from "../views/viewer/contents";
+import { restored, written } from "../views/viewer/kept_options";
 import { floats } from "../views/viewer/numbers";
-import { firstOptions, type Options } from "../views/viewer/options";
+import type { Options } from "../views/viewer/options";
 import { drawViewer, type ViewerPage, type ViewerSource } from "../views/viewer/viewer";
 import "../views/viewer/viewer.css";
+import { Lifetime } from "./channel/lifetime";
 import { listen } from "./channel/listen";
-import { inPlaces } from "./channel/places";
 
 type Model = AnyModel<ViewerState>;
 
@@ -53,6 +53,11 @@ function sourceOf(model: Model, contents: Map<string, Content>): ViewerSource {
       model.set("wanted", wanted);
       model.save_changes();
     },
+    keep: (options) => {
+      if (model.get("has_kernel") === false) return;
+      model.set("options", written(options));
+      model.save_changes();
+    },
     ask: (message) => model.send(message),
   };
 }
@@ -68,9 +73,9 @@ class Live {
   private readonly contents = new Map<string, Content>();
   private readonly places = new Map<Element, Place>();
   /** The choices of the user apply to all places, also to those that are redrawn. */
-  private readonly options: Options = firstOptions();
+  private readonly options: Options;
   private readonly source: ViewerSource;
-  private readonly hiding = h("style");
+  readonly lifetime: Lifetime;
   private readonly watcher = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
       const place = this.places.get(target);
@@ -85,9 +90,8 @@ class Live {
 
   constructor(private readonly model: Model) {
     this.source = sourceOf(model, this.contents);
+    this.options = restored(model.get("options"));
     this.keep();
-    // The saved picture is meant for notebooks without a kernel, so it is hidden while the view is live.
-    this.hiding.textContent = `#${CSS.escape(model.get("key"))} { display: none; }`;
     model.on("change:catalogue", () => this.each((page) => page.catalogueChanged()));
     model.on("change:changes", () => {
       this.keep();
@@ -99,7 +103,7 @@ class Live {
     });
     document.addEventListener("visibilitychange", this.hidden);
     const gone = () => this.each((page) => page.note(GONE));
-    (model.on as (event: string, act: () => void) => void)("comm_live_update", gone);
+    this.lifetime = new Lifetime(model, model.get("key"), gone);
   }
 
   private keep(): void {
@@ -119,7 +123,7 @@ class Live {
       this.each((page) => page.paced(message.pause));
     } else if (!this.asked) {
       this.asked = true;
-      this.model.send({ op: "whole" });
+      this.lifetime.send({ op: "whole" });
     }
   }
 
@@ -134,7 +138,6 @@ class Live {
     const page = drawViewer(host, this.source, this.options);
     this.places.set(host, { page, inView: false, seen: false });
     this.watcher.observe(host);
-    document.head.append(this.hiding);
   }
 
   private see(host: Element): void {
@@ -144,7 +147,7 @@ class Live {
     place.seen = seen;
     if (seen && !place.page)
       place.page = drawViewer(host as HTMLElement, this.source, this.options);
-    this.model.send({ op: seen ? "hello" : "bye" });
+    this.lifetime.send({ op: seen ? "hello" : "bye" });
   }
 
   private giveUp(host: Element, place: Place): void {
@@ -158,7 +161,7 @@ class Live {
     document.removeEventListener("visibilitychange", this.hidden);
     for (const [host, place] of this.places) this.giveUp(host, place);
     this.places.clear();
-    this.hiding.remove();
+    this.lifetime.close();
   }
 }
 
@@ -166,11 +169,8 @@ export default {
   async initialize({ model }: { model: Model }): Promise<() => void> {
     const key = model.get("key");
     const live = new Live(model);
-    await listen(model, key);
-    const leave = inPlaces(key, (place) => live.mount(place));
-    return () => {
-      leave();
-      live.close();
-    };
+    const isClosed = await listen(model, key);
+    live.lifetime.show((place) => live.mount(place), isClosed);
+    return () => live.close();
   },
 };

@@ -6,8 +6,8 @@ import type { Choice, Question } from "./chooser";
 import { movesOf } from "./dragging";
 import { type Point, portY, type Rect } from "./geometry";
 import { cut } from "./gestures";
-import { type Fits, matches, replacements, search } from "./palette";
-import { aligned, distributed, type Side, straightened } from "./placing";
+import { type Compatibility, matches, replacements, search } from "./palette";
+import { type Alignment, aligned, distributed, straightened } from "./placing";
 import type { AnyEdit } from "./session";
 import { bendRects, placeBends, setRoute, unbent } from "./wires/bends";
 import { connectFromList, connectInput, placeOf } from "./wires/connecting";
@@ -23,11 +23,11 @@ export interface Command {
 }
 
 /** What commands ask of the view. */
-export interface Desk {
+export interface Actions {
   readonly layOut: LayOut;
   /** Opens the chooser at a point of the drawing; null for the middle of the window. */
   choose(question: Question, at: Point | null): void;
-  palette(fits: Fits, at: Point | null, text?: string): void;
+  palette(compatibility: Compatibility, at: Point | null, text?: string): void;
   openForm(): void;
   showSide(side: "node" | "code" | "log" | "lesson"): void;
   go(id: string): void;
@@ -54,13 +54,13 @@ export function prompt(title: string, text: string, act: (text: string) => void)
 
 export const FRAME_COLOURS = ["blue", "orange", "green", "purple", "grey"] as const;
 
-export function commandsOf(workspace: Workspace, desk: Desk): Command[] {
+export function commandsOf(workspace: Workspace, actions: Actions): Command[] {
   return [
-    ...editing(workspace, desk),
-    ...structure(workspace, desk),
-    ...running(workspace, desk),
-    ...arranging(workspace, desk),
-    ...viewing(workspace, desk),
+    ...editing(workspace, actions),
+    ...structure(workspace, actions),
+    ...running(workspace, actions),
+    ...arranging(workspace, actions),
+    ...viewing(workspace, actions),
   ];
 }
 
@@ -81,7 +81,7 @@ export function whileThere(
 
 const always = (): boolean => true;
 
-function editing(workspace: Workspace, desk: Desk): Command[] {
+function editing(workspace: Workspace, actions: Actions): Command[] {
   const { session, selected, model } = workspace;
   const any = (): boolean => selected.size > 0;
   const nodes = (): string[] => model.order.filter((id) => selected.has(id));
@@ -95,9 +95,9 @@ function editing(workspace: Workspace, desk: Desk): Command[] {
     const act = (name: string): void => {
       if (name && name !== only.id) session.gesture({ edit: "rename", node: only.id, name });
     };
-    desk.choose(prompt(`New name of ${only.id}`, only.id, act), placeOf(workspace, only.id));
+    actions.choose(prompt(`New name of ${only.id}`, only.id, act), placeOf(workspace, only.id));
   };
-  const add = (): void => desk.palette({ wire: workspace.openOutput, isLoose: true }, null);
+  const add = (): void => actions.palette({ wire: workspace.openOutput, isLoose: true }, null);
   return [
     { id: "add", label: "Add an operation…", keys: ["/", "Insert"], can: always, run: add },
     {
@@ -142,9 +142,9 @@ function editing(workspace: Workspace, desk: Desk): Command[] {
       can: any,
       run: () => session.gesture({ edit: "bypass", nodes: nodes() }),
     },
-    { id: "cut", label: "Cut", keys: [], can: any, run: () => desk.copy(true) },
-    { id: "copy", label: "Copy as Python", keys: [], can: any, run: () => desk.copy(false) },
-    { id: "paste", label: "Paste Python", keys: [], can: always, run: () => desk.paste() },
+    { id: "cut", label: "Cut", keys: [], can: any, run: () => actions.copy(true) },
+    { id: "copy", label: "Copy as Python", keys: [], can: any, run: () => actions.copy(false) },
+    { id: "paste", label: "Paste Python", keys: [], can: always, run: () => actions.paste() },
     {
       id: "duplicate",
       label: "Duplicate",
@@ -162,7 +162,7 @@ function editing(workspace: Workspace, desk: Desk): Command[] {
   ];
 }
 
-function structure(workspace: Workspace, desk: Desk): Command[] {
+function structure(workspace: Workspace, actions: Actions): Command[] {
   const { session, selected, model } = workspace;
   const any = (): boolean => selected.size > 0;
   const one = (): boolean => workspace.only !== null;
@@ -172,36 +172,36 @@ function structure(workspace: Workspace, desk: Desk): Command[] {
     const act = (name: string): void => {
       if (name) session.gesture({ edit: "group", nodes: nodes(), name });
     };
-    desk.choose(prompt("Name of the function", "block", act), first());
+    actions.choose(prompt("Name of the function", "block", act), first());
   };
   const frame = (): void => {
     const colour = FRAME_COLOURS[model.frames.length % FRAME_COLOURS.length] ?? "blue";
     const act = (title: string): void =>
       session.gesture({ edit: "frame", id: "", title, colour, nodes: nodes() });
-    desk.choose(prompt("Title of the frame", "part", act), first());
+    actions.choose(prompt("Title of the frame", "part", act), first());
   };
   const note = (): void => {
     const before = nodes()[0] ?? "";
     const act = (text: string): void => {
       if (text) session.gesture({ edit: "note", id: "", text, before });
     };
-    desk.choose(prompt("Text of the note", "", act), first());
+    actions.choose(prompt("Text of the note", "", act), first());
   };
   const device = (): void => {
     const act = (name: string): void =>
       session.gesture({ edit: "device", nodes: nodes(), device: name });
-    desk.choose(prompt("Device, such as /gpu:0; empty for any", "/gpu:0", act), first());
+    actions.choose(prompt("Device, such as /gpu:0; empty for any", "/gpu:0", act), first());
   };
   const select = (direction: "up" | "down") => (): void => {
     const reached = new Set(selected);
     for (const id of selected) for (const other of model.reached(id, direction)) reached.add(other);
     workspace.select(reached, workspace.current);
   };
-  const connect = (): void => connectFromList(workspace, desk.choose);
-  const feed = (): void => connectInput(workspace, desk.choose);
+  const connect = (): void => connectFromList(workspace, actions.choose);
+  const feed = (): void => connectInput(workspace, actions.choose);
   const swap = (): void => {
     const { only } = workspace;
-    if (only) desk.choose(replacements(workspace, only.id), placeOf(workspace, only.id));
+    if (only) actions.choose(replacements(workspace, only.id), placeOf(workspace, only.id));
   };
   return [
     { id: "swap", label: "Swap the operation…", keys: ["s"], can: one, run: swap },
@@ -243,7 +243,7 @@ const OPTIMIZERS: readonly (readonly [string, string, Record<string, string>?])[
   ["tf.train.AdagradOptimizer", "steps divided by the size of all gradients"],
 ];
 
-function running(workspace: Workspace, desk: Desk): Command[] {
+function running(workspace: Workspace, actions: Actions): Command[] {
   const one = (): boolean => workspace.only !== null;
   const id = (): string => workspace.only?.id ?? "";
   const { session } = workspace;
@@ -261,7 +261,7 @@ function running(workspace: Workspace, desk: Desk): Command[] {
       none: "no optimizer of this name",
       choices: (query) => choices.filter(({ label }) => matches(label, query)),
     };
-    desk.choose(question, placeOf(workspace, node));
+    actions.choose(question, placeOf(workspace, node));
   };
   const isNumber = (): boolean => /^b?float/.test(workspace.only?.outputs[0]?.dtype ?? "");
   return [
@@ -270,14 +270,20 @@ function running(workspace: Workspace, desk: Desk): Command[] {
       label: "Run to here",
       keys: ["r", "mod+Enter"],
       can: one,
-      run: () => desk.run(id()),
+      run: () => actions.run(id()),
     },
-    { id: "train", label: "Train with this…", keys: ["t"], can: one, run: () => desk.train(id()) },
+    {
+      id: "train",
+      label: "Train with this…",
+      keys: ["t"],
+      can: one,
+      run: () => actions.train(id()),
+    },
     { id: "minimize", label: "Minimize it…", keys: ["m"], can: isNumber, run: minimize },
   ];
 }
 
-function arranging(workspace: Workspace, desk: Desk): Command[] {
+function arranging(workspace: Workspace, actions: Actions): Command[] {
   const { selected, model, session } = workspace;
   const bends = (): Map<string, Rect> => bendRects(workspace);
   const several = (): boolean => selected.size > 1 || bends().size > 1;
@@ -292,7 +298,7 @@ function arranging(workspace: Workspace, desk: Desk): Command[] {
     if (workspace.selectedWire) placeBends(workspace, workspace.selectedWire, of(bends()));
     else move(of(workspace.rects(selected)));
   };
-  const align = (side: Side, word: string): Command => ({
+  const align = (side: Alignment, word: string): Command => ({
     id: `align-${side}`,
     label: `Align ${word}`,
     keys: [],
@@ -320,7 +326,7 @@ function arranging(workspace: Workspace, desk: Desk): Command[] {
       label: "Tidy the selection, or everything",
       keys: ["mod+l"],
       can: () => model.order.length > 0,
-      run: () => void tidy(workspace, desk).then((corners) => move(corners)),
+      run: () => void tidy(workspace, actions).then((corners) => move(corners)),
     },
     align("left", "left sides"),
     align("centre", "centres"),
@@ -357,11 +363,11 @@ function straight(workspace: Workspace): Map<string, Point> {
 }
 
 /** A new layout of the selected nodes, or of all; its upper left corner stays where it was. */
-async function tidy(workspace: Workspace, desk: Desk): Promise<Map<string, Point>> {
+async function tidy(workspace: Workspace, actions: Actions): Promise<Map<string, Point>> {
   const { selected, model } = workspace;
   const ids = selected.size > 1 ? model.order.filter((id) => selected.has(id)) : model.order;
   const before = [...workspace.rects(ids).values()];
-  const corners = await layoutOf(model, ids, workspace.face, desk.layOut, [
+  const corners = await layoutOf(model, ids, workspace.face, actions.layOut, [
     workspace.width,
     workspace.height,
   ]);
@@ -371,7 +377,7 @@ async function tidy(workspace: Workspace, desk: Desk): Promise<Map<string, Point
   return new Map([...corners].map(([id, [x, y]]) => [id, [x + dx, y + dy]]));
 }
 
-function viewing(workspace: Workspace, desk: Desk): Command[] {
+function viewing(workspace: Workspace, actions: Actions): Command[] {
   const selection = (): void => {
     const rect = workspace.only && workspace.rect(workspace.only.id);
     workspace.fit(rect ?? undefined);
@@ -410,38 +416,38 @@ function viewing(workspace: Workspace, desk: Desk): Command[] {
       label: "Find a node…",
       keys: ["mod+f"],
       can: always,
-      run: () => desk.choose(search(workspace, desk.go), null),
+      run: () => actions.choose(search(workspace, actions.go), null),
     },
     {
       id: "form",
       label: "Edit its parameters",
       keys: ["Enter"],
       can: () => workspace.only !== null,
-      run: desk.openForm,
+      run: actions.openForm,
     },
     {
       id: "code",
       label: "Show the code",
       keys: ["mod+e"],
       can: always,
-      run: () => desk.showSide("code"),
+      run: () => actions.showSide("code"),
     },
     {
       id: "log",
       label: "Show what was written",
       keys: [],
       can: always,
-      run: () => desk.showSide("log"),
+      run: () => actions.showSide("log"),
     },
     {
       id: "lessons",
       label: "Lessons",
       keys: [],
       can: always,
-      run: () => desk.showSide("lesson"),
+      run: () => actions.showSide("lesson"),
     },
-    { id: "full", label: "Full screen", keys: ["F11"], can: always, run: desk.fullScreen },
-    { id: "help", label: "Keys and gestures", keys: ["?", "F1"], can: always, run: desk.help },
+    { id: "full", label: "Full screen", keys: ["F11"], can: always, run: actions.fullScreen },
+    { id: "help", label: "Keys and gestures", keys: ["?", "F1"], can: always, run: actions.help },
   ];
 }
 

@@ -4,7 +4,7 @@
 import type { Point, Rect } from "./geometry";
 import type { Connection } from "./model";
 import type { Overlay } from "./painter";
-import type { Fits } from "./palette";
+import type { Compatibility } from "./palette";
 import { snap } from "./placing";
 import type { AnyEdit } from "./session";
 import { keptRoutes, routed, routesMoved } from "./wires/bends";
@@ -17,7 +17,7 @@ const WIRE_RADIUS = 14;
 /** What gestures ask of the view. */
 export interface Host {
   readonly overlay: Overlay;
-  palette(fits: Fits, at: Point): void;
+  palette(compatibility: Compatibility, at: Point): void;
   menu(at: Point): void;
   openForm(): void;
   editFrame(id: string): void;

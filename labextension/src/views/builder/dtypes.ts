@@ -4,7 +4,7 @@
 export type Form = "circle" | "square" | "house" | "diamond" | "triangle" | "hexagon" | "bar";
 export type Filling = "full" | "dot" | "line" | "column" | "hollow";
 
-export interface Look {
+export interface PortStyle {
   form: Form;
   filling: Filling;
   light: string;
@@ -13,7 +13,7 @@ export interface Look {
   dash: readonly number[];
 }
 
-interface Family extends Omit<Look, "filling"> {
+interface Family extends Omit<PortStyle, "filling"> {
   /** Matches the names of the family's dtypes. */
   names: RegExp;
 }
@@ -45,7 +45,7 @@ const MARKS: Record<Filling, string> = {
   column: "M-1-4h2v8h-2z",
 };
 
-export function lookOf(dtype: string): Look {
+export function portStyleOf(dtype: string): PortStyle {
   const plain = dtype.replace(/_ref$/, "");
   const family = FAMILIES.find(({ names }) => names.test(plain)) ?? OTHER;
   return { ...family, filling: fillingOf(plain) };
@@ -78,7 +78,7 @@ export function portMark(dtype: string, state: string, dark: boolean): SVGElemen
     svg.append(drawn({ d: PATHS[state === "literal" ? "square" : "circle"], class: "shape" }));
     return svg;
   }
-  const { form, filling, light, dark: night } = lookOf(dtype);
+  const { form, filling, light, dark: night } = portStyleOf(dtype);
   const colour = dark ? night : light;
   const fill = filling === "hollow" ? "var(--raised)" : colour;
   svg.append(drawn({ d: PATHS[form], style: `fill: ${fill}; stroke: ${colour}` }));

@@ -6,7 +6,7 @@ import type { Question } from "./chooser";
 import { shapeText } from "./dtypes";
 import { isReadOnly } from "./geometry";
 import type { Connection } from "./model";
-import { usualValues, valueQuestion } from "./usual";
+import { presetValues, valueQuestion } from "./presets";
 import { duration, histogram, range, safeImage } from "./values";
 import { wireText } from "./wires/bends";
 import type { Workspace } from "./workspace";
@@ -183,7 +183,7 @@ function withUsual(
   send: (text: string) => void,
   host: FormHost,
 ): HTMLElement {
-  const values = usualValues(kind, name, text);
+  const values = presetValues(kind, name, text);
   if (!values.length) return row;
   const list = (): void => host.choose(valueQuestion(node, name, values, text, send));
   row.append(button("▾", `usual values of ${name}`, list, { className: "usual" }));

@@ -138,6 +138,31 @@ export function pointOn([a, b, c, d]: Curve, t: number): Point {
 
 const STEPS = 24;
 
+/** The place halfway along a wire: its curves as far as each begins where the one before ends. */
+export function middleOf(curves: readonly Curve[]): Point | undefined {
+  const gap = curves.findIndex(([[x, y]], k) => {
+    const end = curves[k - 1]?.[3];
+    return end !== undefined && Math.hypot(x - end[0], y - end[1]) > 0.5;
+  });
+  const points = (gap < 0 ? curves : curves.slice(0, gap)).flatMap((curve) =>
+    Array.from({ length: STEPS + 1 }, (_, k) => pointOn(curve, k / STEPS)),
+  );
+  const lengths = points.slice(1).map(([x, y], k) => {
+    const [px, py] = points[k] as Point;
+    return Math.hypot(x - px, y - py);
+  });
+  let left = lengths.reduce((sum, length) => sum + length, 0) / 2;
+  for (const [k, length] of lengths.entries()) {
+    if (left <= length) {
+      const [[px, py], [x, y]] = [points[k] as Point, points[k + 1] as Point];
+      const t = length ? left / length : 0;
+      return [px + t * (x - px), py + t * (y - py)];
+    }
+    left -= length;
+  }
+  return points[points.length - 1];
+}
+
 /** The distance of a point from a curve; at least as large as the real one, by less than a pixel at usual lengths. */
 export function distanceTo(curve: Curve, [x, y]: Point): number {
   let least = Infinity;

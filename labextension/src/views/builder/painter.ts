@@ -1,7 +1,7 @@
 // Paints what has no elements: the grid and the wires below the nodes, the nodes themselves when they are far, and above
 // all of them the wire that is being dragged, guides and the marquee.
 
-import { lookOf } from "./dtypes";
+import { portStyleOf } from "./dtypes";
 import {
   boundsOf,
   type Curve,
@@ -87,7 +87,7 @@ function wire(
   curve: Curve,
 ): void {
   const { theme, selected, camera } = workspace;
-  const look = lookOf(
+  const style = portStyleOf(
     workspace.model.dtypeOf({ node: connection.from, output: connection.output }),
   );
   const chosen = same(workspace.selectedWire, connection);
@@ -105,9 +105,9 @@ function wire(
     pen.stroke();
     pen.restore();
   }
-  pen.strokeStyle = theme.dark ? look.dark : look.light;
+  pen.strokeStyle = theme.dark ? style.dark : style.light;
   pen.lineWidth = Math.max(2, 1 / camera.scale);
-  pen.setLineDash(camera.scale < 0.4 ? [] : [...look.dash]);
+  pen.setLineDash(camera.scale < 0.4 ? [] : [...style.dash]);
   pen.stroke();
 }
 
@@ -219,10 +219,10 @@ function draggedWire(workspace: Workspace, pen: CanvasRenderingContext2D): void 
   if (!dragging || !start) return;
   const end: Point = (dragging.target && workspace.portPoint(dragging.target)) ?? dragging.to;
   const isOutput = dragging.from.side === "out";
-  const look = lookOf(
+  const style = portStyleOf(
     isOutput ? model.dtypeOf({ node: dragging.from.node, output: dragging.from.row }) : "",
   );
-  pen.strokeStyle = theme.dark ? look.dark : look.light;
+  pen.strokeStyle = theme.dark ? style.dark : style.light;
   pen.lineWidth = 2.5;
   trace(pen, isOutput ? curveOf(start, end) : curveOf(end, start));
   pen.stroke();

@@ -10,7 +10,7 @@ import { COLUMN, freePlace } from "./placing";
 import type { Workspace } from "./workspace";
 
 /** What a new node is connected to. */
-export interface Fits {
+export interface Compatibility {
   /** The output that it reads. */
   wire?: Wire | null;
   /** The input that reads it: a node and the name of the port. */
@@ -22,13 +22,20 @@ export interface Fits {
 }
 
 const COUNT = 40;
-const USUAL: Point = [180, 92];
+const TYPICAL_SIZE: Point = [180, 92];
 
 /** The palette: Enter adds a call at `at`, a point of the drawing, connected to what it was asked for. */
-export function calls(workspace: Workspace, fits: Fits, at: Point | null, text = ""): Question {
+export function calls(
+  workspace: Workspace,
+  compatibility: Compatibility,
+  at: Point | null,
+  text = "",
+): Question {
   const { session } = workspace;
-  const wire = fits.between ? outputOf(fits.between) : (fits.wire ?? null);
-  const port = fits.port ?? null;
+  const wire = compatibility.between
+    ? outputOf(compatibility.between)
+    : (compatibility.wire ?? null);
+  const port = compatibility.port ?? null;
   // "dense units=120" gives a parameter at once.
   let given: Record<string, string> = {};
   const choice = (plain: PaletteEntry): Choice => {
@@ -38,7 +45,7 @@ export function calls(workspace: Workspace, fits: Fits, at: Point | null, text =
       label: entry.call,
       hint: entry.port ? `${port ? "from" : "to"} ${entry.port}` : entry.group,
       detail: texts.length ? texts.join(" ") : entry.doc,
-      act: () => session.gesture(addition(workspace, entry, fits, at)),
+      act: () => session.gesture(addition(workspace, entry, compatibility, at)),
     };
   };
   return {
@@ -49,7 +56,7 @@ export function calls(workspace: Workspace, fits: Fits, at: Point | null, text =
       const [query, parameters] = withParameters(text);
       given = parameters;
       const fitting = session.palette(query, { wire, port }, COUNT);
-      if (!fits.isLoose || !(wire || port)) return (await fitting).entries.map(choice);
+      if (!compatibility.isLoose || !(wire || port)) return (await fitting).entries.map(choice);
       const [some, all] = await Promise.all([fitting, session.palette(query, {}, COUNT)]);
       const known = new Map(some.entries.map((entry) => [entry.call, entry]));
       // Without a word nothing ranks the calls but whether they fit.
@@ -75,33 +82,39 @@ export function withParameters(text: string): [string, Record<string, string>] {
 
 const outputOf = ({ from, output }: Connection): Wire => ({ node: from, output });
 
-function addition(workspace: Workspace, entry: PaletteEntry, fits: Fits, at: Point | null): Edit {
+function addition(
+  workspace: Workspace,
+  entry: PaletteEntry,
+  compatibility: Compatibility,
+  at: Point | null,
+): Edit {
   const { call, port } = entry;
-  const position = placeOfNew(workspace, fits, at);
-  const { between } = fits;
+  const position = placeOfNew(workspace, compatibility, at);
+  const { between } = compatibility;
   if (between) return { edit: "insert", call, node: between.to, port: between.port, position };
   return {
     edit: "add",
     call,
-    wires: fits.wire && port ? [[port, fits.wire]] : [],
-    to: fits.port ? [fits.port] : [],
+    wires: compatibility.wire && port ? [[port, compatibility.wire]] : [],
+    to: compatibility.port ? [compatibility.port] : [],
     position,
     parameters: entry.parameters,
   };
 }
 
 /** A free place at the wanted point, or right of the node that is read. */
-function placeOfNew(workspace: Workspace, fits: Fits, at: Point | null): Point {
-  const [width, height] = USUAL;
-  const source = fits.wire ? workspace.rect(fits.wire.node) : null;
+function placeOfNew(workspace: Workspace, compatibility: Compatibility, at: Point | null): Point {
+  const [width, height] = TYPICAL_SIZE;
+  const source = compatibility.wire ? workspace.rect(compatibility.wire.node) : null;
   const middle = workspace.middle();
-  const reader = fits.port && !at ? workspace.rect(fits.port[0]) : null;
+  const reader = compatibility.port && !at ? workspace.rect(compatibility.port[0]) : null;
   let corner: Point = source
     ? [source.x + source.width + COLUMN, source.y]
     : reader
       ? [reader.x - width - COLUMN, reader.y]
       : [middle[0] - width / 2, middle[1] - height / 2];
-  if (at) corner = fits.port ? [at[0] - width, at[1] - portY(0)] : [at[0], at[1] - portY(0)];
+  if (at)
+    corner = compatibility.port ? [at[0] - width, at[1] - portY(0)] : [at[0], at[1] - portY(0)];
   const wanted: Rect = { x: Math.round(corner[0]), y: Math.round(corner[1]), width, height };
   return freePlace(wanted, [...workspace.rects(workspace.model.order).values()]);
 }

@@ -77,10 +77,10 @@ function guidesOf(moved: Rect, others: readonly Rect[]): Guide[] {
   return [...guides.values()];
 }
 
-export type Side = "left" | "centre" | "right" | "top" | "middle" | "bottom";
+export type Alignment = "left" | "centre" | "right" | "top" | "middle" | "bottom";
 
 /** The corners after the nodes have been aligned at a side or a middle of the rectangle around them. */
-export function aligned(rects: ReadonlyMap<string, Rect>, side: Side): Map<string, Point> {
+export function aligned(rects: ReadonlyMap<string, Rect>, side: Alignment): Map<string, Point> {
   const all = [...rects.values()];
   const horizontal = side === "left" || side === "centre" || side === "right";
   const start = Math.min(...all.map((r) => (horizontal ? r.x : r.y)));

@@ -3,7 +3,7 @@
 import type { LossPoint, OutputPort, RunResult } from "../../protocol/builder";
 import type { Choice, Question } from "./chooser";
 import type { Point } from "./geometry";
-import type { NearLayer } from "./near";
+import type { NodeElements } from "./node_elements";
 import { kindOf, lossText, oddText, range } from "./values";
 import type { Panel, Workspace } from "./workspace";
 
@@ -23,10 +23,10 @@ export interface Running {
 
 export function runner(
   workspace: Workspace,
-  near: NearLayer,
+  elements: NodeElements,
   choose: (question: Question, at: Point | null) => void,
 ): Running {
-  return new Runner(workspace, near, choose);
+  return new Runner(workspace, elements, choose);
 }
 
 class Runner implements Running {
@@ -36,7 +36,7 @@ class Runner implements Running {
 
   constructor(
     private readonly workspace: Workspace,
-    private readonly near: NearLayer,
+    private readonly elements: NodeElements,
     private readonly choose: (question: Question, at: Point | null) => void,
   ) {}
 
@@ -169,7 +169,7 @@ class Runner implements Running {
     if (point.needs.length) {
       workspace.panels.delete(point.node);
       workspace.forgetFaces([point.node]);
-      this.near.renew([point.node]);
+      this.elements.renew([point.node]);
       if (point.needs.some((name) => this.feeds[name] !== undefined))
         workspace.say(point.message, true);
       this.askFeed(point.needs, this.again);
@@ -195,7 +195,7 @@ class Runner implements Running {
     if (!workspace.model.nodes.has(id)) return;
     workspace.panels.set(id, panel);
     workspace.forgetFaces([id]);
-    this.near.renew([id]);
+    this.elements.renew([id]);
   }
 }
 

@@ -8,28 +8,28 @@ import { themeOf } from "../graph/palette";
 import { layoutOf, placesBeside } from "./arrange";
 import { Bar } from "./bar";
 import { Chooser, type Question } from "./chooser";
-import { Clip } from "./clip";
-import { type Command, commandsOf, type Desk, whileThere } from "./commands";
+import { NodeClipboard } from "./clipboard";
+import { type Actions, type Command, commandsOf, whileThere } from "./commands";
 import { described, stageOf } from "./described";
-import type { Bench } from "./details/bench";
 import { Details } from "./details/details";
+import type { PanelContext } from "./details/panel_context";
 import detailsStyle from "./details/style.css?text";
 import type { Host } from "./dragging";
+import { FrameNoteLayer } from "./frame_notes";
 import type { Point } from "./geometry";
 import { Pointer } from "./gestures";
+import { Inspector } from "./inspector";
 import { handleKeys } from "./keys";
-import { Marginalia } from "./marginalia";
+import { LiveRegion } from "./live_region";
 import { menuOf } from "./menu";
 import { Minimap } from "./minimap";
-import { NearLayer } from "./near";
+import { NodeElements } from "./node_elements";
 import { type Overlay, paintAbove, paintBelow } from "./painter";
 import { calls } from "./palette";
 import { type Running, runner } from "./running";
 import { type Channel, type FromBuilder, Session } from "./session";
-import { Side } from "./side";
 import style from "./style.css?text";
 import { isValueOf } from "./values";
-import { Voice } from "./voice";
 import { type Change, Workspace } from "./workspace";
 
 export type { Channel, FromBuilder } from "./session";
@@ -67,15 +67,15 @@ export class BuilderView {
   private readonly stage: HTMLElement;
   private readonly below = h("canvas", { className: "layer", "aria-hidden": "true" });
   private readonly above = h("canvas", { className: "layer above", "aria-hidden": "true" });
-  private readonly near: NearLayer;
-  private readonly marginalia: Marginalia;
+  private readonly elements: NodeElements;
+  private readonly frameNotes: FrameNoteLayer;
   private readonly map: Minimap;
   private readonly chooser: Chooser;
-  private readonly side: Side;
+  private readonly inspector: Inspector;
   private readonly bar: Bar;
   private readonly details: Details;
-  private readonly voice = new Voice();
-  private readonly clip: Clip;
+  private readonly live = new LiveRegion();
+  private readonly clipboard: NodeClipboard;
   private readonly running: Running;
   private readonly pointer: Pointer;
   private readonly layouter = new Layouter();
@@ -104,25 +104,25 @@ export class BuilderView {
       session,
       (what) => this.changed(what),
       (text, isRefusal, isProgress) => {
-        if (isProgress) this.voice.progress(text);
+        if (isProgress) this.live.progress(text);
         else this.say(text, isRefusal);
       },
     );
     const { workspace } = this;
     this.stage = stageOf();
-    this.near = new NearLayer(workspace, prefix, (node, id) =>
+    this.elements = new NodeElements(workspace, prefix, (node, id) =>
       session.gesture({ edit: "fix", node, id }),
     );
     this.map = new Minimap(workspace);
     this.chooser = new Chooser(
       () => this.stage.focus({ preventScroll: true }),
-      (text) => this.voice.say(text),
+      (text) => this.live.say(text),
     );
-    this.running = runner(workspace, this.near, (question, at) => this.choose(question, at));
-    this.clip = new Clip(workspace, this.root);
-    const desk = this.desk();
-    this.details = new Details(workspace, this.bench());
-    const commands = commandsOf(workspace, desk);
+    this.running = runner(workspace, this.elements, (question, at) => this.choose(question, at));
+    this.clipboard = new NodeClipboard(workspace, this.root);
+    const actions = this.actions();
+    this.details = new Details(workspace, this.context());
+    const commands = commandsOf(workspace, actions);
     this.commands = whileThere(
       session,
       options.leave
@@ -131,9 +131,9 @@ export class BuilderView {
     );
     for (const [key, route] of Object.entries(options.routes ?? {}))
       workspace.model.keptRoutes.set(key, route);
-    this.marginalia = new Marginalia(workspace, desk);
+    this.frameNotes = new FrameNoteLayer(workspace, actions);
     this.bar = new Bar(workspace, this.commands, (id) => this.command(id));
-    this.side = new Side(
+    this.inspector = new Inspector(
       workspace,
       {
         run: (id) => this.running.run(id),
@@ -149,10 +149,10 @@ export class BuilderView {
     this.build(host);
     this.ends.push(channel.receive((message) => this.receive(message)));
     channel.send({ type: "open" });
-    if (options.leave) this.side.narrow();
+    if (options.leave) this.inspector.narrow();
     if (options.lesson) {
       void this.details.lesson.begin(options.lesson);
-      this.side.show("lesson");
+      this.inspector.show("lesson");
     }
   }
 
@@ -166,13 +166,13 @@ export class BuilderView {
       root.addEventListener(type, (event) => event.stopPropagation());
     stage.append(
       this.below,
-      this.marginalia.root,
-      this.near.root,
-      this.near.lifted,
+      this.frameNotes.root,
+      this.elements.root,
+      this.elements.lifted,
       this.details.overlays,
       this.above,
       this.map.root,
-      this.voice.toast,
+      this.live.toast,
       this.chooser.root,
     );
     root.append(
@@ -182,9 +182,9 @@ export class BuilderView {
         "div",
         { className: "body" },
         h("div", { className: "work" }, stage, this.details.dock.root),
-        this.side.root,
+        this.inspector.root,
       ),
-      h("div", { className: "foot" }, this.voice.notice, this.voice.status, this.bar.totals),
+      h("div", { className: "foot" }, this.live.notice, this.live.status, this.bar.totals),
     );
     host.replaceChildren(root);
     handleKeys(workspace, stage, {
@@ -216,7 +216,7 @@ export class BuilderView {
     sizes.observe(this.stage);
     const restyle = (): void => {
       this.workspace.theme = themeOf(this.root);
-      this.near.renew(this.workspace.model.order);
+      this.elements.renew(this.workspace.model.order);
       this.changed("document");
     };
     const themes = new MutationObserver(restyle);
@@ -226,7 +226,7 @@ export class BuilderView {
     });
     const waiting = setInterval(() => {
       if (this.workspace.session.waitsLongerThan(3000))
-        this.voice.wait("waiting for the kernel, which is busy or has ended");
+        this.live.wait("waiting for the kernel, which is busy or has ended");
     }, 1000);
     this.ends.push(
       () => sizes.disconnect(),
@@ -238,30 +238,30 @@ export class BuilderView {
   private gestureHost(): Host {
     return {
       overlay: this.overlay,
-      palette: (fits, at) => this.palette(fits, at),
+      palette: (compatibility, at) => this.palette(compatibility, at),
       menu: (at) => this.choose(menuOf(this.commands), at),
-      openForm: () => this.side.focusForm(),
-      editFrame: (id) => this.marginalia.editFrame(id),
+      openForm: () => this.inspector.focusForm(),
+      editFrame: (id) => this.frameNotes.editFrame(id),
       over: (event) => this.details.lanes.over(event),
       dropOn: (event) => this.details.lanes.drop(event),
       drawOverlay: () => paintAbove(this.workspace, this.above, this.overlay),
     };
   }
 
-  private desk(): Desk {
+  private actions(): Actions {
     return {
       layOut: (jobs) => this.layouter.layouts(jobs),
       choose: (question, at) => this.choose(question, at),
-      palette: (fits, at, text) => this.palette(fits, at, text),
-      openForm: () => this.side.focusForm(),
+      palette: (compatibility, at, text) => this.palette(compatibility, at, text),
+      openForm: () => this.inspector.focusForm(),
       showSide: (tab) => {
-        if (tab === "code") this.side.focusCode();
-        else if (tab === "lesson") void this.side.focusLesson();
-        else this.side.show(tab);
+        if (tab === "code") this.inspector.focusCode();
+        else if (tab === "lesson") void this.inspector.focusLesson();
+        else this.inspector.show(tab);
       },
       go: (id) => this.go(id),
-      copy: (isCut) => this.clip.copy(isCut),
-      paste: () => void this.clip.paste(),
+      copy: (isCut) => this.clipboard.copy(isCut),
+      paste: () => void this.clipboard.paste(),
       run: (id) => this.running.run(id),
       train: (id) => this.running.train(id),
       fullScreen: () => {
@@ -272,7 +272,7 @@ export class BuilderView {
     };
   }
 
-  private bench(): Bench {
+  private context(): PanelContext {
     return {
       choose: (question, at) => this.choose(question, at),
       go: (id) => this.go(id),
@@ -298,7 +298,7 @@ export class BuilderView {
     if (message.type === "drawing") void this.show(message).then(() => this.showPending());
     else if (message.type === "source") {
       workspace.model.source = message.source;
-      this.side.setSource(message.source);
+      this.inspector.setSource(message.source);
     } else if (message.type === "result") this.result(message);
     else if (message.type === "training") this.loss(message);
   }
@@ -320,7 +320,7 @@ export class BuilderView {
       if (!isValueOf(panel, model.nodes.get(id))) workspace.panels.delete(id);
     const readers = changes.changed.flatMap((id) => model.outgoing(id).map(({ to }) => to));
     workspace.forgetFaces([...changes.changed, ...changes.removed]);
-    this.near.renew([...changes.changed, ...readers]);
+    this.elements.renew([...changes.changed, ...readers]);
     // A whole graph comes into view. A node that was put on an empty canvas stays where it was put.
     const isFirst = this.isFirst;
     const opens = wasEmpty && (isFirst || model.order.some((id) => !model.position(id)));
@@ -341,10 +341,10 @@ export class BuilderView {
     for (const id of drawing.selected.slice(0, 1)) workspace.reveal(id);
     const line = drawing.waits_for_line;
     const waits = line ? `The drawing waits for line ${line}, which is not complete.` : "";
-    this.side.setWaiting(waits);
-    if (drawing.echo) this.side.addLog(drawing.echo);
+    this.inspector.setWaiting(waits);
+    if (drawing.echo) this.inspector.addLog(drawing.echo);
     if (drawing.message) this.say(drawing.message, drawing.is_refused);
-    this.voice.keep(waits);
+    this.live.keep(waits);
     this.changed("document");
     this.details.follow(opens, changes.changed.length + changes.removed.length > 0);
   }
@@ -388,25 +388,25 @@ export class BuilderView {
 
   private draw(): void {
     this.frame = 0;
-    const { workspace, near, stale } = this;
+    const { workspace, elements, stale } = this;
     const is = (...words: Change[]): boolean => words.some((word) => stale.has(word));
     if (!workspace.width) return;
-    if (is("moves")) near.drag();
+    if (is("moves")) elements.drag();
     const shown = is("camera", "document", "panels", "moves", "selection")
-      ? workspace.near()
+      ? workspace.asElements()
       : null;
     if (shown) {
       this.isFar = workspace.model.order.length > 0 && shown.length === 0;
-      near.show(shown);
-      if (is("document", "panels")) near.moveAll();
+      elements.show(shown);
+      if (is("document", "panels")) elements.moveAll();
     }
     if (is("selection", "document", "camera", "panels"))
       this.mark(is("selection", "document", "panels"));
-    if (is("wires", "document")) near.markPorts();
+    if (is("wires", "document")) elements.markPorts();
     this.details.draw(is("document", "moves", "panels", "wires"));
     if (is("document", "camera", "moves", "panels"))
-      this.marginalia.draw(is("document"), is("document", "moves", "panels"));
-    if (is("selection", "document", "panels")) this.side.drawNode();
+      this.frameNotes.draw(is("document"), is("document", "moves", "panels"));
+    if (is("selection", "document", "panels")) this.inspector.drawNode();
     if (is("selection", "document", "mode")) this.bar.draw();
     paintBelow(workspace, this.below, this.isFar);
     paintAbove(workspace, this.above, this.overlay);
@@ -419,13 +419,13 @@ export class BuilderView {
   private isFar = false;
 
   private mark(isNew: boolean): void {
-    const { stage, near, workspace } = this;
-    if (isNew) near.mark();
+    const { stage, elements, workspace } = this;
+    if (isNew) elements.mark();
     const { current } = workspace;
-    if (current && near.has(current))
-      stage.setAttribute("aria-activedescendant", near.idOf(current));
+    if (current && elements.has(current))
+      stage.setAttribute("aria-activedescendant", elements.idOf(current));
     else stage.removeAttribute("aria-activedescendant");
-    stage.dataset.near = String(near.size);
+    stage.dataset.near = String(elements.size);
     stage.dataset.nodes = String(workspace.model.order.length);
   }
 
@@ -449,11 +449,11 @@ export class BuilderView {
     this.chooser.open(question, [width, 4], [width, height]);
   }
 
-  private palette(fits: Parameters<typeof calls>[1], at: Point | null, text = ""): void {
+  private palette(compatibility: Parameters<typeof calls>[1], at: Point | null, text = ""): void {
     const { workspace } = this;
-    const source = fits.wire ? workspace.rect(fits.wire.node) : null;
-    const near: Point | null = source && [source.x + source.width + 20, source.y];
-    this.choose(calls(workspace, fits, at, text), at ?? near);
+    const source = compatibility.wire ? workspace.rect(compatibility.wire.node) : null;
+    const beside: Point | null = source && [source.x + source.width + 20, source.y];
+    this.choose(calls(workspace, compatibility, at, text), at ?? beside);
   }
 
   private go(id: string): void {
@@ -467,18 +467,18 @@ export class BuilderView {
   private focused(): void {
     const { workspace } = this;
     if (workspace.current && workspace.model.nodes.has(workspace.current))
-      this.voice.say(described(workspace, workspace.current));
+      this.live.say(described(workspace, workspace.current));
   }
 
   private say(text: string, isRefusal = false): void {
     const { workspace } = this;
     const at = isRefusal && workspace.pointer ? workspace.toScreen(workspace.pointer) : null;
-    this.voice.say(text, isRefusal, at);
+    this.live.say(text, isRefusal, at);
   }
 
   /** Says that the kernel has ended: what needs it can no longer be done. */
   note(text: string): void {
-    this.voice.keep(text);
+    this.live.keep(text);
     this.workspace.session.isGone = true;
     this.root.classList.add("gone");
     this.changed("mode");
@@ -490,10 +490,10 @@ export class BuilderView {
     this.details.dispose();
     this.workspace.camera.dispose();
     this.layouter.dispose();
-    this.side.dispose();
-    this.near.dispose();
-    this.marginalia.dispose();
-    this.voice.dispose();
+    this.inspector.dispose();
+    this.elements.dispose();
+    this.frameNotes.dispose();
+    this.live.dispose();
     this.root.remove();
   }
 }

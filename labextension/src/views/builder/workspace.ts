@@ -22,8 +22,8 @@ import {
 } from "./geometry";
 import { BuilderModel, type Connection } from "./model";
 import { freePlace } from "./placing";
-import { roomFor } from "./room";
 import type { Session } from "./session";
+import { spacingFor } from "./spacing";
 import { detour } from "./wires/detour";
 import { curvesOf } from "./wires/route";
 
@@ -53,9 +53,9 @@ export interface Dragging {
   refusals: ReadonlyMap<string, string> | null;
 }
 
-const NEAR_SCALE = 0.45;
+const ELEMENT_SCALE = 0.45;
 const REACH = 210; // the farthest that a curve goes beyond its ends
-export const MOST_NEAR = 300;
+export const MOST_ELEMENTS = 300;
 const FRAME_MARGIN = 18;
 const FRAME_HEAD = 26;
 
@@ -132,7 +132,7 @@ export class Workspace {
   private makeRoom(): void {
     const { model, panels } = this;
     const nodes = panels.size || model.totals.problems ? model.order : [];
-    model.aside = roomFor(
+    model.aside = spacingFor(
       nodes.flatMap((id) => {
         const [home, { width, height, grows }] = [model.home(id), this.face(id)];
         if (!home) return [];
@@ -309,10 +309,10 @@ export class Workspace {
   }
 
   /** The nodes that are drawn as elements; none if they would be too small to read, or too many. */
-  near(): string[] {
-    if (this.camera.scale < NEAR_SCALE) return [];
+  asElements(): string[] {
+    if (this.camera.scale < ELEMENT_SCALE) return [];
     const visible = this.visible(60);
-    return visible.length > MOST_NEAR ? [] : visible;
+    return visible.length > MOST_ELEMENTS ? [] : visible;
   }
 
   /** The topmost node at a point: selected ones are on top, then later ones. */
@@ -453,7 +453,7 @@ export class Workspace {
     const rect = this.rect(id);
     if (!rect) return;
     const { camera, width, height } = this;
-    const scale = Math.max(camera.scale, NEAR_SCALE);
+    const scale = Math.max(camera.scale, ELEMENT_SCALE);
     const shift = (start: number, size: number, room: number): number => {
       const [low, high] = [start, start + size * scale];
       if (low < 24) return 24 - low;
@@ -479,7 +479,7 @@ export class Workspace {
     const right = rect ? camera.x + (rect.x + rect.width) * camera.scale : 0;
     const isCut = right > width && right <= this.width;
     Object.assign(this, { width, height });
-    if (only && isCut && camera.scale >= NEAR_SCALE) this.reveal(only.id);
+    if (only && isCut && camera.scale >= ELEMENT_SCALE) this.reveal(only.id);
   }
 
   /** The point of the drawing in the middle of the window. */

@@ -2,6 +2,7 @@
 
 import type { GraphCard, GraphOptions } from "../../protocol/graph";
 import { h, keepKeys } from "../dom";
+import type { KeptGraph } from "./kept_graph";
 import { drawGraph, type GraphModel, type GraphView } from "./view";
 
 export interface Stages {
@@ -10,6 +11,9 @@ export interface Stages {
   first: number;
   load: (stage: number) => Promise<GraphModel>;
   details: (stage: number, box: number) => Promise<GraphCard>;
+  /** What an earlier page has kept. */
+  kept?: KeptGraph | null;
+  keep?: (kept: KeptGraph) => void;
 }
 
 /** Draws the first stage; if there are others, buttons for them are above it. */
@@ -22,13 +26,19 @@ export function drawStages(
   const bar = h("div", { className: "tfnb-graph-stages", role: "tablist" });
   let view: GraphView | null = null;
   let wanted = -1;
+  let kept = stages.kept && stages.kept.stage < stages.names.length ? stages.kept : null;
   const show = async (stage: number): Promise<void> => {
     wanted = stage;
     const model = await stages.load(stage);
     if (wanted !== stage) return;
     view?.dispose();
     const details = (box: number): Promise<GraphCard> => stages.details(stage, box);
-    view = drawGraph(place, model, { ...options, details });
+    const keep = (open: string[], selected: string): void => {
+      kept = { stage, open, selected };
+      stages.keep?.(kept);
+    };
+    const as = kept?.stage === stage ? { open: kept.open, selected: kept.selected } : {};
+    view = drawGraph(place, model, { ...options, ...as, details, keep });
     for (const [k, tab] of [...bar.children].entries()) {
       tab.setAttribute("aria-selected", String(k === stage));
     }
@@ -47,7 +57,7 @@ export function drawStages(
     keepKeys(bar);
     host.replaceChildren(h("style", { textContent: STYLE }), bar, place);
   } else host.replaceChildren(place);
-  void show(stages.first);
+  void show(kept?.stage ?? stages.first);
   return {
     dispose: (): void => {
       view?.dispose();

@@ -22,6 +22,10 @@ export { GraphModel } from "./model";
 export interface ViewOptions extends GraphOptions {
   /** Returns the details of a box that the columns do not contain; without it there are none. */
   details?: (box: number) => Promise<GraphCard | null>;
+  /** The path of the box that is selected at first. */
+  selected?: string;
+  /** Is called with the paths of the open boxes and of the selected one when the user has changed them. */
+  keep?: (open: string[], selected: string) => void;
 }
 
 const TIMEOUT = 1500; // milliseconds until the view says that the kernel has not answered
@@ -108,7 +112,14 @@ export class GraphView implements Steered {
     if (!this.options.open) await this.closeUntilReadable();
     this.adoptHeight();
     this.fit(false);
+    this.select(this.model.find(this.options.selected ?? ""));
     this.renderer.draw();
+  }
+
+  private keep(): void {
+    const { model, selected } = this;
+    const open = [...this.arrangement.opened].map((box) => model.path(box));
+    this.options.keep?.(open, selected < 0 ? "" : model.path(selected));
   }
 
   /** Closes scopes that were opened last, until the first drawing can be shown whole with labels that can be read. */
@@ -210,6 +221,7 @@ export class GraphView implements Steered {
     if (!opened.delete(box)) opened.add(box);
     await this.arrange();
     this.select(box);
+    this.keep();
     const now = this.drawn?.place.get(box);
     if (!now || !before) return;
     this.viewport.keepInPlace(before, now);
@@ -244,6 +256,7 @@ export class GraphView implements Steered {
 
   select(box: number): void {
     if (!this.selection.select(box)) return;
+    this.keep();
     this.card.show(box);
     if (box < 0) return;
     this.say(this.description(box));

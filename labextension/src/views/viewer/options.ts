@@ -4,10 +4,14 @@ import type { Bokeh } from "../bokeh";
 import type { Contents } from "./contents";
 
 export type Axis = "step" | "logstep" | "relative" | "wall";
+export type Tab = Kind | "parameters";
 export type Form = "bands" | "ridges" | "overlay";
 
+/** What the user has chosen. */
 export interface Options {
   runs: Set<number>;
+  /** How many runs there were; a run that comes later is selected while there are few. */
+  known: number;
   smoothing: number;
   axis: Axis;
   log: boolean;
@@ -15,10 +19,17 @@ export interface Options {
   band: boolean;
   baseline: number | null;
   form: Form;
+  /** The kind of summaries; null for the first that there is. */
+  tab: Tab | null;
+  page: number;
+  /** The filters of tags and of runs, regular expressions. */
+  tags: string;
+  names: string;
 }
 
 export const firstOptions = (): Options => ({
   runs: new Set(),
+  known: 0,
   smoothing: 0.6,
   axis: "step",
   log: false,
@@ -26,6 +37,10 @@ export const firstOptions = (): Options => ({
   band: false,
   baseline: null,
   form: "bands",
+  tab: null,
+  page: 0,
+  tags: "",
+  names: "",
 });
 
 export interface PageContext {

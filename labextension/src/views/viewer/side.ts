@@ -24,6 +24,8 @@ type Switch = { [K in keyof Options]: Options[K] extends boolean ? K : never }[k
 
 export interface SideContext extends PageContext {
   redraw(): void;
+  /** The options have changed. */
+  keep(): void;
   /** The selection of runs has changed. */
   want(): void;
 }
@@ -42,9 +44,15 @@ export class Side {
   private readonly histogramControls: HTMLElement;
 
   constructor(private readonly context: SideContext) {
+    const { options } = context;
+    this.filter.value = options.names;
     this.filter.addEventListener(
       "input",
-      throttle(() => this.list(), 150),
+      throttle(() => {
+        options.names = this.filter.value;
+        context.keep();
+        this.list();
+      }, 150),
     );
     this.baseline.addEventListener("change", () => {
       const { value } = this.baseline;
@@ -105,6 +113,7 @@ export class Side {
 
   private choose<K extends keyof Options>(name: K, value: Options[K]): void {
     this.context.options[name] = value;
+    this.context.keep();
     this.context.redraw();
   }
 
@@ -120,6 +129,7 @@ export class Side {
       else runs.delete(run);
     }
     this.list();
+    this.context.keep();
     this.context.want();
   }
 
@@ -145,6 +155,7 @@ export class Side {
       if (box.checked) options.runs.add(run);
       else options.runs.delete(run);
       this.showCount(passing);
+      this.context.keep();
       this.context.want();
     });
     const swatch = h("span", { className: "tfnb-swatch" });

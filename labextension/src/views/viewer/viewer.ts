@@ -17,7 +17,7 @@ import type { Contents } from "./contents";
 import { HistogramCard } from "./histogram_card";
 import { nameTest } from "./name_filter";
 import { count } from "./numbers";
-import { type Card, firstOptions, type Options } from "./options";
+import type { Card, Options, Tab } from "./options";
 import { ScalarCard } from "./scalar_card";
 import { Side, type SideContext } from "./side";
 import { AudioCard, ImageCard, TensorCard, TextCard } from "./step_cards";
@@ -47,8 +47,6 @@ const REDRAW = 120; // least milliseconds between drawings
 const REST = 2; // least pause between updates from the kernel, as a multiple of the duration of the last drawing
 const SLOW = 0.25; // an interval between messages in seconds; longer ones are shown to the user
 
-type Tab = Kind | "parameters";
-
 /** The source of the data of a page: the model of a widget, or a server that reads files. */
 export interface ViewerSource {
   readonly templates: ChartTheme;
@@ -61,6 +59,8 @@ export interface ViewerSource {
   /** BokehJS of `templates.version`, gzipped. */
   library(): Promise<BlobPart>;
   want(wanted: Wanted): void;
+  /** Keeps the options for a page that is loaded again. */
+  keep(options: Options): void;
   ask(message: ToKernel): void;
 }
 
@@ -69,10 +69,8 @@ export class ViewerPage implements SideContext {
   cursor: number | null = null;
   private catalogue: Catalogue;
   private tab: Tab = "scalar";
-  private chosen: Tab | null = null; // selected by the user; until then the first tab is shown
-  private pageNumber = 0;
   private here: string[] = [];
-  private known = 0; // the number of runs so far; new ones are selected while there are few
+  private listed = -1; // the number of runs in the side bar
   private readonly cards = new Map<string, Card>();
   private readonly cardOf = new WeakMap<Element, Card>();
   private readonly seen = new IntersectionObserver((entries) => {
@@ -110,6 +108,7 @@ export class ViewerPage implements SideContext {
     for (const card of this.cards.values()) card.point?.(this.cursor);
   }, 30);
   private readonly sendWanted = throttle(() => this.want(), 100);
+  readonly keep = throttle(() => this.source.keep(this.options), 300);
 
   constructor(
     host: HTMLElement,
@@ -118,10 +117,12 @@ export class ViewerPage implements SideContext {
   ) {
     this.options = options;
     this.catalogue = source.catalogue();
+    this.filter.value = options.tags;
     this.filter.addEventListener(
       "input",
       throttle(() => {
-        this.pageNumber = 0;
+        this.turnTo(0);
+        options.tags = this.filter.value;
         this.layOut();
       }, 150),
     );
@@ -182,13 +183,11 @@ export class ViewerPage implements SideContext {
   catalogueChanged(): void {
     this.catalogue = this.source.catalogue();
     const { runs, first_runs: first, notes } = this.catalogue;
-    const { runs: chosen } = this.options;
-    const before = this.known;
-    this.known = runs.length;
-    if (before || !chosen.size) {
-      for (let run = before; run < Math.min(runs.length, first); run++) chosen.add(run);
-    }
-    if (!before || this.known !== before) this.side.list();
+    const { options } = this;
+    for (let run = options.known; run < Math.min(runs.length, first); run++) options.runs.add(run);
+    options.known = runs.length;
+    if (this.listed !== runs.length) this.side.list();
+    this.listed = runs.length;
     this.note(notes.join("; "));
     this.makeTabs();
     this.layOut();
@@ -237,7 +236,7 @@ export class ViewerPage implements SideContext {
 
   private makeTabs(): void {
     const kinds = this.kinds();
-    const { chosen: wish } = this;
+    const { tab: wish } = this.options;
     this.tab = wish && kinds.includes(wish) ? wish : (kinds[0] ?? "scalar");
     const tabs = kinds.map((kind, place) => {
       const chosen = kind === this.tab;
@@ -261,8 +260,8 @@ export class ViewerPage implements SideContext {
   }
 
   private show(tab: Tab, focus = false): void {
-    this.chosen = tab;
-    this.pageNumber = 0;
+    this.options.tab = tab;
+    this.turnTo(0);
     this.makeTabs();
     if (focus) this.tabs.querySelector<HTMLElement>("[aria-selected=true]")?.focus();
     this.layOut();
@@ -270,10 +269,15 @@ export class ViewerPage implements SideContext {
 
   private turner(textContent: string, title: string, by: number): HTMLButtonElement {
     const onclick = () => {
-      this.pageNumber += by;
+      this.turnTo(this.options.page + by);
       this.layOut();
     };
     return h("button", { type: "button", textContent, title, ariaLabel: title, onclick });
+  }
+
+  private turnTo(page: number): void {
+    this.options.page = page;
+    this.keep();
   }
 
   // ---- cards -------------------------------------------------------------------------------------
@@ -290,14 +294,15 @@ export class ViewerPage implements SideContext {
     }
     const tags = this.catalogue.tags[tab].filter(nameTest(this.filter));
     const size = tab === "scalar" ? MANY : FEW;
-    this.pageNumber = Math.max(0, Math.min(this.pageNumber, Math.ceil(tags.length / size) - 1));
-    const from = this.pageNumber * size;
+    const last = Math.ceil(tags.length / size) - 1;
+    this.options.page = Math.max(0, Math.min(this.options.page, last));
+    const from = this.options.page * size;
     this.here = tags.slice(from, from + size);
     this.pager.hidden = tags.length <= size;
     this.older.disabled = from === 0;
     this.newer.disabled = from + size >= tags.length;
-    const last = from + this.here.length;
-    this.where.textContent = `${count(from + 1)}–${count(last)} of ${count(tags.length)}`;
+    const to = from + this.here.length;
+    this.where.textContent = `${count(from + 1)}–${count(to)} of ${count(tags.length)}`;
     this.place(tab);
     this.sendWanted();
   }
@@ -364,6 +369,7 @@ export class ViewerPage implements SideContext {
   }
 
   close(): void {
+    this.keep.cancel();
     this.redraw.cancel();
     this.news.cancel();
     this.sendWanted.cancel();
@@ -392,10 +398,6 @@ function* together(
 }
 
 /** Draws a viewer into an element. It uses and changes `options`, which may be those of an earlier page. */
-export function drawViewer(
-  host: HTMLElement,
-  source: ViewerSource,
-  options: Options = firstOptions(),
-): ViewerPage {
+export function drawViewer(host: HTMLElement, source: ViewerSource, options: Options): ViewerPage {
   return new ViewerPage(host, source, options);
 }

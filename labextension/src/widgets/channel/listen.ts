@@ -7,7 +7,7 @@ import type { AnyModel } from "@anywidget/types";
 
 type Handler = (message: unknown) => unknown;
 interface RealModel {
-  comm?: { on_msg(handler: Handler): void };
+  comm?: { on_msg(handler: Handler): void; jsServicesComm?: { readonly isDisposed: boolean } };
   _handle_comm_msg: Handler;
 }
 interface Manager {
@@ -15,17 +15,22 @@ interface Manager {
   get_model(id: string): Promise<unknown>;
 }
 
-/** Restores the handler. `initialize` awaits it after registering its own listeners; `id` is the id of the model. */
-export async function listen(model: AnyModel, id: string): Promise<void> {
+/** Restores the handler. `initialize` awaits it after registering its own listeners; `id` is the id of the model.
+ *
+ * Returns a function that tells whether the connection to the kernel is closed, as far as that can be known.
+ */
+export async function listen(model: AnyModel, id: string): Promise<() => boolean> {
   const manager = model.widget_manager as unknown as Manager;
   try {
-    if (!manager.has_model?.(id)) return;
+    if (!manager.has_model?.(id)) return () => false;
     const real = (await manager.get_model(id)) as RealModel | undefined;
     const base = real && Object.getPrototypeOf(Object.getPrototypeOf(real));
     if (typeof base?._handle_comm_msg === "function") {
       real?.comm?.on_msg((message) => base._handle_comm_msg.call(real, message));
     }
+    return () => real?.comm?.jsServicesComm?.isDisposed ?? false;
   } catch {
     // Another widget manager, which stores models elsewhere: the model keeps the handler of anywidget.
+    return () => false;
   }
 }

@@ -3,11 +3,16 @@
 
 import type { Compared, NodeDifference } from "../../../protocol/builder_details";
 import { button, h } from "../../dom";
-import type { Bench } from "./bench";
 import type { Dock } from "./dock";
 import type { Mark, Marks } from "./marks";
+import type { PanelContext } from "./panel_context";
 
-export function showCompared(answer: Compared, dock: Dock, marks: Marks, bench: Bench): void {
+export function showCompared(
+  answer: Compared,
+  dock: Dock,
+  marks: Marks,
+  context: PanelContext,
+): void {
   const { differences, equal } = answer;
   const found = new Map<string, Mark>();
   for (const a of equal) found.set(a, { text: "= the same in B", share: 1, tone: "same" });
@@ -23,7 +28,7 @@ export function showCompared(answer: Compared, dock: Dock, marks: Marks, bench: 
   marks.set(found);
   const [first] = differences;
   const link = (id: string): HTMLElement =>
-    button(id, `go to ${id}`, () => bench.go(id), { className: "link" });
+    button(id, `go to ${id}`, () => context.go(id), { className: "link" });
   const row = ({ a, b, problem }: NodeDifference): HTMLElement =>
     h(
       "tr",

@@ -4,16 +4,16 @@
 import type { Compiled, CompiledCluster, Stage } from "../../../protocol/builder_details";
 import { button, h } from "../../dom";
 import { drawGraph, GraphModel, type GraphView } from "../../graph/view";
-import type { Bench } from "./bench";
 import type { Dock } from "./dock";
 import { bytesOf } from "./inside";
+import type { PanelContext } from "./panel_context";
 
 export class CompiledView {
   private graph: GraphView | null = null;
   private drawn = 0;
 
   constructor(
-    private readonly bench: Bench,
+    private readonly context: PanelContext,
     private readonly dock: Dock,
   ) {}
 
@@ -112,7 +112,7 @@ export class CompiledView {
 
   private go(id: string): void {
     this.dock.close();
-    this.bench.go(id);
+    this.context.go(id);
   }
 }
 

@@ -3,11 +3,10 @@
 
 import { h } from "../../dom";
 import type { Command } from "../commands";
-import { Glide } from "../glide";
+import { LayerTransform } from "../layer_transform";
 import type { FromBuilder } from "../session";
 import { nudgeBends, routeQuestion } from "../wires/bends";
 import type { Workspace } from "../workspace";
-import type { Bench } from "./bench";
 import { showCompared } from "./compare";
 import { CompiledView } from "./compiled";
 import { Dock } from "./dock";
@@ -16,6 +15,7 @@ import { InsideView, isImport } from "./inside";
 import { Lanes } from "./lanes";
 import { LessonPane } from "./lesson";
 import { Marks } from "./marks";
+import type { PanelContext } from "./panel_context";
 import { Probes } from "./probes";
 import { showProfile } from "./profile";
 
@@ -28,7 +28,7 @@ export class Details {
   readonly probes: Probes;
   /** What lies above the nodes, in the coordinates of the drawing. */
   readonly overlays = h("div", { className: "overlays" });
-  private readonly glide = new Glide(this.overlays);
+  private readonly layerTransform = new LayerTransform(this.overlays);
   private readonly inside: InsideView;
   private readonly compiled: CompiledView;
   private readonly marks: Marks;
@@ -37,19 +37,19 @@ export class Details {
 
   constructor(
     private readonly workspace: Workspace,
-    private readonly bench: Bench,
+    private readonly context: PanelContext,
   ) {
-    this.dock = new Dock(bench.leave, (text) => workspace.say(text));
-    this.inside = new InsideView(workspace, bench, this.dock);
-    this.compiled = new CompiledView(bench, this.dock);
-    this.lanes = new Lanes(workspace, bench, this.dock);
-    this.lesson = new LessonPane(workspace, bench);
+    this.dock = new Dock(context.leave, (text) => workspace.say(text));
+    this.inside = new InsideView(workspace, context, this.dock);
+    this.compiled = new CompiledView(context, this.dock);
+    this.lanes = new Lanes(workspace, context, this.dock);
+    this.lesson = new LessonPane(workspace, context);
     this.marks = new Marks(workspace);
     this.probes = new Probes(workspace);
     this.gradients = new Gradients(
       workspace,
       (node, operation) => void this.inside.open(node, operation),
-      bench.leave,
+      context.leave,
     );
     this.overlays.append(this.gradients.root, this.marks.root, this.probes.root);
   }
@@ -81,7 +81,7 @@ export class Details {
   draw(isMoved: boolean): void {
     const { gradients, marks, probes } = this;
     const { x, y, scale } = this.workspace.camera;
-    this.glide.to(`translate(${x}px, ${y}px) scale(${scale})`);
+    this.layerTransform.to(`translate(${x}px, ${y}px) scale(${scale})`);
     marks.draw();
     if (!isMoved) return;
     if (gradients.size) gradients.draw();
@@ -89,7 +89,7 @@ export class Details {
   }
 
   dispose(): void {
-    this.glide.rest();
+    this.layerTransform.rest();
     this.dock.dispose();
   }
 
@@ -100,37 +100,37 @@ export class Details {
     request: () => Promise<T>,
     show: (answer: T) => void,
   ): Promise<void> {
-    const { workspace, bench } = this;
+    const { workspace, context } = this;
     const answer = await request();
-    if (answer.needs.length) bench.askFeeds(answer.needs, () => void this.ask(request, show));
+    if (answer.needs.length) context.askFeeds(answer.needs, () => void this.ask(request, show));
     else if (answer.error) workspace.say(answer.error, true);
     else show(answer);
   }
 
   private askCompiled(node: string): void {
-    const { workspace, bench, compiled } = this;
+    const { workspace, context, compiled } = this;
     workspace.say(`compiling for a run to ${node}`);
     void this.ask(
-      () => workspace.session.details({ type: "compiled", node, feeds: bench.feeds() }),
+      () => workspace.session.details({ type: "compiled", node, feeds: context.feeds() }),
       (answer) => compiled.show(answer),
     );
   }
 
   private askProfile(node: string): void {
-    const { workspace, bench, dock, marks } = this;
+    const { workspace, context, dock, marks } = this;
     workspace.say(`timing a run to ${node}`);
     void this.ask(
-      () => workspace.session.details({ type: "profile", node, feeds: bench.feeds() }),
-      (answer) => showProfile(answer, dock, marks, bench),
+      () => workspace.session.details({ type: "profile", node, feeds: context.feeds() }),
+      (answer) => showProfile(answer, dock, marks, context),
     );
   }
 
   private askCompared(node: string): void {
-    const { workspace, bench, dock, marks } = this;
+    const { workspace, context, dock, marks } = this;
     workspace.say("running both variants");
     void this.ask(
-      () => workspace.session.details({ type: "compare", node, feeds: bench.feeds() }),
-      (answer) => showCompared(answer, dock, marks, bench),
+      () => workspace.session.details({ type: "compare", node, feeds: context.feeds() }),
+      (answer) => showCompared(answer, dock, marks, context),
     );
   }
 
@@ -281,12 +281,12 @@ export class Details {
   }
 
   private wires(): Command[] {
-    const { workspace, bench } = this;
+    const { workspace, context } = this;
     const hasWire = (): boolean => workspace.only !== null || workspace.selectedWire !== null;
     const route = (): void => {
       const question = routeQuestion(workspace);
       const rect = workspace.only && workspace.rect(workspace.only.id);
-      if (question) bench.choose(question, rect && [rect.x, rect.y + rect.height + 6]);
+      if (question) context.choose(question, rect && [rect.x, rect.y + rect.height + 6]);
       else workspace.say("no wire comes in here", true);
     };
     const probe = (): void => {

@@ -5,9 +5,9 @@ import type { Inside } from "../../../protocol/builder_details";
 import { button, h } from "../../dom";
 import { drawGraph, GraphModel, type GraphView } from "../../graph/view";
 import type { Workspace } from "../workspace";
-import type { Bench, InnerView } from "./bench";
 import type { Dock } from "./dock";
 import { InnerChannel } from "./inner";
+import type { InnerView, PanelContext } from "./panel_context";
 
 /** The bytes of base64. */
 export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
@@ -29,7 +29,7 @@ export class InsideView {
 
   constructor(
     private readonly workspace: Workspace,
-    private readonly bench: Bench,
+    private readonly context: PanelContext,
     private readonly dock: Dock,
   ) {}
 
@@ -119,14 +119,14 @@ export class InsideView {
   // ---- the statements of a function ----------------------------------------------------------------
 
   private openFunction(inside: Inside): void {
-    const { workspace, dock, bench } = this;
+    const { workspace, dock, context } = this;
     const host = h("div", { className: "inner-host" });
     this.channel = new InnerChannel(workspace.session, inside, () => workspace.model);
     const { channel } = this;
     this.heading(inside, host);
     this.node = inside.node;
     this.channel = channel;
-    this.inner = bench.inner(host, channel, () => dock.close());
+    this.inner = context.inner(host, channel, () => dock.close());
     this.inner.focus();
   }
 

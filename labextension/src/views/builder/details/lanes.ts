@@ -4,8 +4,8 @@
 import type { DeviceLane, Devices } from "../../../protocol/builder_details";
 import { button, h } from "../../dom";
 import type { Workspace } from "../workspace";
-import type { Bench } from "./bench";
 import type { Dock } from "./dock";
+import type { PanelContext } from "./panel_context";
 
 const ANY = "";
 const APPROACH = 80; // pixels above the lanes
@@ -15,7 +15,7 @@ export class Lanes {
 
   constructor(
     private readonly workspace: Workspace,
-    private readonly bench: Bench,
+    private readonly context: PanelContext,
     private readonly dock: Dock,
   ) {}
 
@@ -74,7 +74,7 @@ export class Lanes {
         "div",
         { className: "chips" },
         ...nodes.map((id) =>
-          button(id, `go to ${id}`, () => this.bench.go(id), { className: "chip" }),
+          button(id, `go to ${id}`, () => this.context.go(id), { className: "chip" }),
         ),
       ),
     );

@@ -3,7 +3,7 @@
 import type { Lessons, LessonText } from "../../../protocol/builder_details";
 import { button, h } from "../../dom";
 import type { Workspace } from "../workspace";
-import type { Bench } from "./bench";
+import type { PanelContext } from "./panel_context";
 
 export class LessonPane {
   readonly root = h("div", { className: "pane lesson" });
@@ -15,7 +15,7 @@ export class LessonPane {
 
   constructor(
     private readonly workspace: Workspace,
-    private readonly bench: Bench,
+    private readonly context: PanelContext,
   ) {}
 
   /** Shows the lessons, or the one that is being worked at. */
@@ -57,7 +57,7 @@ export class LessonPane {
   }
 
   private one({ id, title, text }: LessonText): HTMLElement[] {
-    const { verdict, bench } = this;
+    const { verdict, context } = this;
     const next = this.lessons[this.lessons.findIndex((one) => one.id === id) + 1];
     const plain = (label: string, act: () => void): HTMLElement =>
       button(label, label, act, { ariaLabel: null });
@@ -66,7 +66,7 @@ export class LessonPane {
           "div",
           { className: `hint ${verdict.is_done ? "done" : "open"}` },
           h("p", { textContent: `${verdict.is_done ? "✓ " : ""}${verdict.hint}` }),
-          verdict.node ? plain(`Go to ${verdict.node}`, () => bench.go(verdict.node)) : null,
+          verdict.node ? plain(`Go to ${verdict.node}`, () => context.go(verdict.node)) : null,
           verdict.is_done && next ? plain(`Next: ${next.title}`, () => this.start(next.id)) : null,
         )
       : null;

@@ -1,5 +1,5 @@
 // Marks at nodes: the time that a node took, or whether two variants differ there. A mark is drawn above the node's upper
-// edge, and only for nodes that are near.
+// edge, and only for nodes that are drawn as elements.
 
 import { h } from "../../dom";
 import type { Workspace } from "../workspace";
@@ -38,9 +38,9 @@ export class Marks {
       root.replaceChildren();
     }
     this.isNew = false;
-    const near = new Set(workspace.near());
+    const shown = new Set(workspace.asElements());
     for (const [id, mark] of this.marks) {
-      const rect = near.has(id) ? workspace.rect(id) : null;
+      const rect = shown.has(id) ? workspace.rect(id) : null;
       let element = this.elements.get(id);
       if (!element && rect) {
         element = elementOf(mark);

@@ -3,7 +3,7 @@
 import type { RunValue, Wire } from "../../../protocol/builder";
 import type { Probed } from "../../../protocol/builder_details";
 import { h } from "../../dom";
-import { pointOn } from "../geometry";
+import { middleOf } from "../geometry";
 import { histogram, oddText, range, safeImage, sparkline } from "../values";
 import type { Workspace } from "../workspace";
 
@@ -115,9 +115,8 @@ export class Probes {
       const first = workspace.model
         .outgoing(wire.node)
         .find(({ output }) => output === wire.output);
-      const curve = first ? workspace.curves(first)[0] : undefined;
       const end = workspace.portPoint({ node: wire.node, side: "out", row: wire.output });
-      const at = curve ? pointOn(curve, 0.5) : end;
+      const at = (first && middleOf(workspace.curves(first))) ?? end;
       const ends = [wire.node, ...(first ? [first.to] : [])].map((id) => workspace.rect(id));
       const bottom = Math.max(...ends.map((rect) => (rect ? rect.y + rect.height : 0)));
       element.hidden = !at;

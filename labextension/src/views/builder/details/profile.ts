@@ -2,11 +2,16 @@
 
 import type { NodeTime, Profile } from "../../../protocol/builder_details";
 import { button, h } from "../../dom";
-import type { Bench } from "./bench";
 import type { Dock } from "./dock";
 import type { Mark, Marks } from "./marks";
+import type { PanelContext } from "./panel_context";
 
-export function showProfile(answer: Profile, dock: Dock, marks: Marks, bench: Bench): void {
+export function showProfile(
+  answer: Profile,
+  dock: Dock,
+  marks: Marks,
+  context: PanelContext,
+): void {
   const { times, microseconds, other, node } = answer;
   const most = Math.max(...times.map((time) => time.microseconds), 1e-9);
   marks.set(
@@ -20,7 +25,7 @@ export function showProfile(answer: Profile, dock: Dock, marks: Marks, bench: Be
   const first = Math.min(...times.map((time) => time.start));
   const end = Math.max(...times.map((time) => time.start + time.microseconds));
   const sum = times.reduce((all, time) => all + time.microseconds, other);
-  const rows = times.map((time) => row(time, sum, [first, end], bench));
+  const rows = times.map((time) => row(time, sum, [first, end], context));
   const rest = other > 0 ? `, ${timeText(other)} in kernels of no node` : "";
   dock.open({
     kind: "profile",
@@ -49,7 +54,7 @@ function row(
   time: NodeTime,
   sum: number,
   [first, end]: readonly [number, number],
-  bench: Bench,
+  context: PanelContext,
 ): HTMLElement {
   const { node, microseconds, start, kernels, device } = time;
   const share = sum > 0 ? microseconds / sum : 0;
@@ -57,7 +62,7 @@ function row(
   const bar = h("i");
   bar.style.insetInlineStart = `${Math.min(99.4, part(start - first)).toFixed(2)}%`;
   bar.style.width = `${Math.max(0.6, part(microseconds)).toFixed(2)}%`;
-  const name = button(node, `go to ${node}`, () => bench.go(node), { className: "link" });
+  const name = button(node, `go to ${node}`, () => context.go(node), { className: "link" });
   const lane = h("td", { className: "lane-cell" }, h("span", { className: "track" }, bar));
   lane.title = `from ${timeText(start)} on`;
   const where = device.replace(/^.*\/device:/, "");

@@ -1,11 +1,11 @@
-// Room for values and problems: a node that has grown by what is shown on it moves those at its right and below it aside,
+// Spacing for values and problems: a node that has grown by what is shown on it moves those at its right and below it aside,
 // so that it covers none. They stand at their own places again when that is gone; the document knows nothing of it.
 
 import type { Point, Rect } from "./geometry";
 import { GAP } from "./placing";
 
 /** A node at its own place, with the size that it has without a value or a problem, and by how much these add to it. */
-export interface Grown {
+export interface GrownNode {
   id: string;
   rect: Rect;
   grows: Point;
@@ -15,7 +15,7 @@ type Axis = "x" | "y";
 const SIZE = { x: "width", y: "height" } as const;
 
 /** By how much each node that has to is moved to the right and down. */
-export function roomFor(nodes: readonly Grown[]): Map<string, Point> {
+export function spacingFor(nodes: readonly GrownNode[]): Map<string, Point> {
   if (!nodes.some(({ grows }) => grows[0] || grows[1])) return new Map();
   const right = pushed(nodes, "x", 0);
   const down = pushed(nodes, "y", 1);
@@ -27,11 +27,11 @@ export function roomFor(nodes: readonly Grown[]): Map<string, Point> {
 }
 
 /** The shifts along one axis: only nodes that have grown or that are moved themselves move others. */
-function pushed(nodes: readonly Grown[], axis: Axis, k: 0 | 1): Map<string, number> {
+function pushed(nodes: readonly GrownNode[], axis: Axis, k: 0 | 1): Map<string, number> {
   const [size, other] = [SIZE[axis], axis === "x" ? "y" : "x"] as const;
   const span = SIZE[other];
   const shifts = new Map<string, number>();
-  const pushing: { one: Grown; shift: number }[] = [];
+  const pushing: { one: GrownNode; shift: number }[] = [];
   for (const one of [...nodes].sort((a, b) => a.rect[axis] - b.rect[axis])) {
     const { rect } = one;
     let shift = 0;

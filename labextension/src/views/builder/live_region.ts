@@ -5,7 +5,7 @@ import type { Point } from "./geometry";
 
 const SHOWN = 5000; // milliseconds that a refusal stays
 
-export class Voice {
+export class LiveRegion {
   readonly status = h("span", { className: "status", role: "status", "aria-live": "polite" });
   readonly toast = h("div", { className: "toast", hidden: true, "aria-hidden": "true" });
   /** What stays true, such as the end of the kernel; "" for nothing. */

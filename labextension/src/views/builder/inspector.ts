@@ -14,7 +14,7 @@ const TABS: readonly (readonly [Tab, string])[] = [
 const WAIT = 500; // milliseconds after the last key until the code is sent
 const MOST_LINES = 500;
 
-export class Side {
+export class Inspector {
   readonly root: HTMLElement;
   private readonly tabs = new Map<Tab, HTMLButtonElement>();
   private readonly panes: Record<Tab, HTMLElement>;

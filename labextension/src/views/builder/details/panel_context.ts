@@ -10,7 +10,7 @@ export interface InnerView {
   dispose(): void;
 }
 
-export interface Bench {
+export interface PanelContext {
   choose(question: Question, at: Point | null): void;
   /** Selects a node and shows it. */
   go(id: string): void;

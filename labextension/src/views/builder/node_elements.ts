@@ -1,4 +1,4 @@
-// The elements of the nodes that are near: at most 300, those in the window. Those that are selected are in a layer of
+// The elements of the nodes in the window, at most 300. Those that are selected are in a layer of
 // their own above the others, so that a drag only changes its transform, and nothing is arranged or painted anew.
 
 import type { BuilderNode } from "../../protocol/builder";
@@ -6,11 +6,11 @@ import { button, h } from "../dom";
 import { described } from "./described";
 import { portMark } from "./dtypes";
 import { labelOf, type Point, titleOf } from "./geometry";
-import { Glide } from "./glide";
+import { LayerTransform } from "./layer_transform";
 import { drawPanel } from "./values";
 import type { Workspace } from "./workspace";
 
-export class NearLayer {
+export class NodeElements {
   readonly root = h("div", { className: "nodes" });
   /** What is selected, or dragged, above the others. */
   readonly lifted = h("div", { className: "nodes lifted" });
@@ -18,8 +18,8 @@ export class NearLayer {
   private readonly stale = new Set<string>();
   /** The positions from which nodes are dragged; empty while none is. */
   private readonly starts = new Map<string, Point>();
-  private readonly glide = new Glide(this.root);
-  private readonly lift = new Glide(this.lifted);
+  private readonly layerTransform = new LayerTransform(this.root);
+  private readonly liftedTransform = new LayerTransform(this.lifted);
 
   constructor(
     private readonly workspace: Workspace,
@@ -70,9 +70,9 @@ export class NearLayer {
   transform(): void {
     const { x, y, scale } = this.workspace.camera;
     const transform = `translate(${x}px, ${y}px) scale(${scale})`;
-    this.glide.to(transform);
+    this.layerTransform.to(transform);
     const [dx, dy] = this.distance();
-    this.lift.to(`${transform} translate(${dx}px, ${dy}px)`);
+    this.liftedTransform.to(`${transform} translate(${dx}px, ${dy}px)`);
   }
 
   private layerOf(id: string): HTMLElement {
@@ -154,8 +154,8 @@ export class NearLayer {
   }
 
   dispose(): void {
-    this.glide.rest();
-    this.lift.rest();
+    this.layerTransform.rest();
+    this.liftedTransform.rest();
   }
 
   private draw(id: string): HTMLElement | null {

@@ -2,7 +2,7 @@
 
 import type { Workspace } from "./workspace";
 
-export class Clip {
+export class NodeClipboard {
   /** What was copied last, for pages that may not read the clipboard. */
   private own = "";
 

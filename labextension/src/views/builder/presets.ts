@@ -21,7 +21,7 @@ const AXES = ["0", "1", "2", "3", "-1", "[0, 1]", "[1, 2]"];
 const ELEMENTS = ["0", "1", "0.5", "2.0", "[0]", "[1]", "[-1]"];
 
 /** Texts that people often give; [] where nothing is usual. */
-export function usualValues(
+export function presetValues(
   kind: Parameter["kind"] | "input",
   name: string,
   text: string,

@@ -4,7 +4,7 @@
 
 const REST = 150; // milliseconds without a movement
 
-export class Glide {
+export class LayerTransform {
   private animation: Animation | null = null;
   private resting: ReturnType<typeof setTimeout> | undefined;
 

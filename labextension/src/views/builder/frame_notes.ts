@@ -2,26 +2,26 @@
 
 import type { Note } from "../../protocol/builder";
 import { h } from "../dom";
-import { type Desk, FRAME_COLOURS, prompt } from "./commands";
-import { Glide } from "./glide";
+import { type Actions, FRAME_COLOURS, prompt } from "./commands";
+import { LayerTransform } from "./layer_transform";
 import type { Workspace } from "./workspace";
 
-export class Marginalia {
-  readonly root = h("div", { className: "marginalia" });
+export class FrameNoteLayer {
+  readonly root = h("div", { className: "frame-notes" });
   private readonly frames = new Map<string, HTMLElement>();
-  private readonly glide = new Glide(this.root);
+  private readonly layerTransform = new LayerTransform(this.root);
   private readonly notes = new Map<string, HTMLElement>();
 
   constructor(
     private readonly workspace: Workspace,
-    private readonly desk: Desk,
+    private readonly actions: Actions,
   ) {}
 
   /** `isNew`: whether the elements are drawn anew; `isMoved`: whether nodes have moved. */
   draw(isNew: boolean, isMoved: boolean): void {
     const { workspace } = this;
     const { x, y, scale } = workspace.camera;
-    this.glide.to(`translate(${x}px, ${y}px) scale(${scale})`);
+    this.layerTransform.to(`translate(${x}px, ${y}px) scale(${scale})`);
     if (isNew) this.renew();
     if (!isMoved) return;
     const { model } = workspace;
@@ -30,7 +30,7 @@ export class Marginalia {
   }
 
   dispose(): void {
-    this.glide.rest();
+    this.layerTransform.rest();
   }
 
   private renew(): void {
@@ -74,7 +74,7 @@ export class Marginalia {
     const act = (now: string): void =>
       workspace.session.gesture({ edit: "note", id, text: now, before: "" });
     const question = prompt("Text of the note; empty removes it", text, act);
-    this.desk.choose(question, rect ? [rect.x, rect.y + rect.height + 6] : null);
+    this.actions.choose(question, rect ? [rect.x, rect.y + rect.height + 6] : null);
   }
 
   /** Asks for the title of a frame, its colour, or its end. */
@@ -86,7 +86,7 @@ export class Marginalia {
     const rect = workspace.frameRect(nodes);
     const set = (change: Partial<typeof frame>): void =>
       workspace.session.gesture({ edit: "frame", id, title, colour, nodes, ...change });
-    this.desk.choose(
+    this.actions.choose(
       {
         title: "Title of the frame",
         text: title,
