@@ -137,7 +137,7 @@ def test_what_the_page_names_exists(path, name):
 
 
 def test_each_way_to_add_something_is_short():
-    sections = re.findall(r"^## (Add an? .*?)\n(.*?)(?=^## )", TEXT, re.MULTILINE | re.DOTALL)
+    sections = re.findall(r"^## (Add an? .*?)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL)
     assert [title for title, _ in sections] == [
         "Add an op in five minutes",
         "Add a scalar primitive",

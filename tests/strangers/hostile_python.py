@@ -158,7 +158,7 @@ tf | tf.contrib.specs.Callable | open
 tf | tf.contrib.specs.debug | open
 tf | tf.contrib.specs.Function(open, PATH, 'w').funcall |
 tf | tf.contrib.framework.python.framework.LazyLoader | 'os', {}, 'os'
-tf | tf.client.contrib.framework.library_functions.LazyLoader('o', {}, 'os').mkdir | PATH
+tf | tf.v1.contrib.framework.library_functions.LazyLoader('o', {}, 'os').mkdir | PATH
 tf | tf.client.namespace.sys.modules['os'].mkdir | PATH
 tf | tf.client.namespace.import_module('os').mkdir | PATH
 tf | tf.client.namespace.partial | open, PATH, 'w'
@@ -170,8 +170,7 @@ tf | tf.system.scratch.os.mkdir | PATH
 tf | tf.settings.os.mkdir | PATH
 tf | tf.settings.Path(PATH).mkdir |
 tf | tf.ops.catalog.import_module('os').mkdir | PATH
-tf | tf.ir.tensor.install_operators | open
-tf | tf.types.install_shape_message | open
+tf | tf.upcalls.install | open
 tf | tf.ir.default.pushed | tf.Graph()
 tf | tf.py_func(open, [PATH, 'w'], tf.float32).eval |
 tf | tf.map_fn | open, [PATH]

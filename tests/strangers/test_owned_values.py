@@ -476,7 +476,7 @@ def test_random_programs_compute_the_same_however_arrays_are_used_again(seed, se
 # ---- the tests of others -------------------------------------------------------------------------
 
 SHORT = ("tests/session/test_partial_run.py", "tests/client/control_flow/test_cond.py", "tests/client/sync")
-LONG = ("tests/session", "tests/client", "tests/train", "tests/programs", "tests/tf_keras", "tests/ops/dataset")
+LONG = ("tests/session", "tests/client", "tests/train", "tests/programs", "tests/v1/keras", "tests/ops/dataset")
 
 
 def test_other_tests_pass_while_everything_is_overwritten():

@@ -3,6 +3,11 @@
 `CATALOG` maps names of ops to their definitions, `API` maps public names to functions.
 Invariant: nothing registers itself; an op is in the catalogue because `FAMILIES` of its folder names its file, or
 `LATER_FAMILIES` its file and itself; files of the latter are imported when one of their ops is used.
+
+Definition, type signature, shape function, gradient, kernels and documentation of an op stand together in one file. The
+tests demand of each op: documentation, a shape function, a host reference kernel, a gradient or a statement that there
+is none, and test cases, in which OpenCL must equal the host, and the gradient the numerical one. A name in `FAMILIES`
+that is misspelt, or a file without `OPS`, is an error of the import.
 """
 
 from __future__ import annotations
@@ -10,7 +15,6 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from tfnb.ir.tensor import install_operators
 from tfnb.ops import (
     array,
     checkpoint,
@@ -23,9 +27,9 @@ from tfnb.ops import (
     logging,
     math,
     nn,
-    old_names,
     operators,
     random,
+    renamed_ops,
     sparse,
     state,
     strings,
@@ -34,6 +38,7 @@ from tfnb.ops import (
 )
 from tfnb.ops.array import array_functions
 from tfnb.ops.catalog import Catalog, families_of, later_families_of, later_ops_of, op_function
+from tfnb.upcalls import install
 
 __all__ = ["API", "CATALOG", "FAMILIES", "FOLDERS", "all_families", "op_function"]
 
@@ -56,7 +61,7 @@ FOLDERS = (
     training,
     logging,
 )
-FAMILIES = (*(family for folder in FOLDERS for family in families_of(folder)), old_names, operators)
+FAMILIES = (*(family for folder in FOLDERS for family in families_of(folder)), renamed_ops, operators)
 _LATER = {op: module for folder in FOLDERS for op, module in later_ops_of(folder).items()}
 CATALOG = Catalog(*(family.OPS for family in FAMILIES), later=_LATER)
 
@@ -74,4 +79,4 @@ def _merged(attribute: str) -> dict[str, Any]:
 
 
 API: dict[str, Any] = array_functions.with_aliases(CATALOG.functions() | _merged("API"))
-install_operators(_merged("OPERATORS"))
+install(_merged("OPERATORS"))

@@ -2,6 +2,8 @@
 
 Invariant: the operand that is a tensor determines the dtype; a Python or NumPy value on the other side is converted
 to it. `/` is the true quotient for integers too, `//` rounds down, and `==` compares identities, not elements.
+
+They are installed by one call in `tfnb/ops/__init__.py`, because the catalogue is a layer above the class of tensors.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def target(folder: Path) -> Target:
             view.catalogue()
             for kind in KINDS:
                 view.contents(Wanted(kind), True)
-            view.summary()
+            view.sentence()
         finally:
             path.unlink()
 

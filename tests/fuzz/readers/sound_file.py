@@ -11,7 +11,7 @@ import numpy as np
 from fuzz.mutate import NUMBERS, of_bytes
 from fuzz.target import Target
 from tfnb.ir.opdef import HostCall
-from tfnb.ops.io.late_files import DECODE_WAV, WavAttrs
+from tfnb.ops.io.compressed_sound_json import DECODE_WAV, WavAttrs
 
 
 def _wav(size: int, channels: int, bits: int, data: bytes, kind: int = 1) -> bytes:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 from fuzz.mutate import NUMBERS, of_bytes, of_message
 from fuzz.readers import image_file
@@ -15,6 +13,7 @@ from tfnb.errors import DataLossError, InvalidArgumentError
 from tfnb.ir.protos import proto
 from tfnb.notebook.viewer import media
 from tfnb.notebook.viewer.content import ITEM_MAKERS
+from tfnb.summary.item import Item
 
 
 def target(folder: Path) -> Target:
@@ -27,12 +26,11 @@ def target(folder: Path) -> Target:
             value.ParseFromString(data)
         except Exception:  # the class of protobuf's error depends on its implementation
             raise DataLossError("no summary") from None
+        event = proto("event").Event(summary=proto("summary").Summary(value=[value])).SerializeToString()
+        tag = value.tag or value.node_name
         notes = []
         for kind, make in ITEM_MAKERS.items():
-            item: Any = SimpleNamespace(
-                path="", offset=next(numbers), tag="", step=0, wall_time=0.0, value=lambda: value, kind=kind
-            )
-            made = make(item)
+            made = make(Item(tag, kind, 0, 0.0, "", next(numbers), len(event), event))
             notes.append(isinstance(made, dict) and "note" in made)
         if all(notes):
             raise InvalidArgumentError("nothing can be shown")

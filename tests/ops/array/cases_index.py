@@ -90,6 +90,15 @@ _GATHERS = [
         )
     ),
     *(
+        Case("GatherV2", (p, i, a), {"batch_dims": b})
+        for p, i, a, b in (
+            (arr(2, 4, 3), ints(2, 2, lo=0, hi=4), _I(1), 1),
+            (arr(2, 3, 4), ints(2, 2, 2, lo=0, hi=4), _I(2), 1),
+            (arr(2, 3, 4, 2), ints(2, 3, lo=0, hi=4), _I(2), 2),
+            (arr(2, 4), ints(2, 3, lo=0, hi=4), _I(-1), -1),
+        )
+    ),
+    *(
         Case("GatherNd", (p, i))
         for p, i in (
             (arr(3, 4), np.array([[0, 1], [2, 3], [0, 1]], np.int32)),

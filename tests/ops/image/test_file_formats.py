@@ -134,3 +134,12 @@ def test_deep_ramps_are_small_files_by_the_filters_of_rows():
         noise = np.random.default_rng(0).integers(0, 65536, (5, 4, 4)).astype(np.uint16)
         for image in (noise, noise[:1], noise[:, :1], noise[..., :3]):
             assert (sess.run(tf.image.decode_png(tf.image.encode_png(image), dtype=tf.uint16)) == image).all()
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_transparent_pixels_of_a_small_gif_are_black(width):
+    """A picture of one pixel, as pages count their readers with, has no copy of its own in the decoder."""
+    file = io.BytesIO()
+    Image.new("P", (width, 1), 0).save(file, "GIF", transparency=0)
+    with tf.Session() as sess:
+        assert sess.run(tf.image.decode_gif(file.getvalue())).tolist() == [[[[0, 0, 0]] * width]]

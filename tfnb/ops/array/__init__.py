@@ -13,6 +13,7 @@ FAMILIES = (
     "placeholder",
     "row_selection",
     "searchsorted",
+    "select_broadcast",
     "shape_ops",
     "sort_roll_reverse",
     "space_batch",
@@ -20,12 +21,11 @@ FAMILIES = (
     "tile_reverse_mirror",
     "top_k",
     "transpose_pad_tile",
-    "v1_late_ops",
     "where_partition",
 )
 
 # Families that few programs use: their files are imported when one of the ops is used.
 LATER_FAMILIES = {
-    "late_moves": """DataFormatDimMap DataFormatVecPermute DeepCopy Empty InplaceUpdate InplaceAdd InplaceSub
+    "layouts_in_place": """DataFormatDimMap DataFormatVecPermute DeepCopy Empty InplaceUpdate InplaceAdd InplaceSub
         TileGrad DebugGradientIdentity""",
 }

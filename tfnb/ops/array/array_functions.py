@@ -21,8 +21,8 @@ from tfnb.ops.array.constants import ONES_LIKE, RANGE, ZEROS_LIKE, range_
 from tfnb.ops.array.gather import GATHER, GATHER_V2
 from tfnb.ops.array.gather_nd import SCATTER_ND
 from tfnb.ops.array.searchsorted import UPPER_BOUND
+from tfnb.ops.array.select_broadcast import SELECT_V2
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, IDENTITY, RESHAPE, SHAPE
-from tfnb.ops.array.v1_late_ops import SELECT_V2
 from tfnb.ops.array.where_partition import WHERE
 from tfnb.ops.linalg.diag import MATRIX_DIAG_PART
 from tfnb.ops.logging.assertions import assert_less, assert_non_negative

@@ -34,6 +34,7 @@ from tfnb.ops.math.binary import MAXIMUM
 from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.compare import GREATER_EQUAL, LESS, SELECT
 from tfnb.ops.math.complex_numbers import COMPLEX_OF, IMAG, REAL
+from tfnb.ops.math.reduce import PROD
 from tfnb.ops.math.reduce_sum import BROADCAST_TO
 from tfnb.sizes import integer
 from tfnb.types import (
@@ -77,21 +78,33 @@ class GatherAttrs:
 
 @record
 class GatherV2Attrs:
-    """`batch_dims`: the number of batch dimensions; only 0 is supported."""
+    """`batch_dims`: the leading dimensions that params and indices share; a negative one counts from indices' end."""
 
     batch_dims: int = 0
 
 
-def _gathered(c: Infer, axis: int | None) -> Shape:
+def _gathered(c: Infer, axis: int | None, batch_dims: int = 0) -> Shape:
     params, indices = c.shapes[:2]
     if params.sizes is None or indices.sizes is None:
         return unknown_shape
+    batch = _batch_dims(c.op_name, batch_dims, len(indices.sizes))
     if axis is None:
-        return Shape((None,) * (len(params.sizes) + len(indices.sizes) - 1))
+        return Shape((None,) * (len(params.sizes) + len(indices.sizes) - 1 - batch))
     if not params.sizes:
         raise ShapeError(f"{c.op_name}: cannot take rows of a scalar")
     a = _axis(c.op_name, axis, len(params.sizes))
-    return Shape((*params.sizes[:a], *indices.sizes, *params.sizes[a + 1 :]))
+    if a < batch:
+        raise InvalidArgumentError(f"{c.op_name}: batch_dims ({batch}) must be less than or equal to axis ({a})")
+    if not params[:batch].is_compatible_with(indices[:batch]):
+        raise ShapeError(f"{c.op_name}: the batch dimensions of {params} and {indices} differ")
+    return Shape((*params.sizes[:a], *indices.sizes[batch:], *params.sizes[a + 1 :]))
+
+
+def _batch_dims(name: str, batch_dims: int, rank: int) -> int:
+    """Returns `batch_dims` as a number from 0. Raises `InvalidArgumentError` if indices have fewer dimensions."""
+    if not -rank <= batch_dims <= rank:
+        raise InvalidArgumentError(f"{name}: batch_dims must be in [{-rank}, {rank}], got {batch_dims}")
+    return batch_dims + rank if batch_dims < 0 else batch_dims
 
 
 def _axis(name: str, axis: int, rank: int) -> int:
@@ -123,21 +136,37 @@ def _host_gather(call: HostCall, params: np.ndarray, indices: np.ndarray, axis: 
         index = bracketed(where) if where else ""
         of_list = "Index must be in the range of the list: " if call.types["Tparams"] is resource else ""
         raise InvalidArgumentError(f"{of_list}indices{index} = {indices[tuple(where)]} is not in [0, {size})", call.op)
-    return np.take(params, indices, axis=axis)
+    batch = _batch_dims(call.op.type, getattr(call.attrs, "batch_dims", 0), indices.ndim)
+    if not batch:
+        return np.take(params, indices, axis=axis)
+    if params.shape[:batch] != indices.shape[:batch]:
+        raise InvalidArgumentError(
+            f"{call.op.type}: the batch dimensions of {params.shape} and {indices.shape} differ", call.op
+        )
+    grid = np.ogrid[tuple(slice(n) for n in params.shape[:batch])]
+    places = tuple(p.reshape((*p.shape, *[1] * (indices.ndim - batch))) for p in grid)
+    picked = (*places, indices)
+    rows = np.moveaxis(params, axis, batch)[picked]  # batch, indices, the others
+    between, inner = axis - batch, indices.ndim - batch
+    for i in range(between):
+        rows = np.moveaxis(rows, batch + inner + i, batch + i)
+    return np.ascontiguousarray(rows)
 
 
-def _lower_gather(site: LowerSite, idx: tuple[Expr, ...], axis: int) -> Expr:
+def _lower_gather(site: LowerSite, idx: tuple[Expr, ...], axis: int, batch_dims: int = 0) -> Expr:
     params, indices = site.inputs[:2]
     a = normalize_axis(axis, len(params.shape))
+    batch = _batch_dims("GatherV2", batch_dims, len(indices.shape))
+    after = a + len(indices.shape) - batch
     zero = s.const(0, site.outputs[0].dtype)
     size = params.shape[a]
     if size == 0 or params.size == 0:
         return zero
-    row = site.load(1, idx[a : a + len(indices.shape)])
+    row = site.load(1, (*idx[:batch], *idx[a:after]))
     row = row if size <= row.dtype.max else s.position(row, size)
     inside = s.and_(s.ge(row, 0), s.lt(row, size))
     at = s.position(s.minimum(s.maximum(row, 0), size - 1), size)
-    return s.where(inside, site.load(0, (*idx[:a], at, *idx[a + len(indices.shape) :])), zero)
+    return s.where(inside, site.load(0, (*idx[:a], at, *idx[after:])), zero)
 
 
 def _gather_bounds(c: Infer, axis: int) -> list[Bound]:
@@ -186,6 +215,8 @@ GATHER = OpDef(
 
 def _grad_gather(op: Any, dy: Tensor) -> Any:
     params, indices, axis = op.inputs
+    if op.attrs.batch_dims:
+        return _grad_gather_batch(params, indices, cast_to(axis, int32), op.attrs.batch_dims, dy), None, None
     static_axis, rank = constant_value(axis), params.shape.ndims
     if static_axis is None or rank is None or indices.shape.ndims is None:
         return _grad_gather_unknown(params, indices, cast_to(axis, int32), dy), None, None
@@ -201,11 +232,26 @@ def _grad_gather(op: Any, dy: Tensor) -> Any:
     return TRANSPOSE(total, np.asarray(back, np.int32)), None, None
 
 
-def _check_batch(c: Infer) -> Shape:
-    if c.attrs.batch_dims:
-        raise InvalidArgumentError(f"GatherV2: batch_dims must be 0, got {c.attrs.batch_dims}")
+def _grad_gather_batch(params: Tensor, indices: Tensor, axis: Tensor, batch_dims: int, dy: Tensor) -> Tensor:
+    """The gradient for params, as (batch, before the axis, axis, behind it), where all rows are summed at once.
+
+    The rows of an element of the batch have the numbers behind those of the element before.
+    """
+    first, sizes = np.asarray([0], np.int32), SHAPE(params, out_type=int32)
+    batch = np.int32(batch_dims) if batch_dims >= 0 else RANK(indices) + np.int32(batch_dims)
+    at = SELECT(GREATER_EQUAL(axis, np.int32(0)), axis, axis + RANK(params))
+    count, before, behind = (PROD(sizes[i:j], first) for i, j in ((None, batch), (batch, at), (at + 1, None)))
+    number, inner = sizes[at], PROD(SHAPE(indices, out_type=int32)[batch:], first)
+    rows = TRANSPOSE(RESHAPE(dy, PACK([count, before, inner, behind])), np.asarray([0, 2, 1, 3], np.int32))
+    ids = cast_to(RESHAPE(indices, PACK([count, inner])), int32)
+    ids += EXPAND_DIMS(RANGE(np.int32(0), count, np.int32(1)), np.int32(1)) * number
+    total = RESHAPE(UNSORTED_SEGMENT_SUM(rows, ids, count * number), PACK([count, number, before, behind]))
+    return RESHAPE(TRANSPOSE(total, np.asarray([0, 2, 1, 3], np.int32)), sizes)
+
+
+def _gathered_v2(c: Infer) -> Shape:
     axis = c.value(2)
-    return _gathered(c, None if axis is None else int(axis.reshape(())))
+    return _gathered(c, None if axis is None else int(axis.reshape(())), c.attrs.batch_dims)
 
 
 GATHER_V2 = OpDef(
@@ -217,13 +263,14 @@ GATHER_V2 = OpDef(
     doc="""Gathers slices of a tensor along one axis by their indices.
 
     params: any dtype. indices: integers in [0, size of the axis), any shape. axis: an integer scalar; a negative one
-    counts from the end. output: the shape of params with the axis replaced by the shape of indices. Errors: the axis
-    or an index is out of range (a device gives 0 for an index that it computed itself).""",
-    infer=_check_batch,
+    counts from the end. output: the shape of params with the axis replaced by the shape of indices, without the
+    dimensions that `batch_dims` says they share. Errors: the axis or an index is out of range (a device gives 0 for an
+    index that it computed itself), the shared dimensions differ or are behind the axis.""",
+    infer=_gathered_v2,
     host=lambda call, params, indices, axis: _host_gather(
         call, params, indices, _axis(call.op.type, int(axis.reshape(())), params.ndim)
     ),
-    lower=lambda site, idx, port: _lower_gather(site, idx, int(site.value(2).reshape(()))),
+    lower=lambda site, idx, port: _lower_gather(site, idx, int(site.value(2).reshape(())), site.attrs.batch_dims),
     grad=_grad_gather,
     shape_inputs=(2,),
     partial=_gather_values,

@@ -298,7 +298,7 @@ def _check_dense(indices: Shape, shape: Shape, values: Shape) -> None:
         )
 
 
-def _check_rows(op: Any, validate: bool, rows: np.ndarray, shape: np.ndarray) -> None:
+def _check_rows(op: Operation, validate: bool, rows: np.ndarray, shape: np.ndarray) -> None:
     """Raises `InvalidArgumentError` for an index outside `shape`, and one that is repeated or out of order."""
 
     def refuse(k: int, what: str) -> InvalidArgumentError:

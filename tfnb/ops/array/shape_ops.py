@@ -22,7 +22,7 @@ from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, scalar_shape, unchanged, with_rank
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
-from tfnb.ir.tensor import Tensor, TensorLike, call_operator
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.math.cast import cast
 from tfnb.sizes import integer
 from tfnb.types import (
@@ -39,6 +39,7 @@ from tfnb.types import (
     int32,
     unknown_shape,
 )
+from tfnb.upcalls import upcall
 
 __all__ = [
     "API",
@@ -448,7 +449,7 @@ def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32
     if isinstance(input, (SparseTensor, SparseTensorValue)):
         sparse = SparseTensor.from_value(input)
         if not sparse.shape.is_fully_defined():
-            return cast(call_operator("product", sparse.dense_shape), out_type, name)
+            return cast(upcall("product", sparse.dense_shape), out_type, name)
         return sparse.graph.constant(np.asarray(sparse.shape.num_elements(), as_dtype(out_type).np), name or "Size")
     x = _as_tensor(input)
     if x.shape.is_fully_defined():

@@ -173,7 +173,7 @@ def _nth_shape(c: Infer) -> Shape:
     return unknown_shape if x.sizes is None else Shape(x.sizes[:-1])
 
 
-def _check_nth(n: int, size: int | None, op: Any) -> None:
+def _check_nth(n: int, size: int | None, op: Operation | None) -> None:
     if n < 0:
         raise InvalidArgumentError(f"NthElement: n must be non-negative but is {n}", op)
     if size is not None and n >= size:

@@ -5,7 +5,7 @@ Invariant: every load is in bounds; the gradient of an element is the sum over a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,12 +42,28 @@ def _mirrored(c: Infer) -> Shape:
     shape, value = padded(c), c.value(1)
     if c.attrs.mode not in ("REFLECT", "SYMMETRIC"):
         raise InvalidArgumentError(f"Unknown padding mode, needed REFLECT or SYMMETRIC, got {c.attrs.mode!r}")
-    if value is not None and c.shapes[0].sizes is not None:
-        least_margin = 1 if c.attrs.mode == "REFLECT" else 0
-        for d, pair in zip(c.shapes[0].sizes, value.tolist(), strict=True):
-            if d is not None and max(pair) > max(d - least_margin, 0):
-                raise ShapeError(f"MirrorPad: margins {pair} are too wide for a dimension of {d} ({c.attrs.mode})")
+    if c.in_step and value is not None and c.shapes[0].sizes is not None:
+        _check_margins(c.attrs.mode, c.shapes[0].sizes, value)
     return shape
+
+
+def _too_wide(mode: str, sizes: Sequence[int | None], paddings: np.ndarray) -> Iterator[tuple[int, list[int]]]:
+    """The dimensions that are too small for their margins, with these."""
+    least_margin = 1 if mode == "REFLECT" else 0
+    for d, pair in zip(sizes, paddings.tolist(), strict=True):
+        if d is not None and max(pair) > max(d - least_margin, 0):
+            yield d, pair
+
+
+def _check_margins(mode: str, sizes: Sequence[int | None], paddings: np.ndarray) -> None:
+    for d, pair in _too_wide(mode, sizes, paddings):
+        raise ShapeError(f"MirrorPad: margins {pair} are too wide for a dimension of {d} ({mode})")
+
+
+def _host_mirror(call: HostCall[MirrorPadAttrs], x: np.ndarray, paddings: np.ndarray) -> np.ndarray:
+    margins = margin_pairs(paddings, x.ndim)
+    _check_margins(call.attrs.mode, x.shape, paddings)
+    return np.pad(x, margins, call.attrs.mode.lower())  # type: ignore[call-overload]
 
 
 def _lower_mirror(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
@@ -65,11 +81,11 @@ def _lower_mirror(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
 
 def _grad_mirror(op: Operation, dy: Tensor) -> Any:
     """Adds the gradients of the mirrored margins to the elements they were copied from, axis by axis."""
-    value, rank = constant_value(op.inputs[1]), op.x.shape.ndims
-    if value is None or rank is None:
+    value, sizes = constant_value(op.inputs[1]), op.x.shape.sizes
+    if value is None or sizes is None or any(_too_wide(op.attrs.mode, sizes, value)):
         return MIRROR_PAD_GRAD(dy, op.inputs[1], mode=op.attrs.mode), None
     skip = 1 if op.attrs.mode == "REFLECT" else 0
-    for axis, (before, after) in enumerate(margin_pairs(value, rank)):
+    for axis, (before, after) in enumerate(margin_pairs(value, len(sizes))):
         if before or after:
             dy = _fold_axis(dy, axis, before, after, skip, op)
     return dy, None
@@ -106,9 +122,9 @@ MIRROR_PAD: OpDef = OpDef(
     defaults={"Tpaddings": int32},
     attrs=MirrorPadAttrs,
     doc=PAD_DOC.format(fill="that mirror the tensor", first="input")
-    + " A margin is larger than the tensor (less one element for REFLECT).",
+    + " A margin is larger than the tensor (less one element for REFLECT), when the step runs.",
     infer=_mirrored,
-    host=lambda call, x, paddings: np.pad(x, margin_pairs(paddings, x.ndim), call.attrs.mode.lower()),
+    host=_host_mirror,
     lower=_lower_mirror,
     grad=_grad_mirror,
     shape_inputs=(1,),
@@ -208,9 +224,15 @@ def _tiled(c: Infer) -> Shape:
     if value is None:
         counts = c.as_shape(1).with_rank(len(x.sizes)).as_list()
         return Shape(tuple(None if d is None or m is None else d * m for d, m in zip(x.sizes, counts, strict=True)))
-    if value.shape != (len(x.sizes),) or (value < 0).any():
+    if value.shape != (len(x.sizes),) or (c.in_step and (value < 0).any()):
         raise ShapeError(f"Tile: needs a number >= 0 for each axis of shape {x}, got {value.tolist()}")
-    return Shape(tuple(None if d is None else d * integer(m) for d, m in zip(x.sizes, value, strict=True)))
+    return Shape(tuple(None if d is None or m < 0 else d * integer(m) for d, m in zip(x.sizes, value, strict=True)))
+
+
+def _host_tile(call: HostCall, x: np.ndarray, multiples: np.ndarray) -> np.ndarray:
+    if (multiples < 0).any():
+        raise InvalidArgumentError(f"Tile: needs numbers >= 0, got {multiples.tolist()}", call.op)
+    return np.tile(x, tuple(multiples.tolist()))
 
 
 def _lower_tile(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
@@ -245,9 +267,9 @@ TILE = OpDef(
     doc="""Repeats a tensor `multiples[i]` times along each axis i.
 
     input: any dtype, rank n. multiples: an integer vector of n numbers >= 0. output: the size along axis i is
-    multiplied by multiples[i]. Errors: multiples has another length or a negative number.""",
+    multiplied by multiples[i]. Errors: multiples has another length; a negative number, when the step runs.""",
     infer=_tiled,
-    host=lambda call, x, multiples: np.tile(x, tuple(multiples.tolist())),
+    host=_host_tile,
     lower=_lower_tile,
     grad=_grad_tile,
     shape_inputs=(1,),

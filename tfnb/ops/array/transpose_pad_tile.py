@@ -138,7 +138,8 @@ def _sliced(c: Infer) -> Shape:
         if n == -1:
             n = None if d is None or b is None else d - b
         start = 0 if b is None else b
-        if start < 0 or (n is not None and (n < 0 or (d is not None and start + n > d))):
+        outside = start < 0 or (d is not None and n is not None and start + n > d)
+        if (n is not None and n < 0) or (c.in_step and outside):
             raise ShapeError(f"Slice: {n} elements from {b} on do not lie inside axis {i} of shape {x}")
         dims.append(n)
     return Shape(tuple(dims))
@@ -191,8 +192,8 @@ SLICE = OpDef(
     doc="""A slice of a tensor: `size[i]` elements from `begin[i]` on along every axis i.
 
     input: any dtype, rank n. begin, size: integer vectors of n numbers; a size of -1 takes all remaining elements.
-    output: shape size. Errors: the slice does not lie inside the tensor. The error is raised at construction where the
-    numbers are known; a device takes the nearest valid slice for a start that it computed itself.""",
+    output: shape size. Errors: a negative size; when the step runs, a slice that does not lie inside the tensor. A
+    device takes the nearest valid slice for a start that it computed itself.""",
     infer=_sliced,
     host=_host_slice,
     lower=_lower_slice,

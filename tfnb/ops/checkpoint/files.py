@@ -4,6 +4,9 @@ The index `PREFIX.index` names the shards `PREFIX.data-00000-of-00001-TOKEN.safe
 shape, parts and their CRC32C. Shards are on disk before the index gets its name, and the name of a shard is never
 reused. Invariants: whenever an index exists, it describes a complete checkpoint. A file is removed only if an index of
 the same prefix names it in the form that a save of this prefix gives to names, or if it is a scratch folder.
+
+A reader opens all shards at once, so it gets the tensors of one save even while others replace the checkpoint. Of two
+writers of one prefix, the last one leaves its checkpoint.
 """
 
 from __future__ import annotations
@@ -35,7 +38,6 @@ from tfnb.ops.checkpoint.index import (
 )
 from tfnb.ops.checkpoint.shard import Shards, from_stored, to_stored, write_shard
 from tfnb.ops.lazy_library import library
-from tfnb.system import process_end
 from tfnb.system.files import make_folder, os_errors, sync_file, sync_folder
 from tfnb.system.scratch import Scratch, abandoned
 from tfnb.types import DType, as_dtype
@@ -53,15 +55,6 @@ _PATIENCE = 2.0  # seconds that a save waits for another one that replaces an in
 _ATTEMPTS = 50  # attempts to read a checkpoint while saves replace it
 _NEW_INDEX, _OLD_INDEX = "index", "old"  # the names of files in a scratch folder
 Item = tuple[str, str, np.ndarray]  # (name, "" or "full shape and slice" as in SaveV2, value)
-
-
-def _import_checksum() -> None:
-    """Imports what the last save may need: a `__del__` at the end of the process cannot import it any more."""
-    with contextlib.suppress(OpError):
-        library("crc32c", "crc32c", "a checkpoint")
-
-
-process_end.prepare(_import_checksum)
 
 
 def _crc(array: np.ndarray) -> int:

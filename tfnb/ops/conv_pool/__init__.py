@@ -16,5 +16,6 @@ FAMILIES = (
 
 # Families that few programs use: their files are imported when one of the ops is used.
 LATER_FAMILIES = {
-    "late_windows": "MaxPoolV2 MaxPoolGradV2 MaxPoolGradGradV2 FusedPadConv2D FusedResizeAndPadConv2D",
+    "fused_layers": "_FusedConv2D _FusedMatMul",
+    "windows_as_inputs": "MaxPoolV2 MaxPoolGradV2 MaxPoolGradGradV2 FusedPadConv2D FusedResizeAndPadConv2D",
 }

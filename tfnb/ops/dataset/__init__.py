@@ -4,10 +4,10 @@ FAMILIES = ("choices", "iterator_ops", "source_ops", "transform_ops")
 
 # Families that few programs use: their files are imported when one of the ops is used.
 LATER_FAMILIES = {
-    "late_sets": """TakeWhileDataset UniqueDataset DirectedInterleaveDataset ExperimentalCSVDataset
+    "data_set_forms": """TakeWhileDataset UniqueDataset DirectedInterleaveDataset ExperimentalCSVDataset
         ExperimentalGroupByWindowDataset ExperimentalIgnoreErrorsDataset ExperimentalMapDataset ExperimentalScanDataset
         ExperimentalUnbatchDataset BatchDataset PaddedBatchDataset FixedLengthRecordDatasetV2 MatchingFilesDataset
         ExperimentalMatchingFilesDataset RandomDataset ExperimentalRandomDataset SleepDataset ExperimentalSleepDataset
         SlidingWindowDataset ExperimentalSlidingWindowDataset ShuffleAndRepeatDataset FilterByLastComponentDataset
-        SamplingDataset DatasetToSingleElement ReduceDataset""",
+        SamplingDataset DatasetToSingleElement ReduceDataset ParallelInterleaveDataset""",
 }

@@ -12,7 +12,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import HostCall, OpDef
-from tfnb.ops.dataset.definition import FunctionAttrs, dataset_op, element_function, source_of
+from tfnb.ops.dataset.definition import PredicateAttrs, dataset_op, function_of, source_of
 from tfnb.ops.dataset.sources import Element, Rows, Source
 from tfnb.ops.dataset.transforms import Function, Over, Steps, each
 
@@ -82,7 +82,7 @@ class _Directed(Source):
 
 
 def _take_while(call: HostCall, source: np.ndarray, *captured: np.ndarray) -> Source:
-    return _Whiled(source_of(source, call), element_function(call, captured))
+    return _Whiled(source_of(source, call), function_of(call, call.attrs.predicate, captured))
 
 
 TAKE_WHILE = dataset_op(
@@ -90,7 +90,7 @@ TAKE_WHILE = dataset_op(
     "input_dataset: variant, other_arguments: [Targuments]",
     _take_while,
     "The elements before the first one for which a function returns false.",
-    FunctionAttrs,
+    PredicateAttrs,
 )
 UNIQUE = dataset_op(
     "ExperimentalUniqueDataset",

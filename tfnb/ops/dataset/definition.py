@@ -27,6 +27,7 @@ __all__ = [
     "DatasetAttrs",
     "FunctionAttrs",
     "GraphFunction",
+    "PredicateAttrs",
     "SkipCount",
     "SkippingAttrs",
     "dataset_op",
@@ -53,6 +54,15 @@ class FunctionAttrs:
     output_types: tuple[DType, ...] = ()
     output_shapes: tuple[Shape, ...] = ()
     f: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
+
+
+@record
+class PredicateAttrs:
+    """The attributes of `DatasetAttrs`; `predicate`: a function that returns whether to keep an element."""
+
+    output_types: tuple[DType, ...] = ()
+    output_shapes: tuple[Shape, ...] = ()
+    predicate: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
 
 
 class SkipCount:

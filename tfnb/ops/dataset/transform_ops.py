@@ -20,6 +20,7 @@ from tfnb.ops.dataset.cache import Cached, FileCached
 from tfnb.ops.dataset.definition import (
     FunctionAttrs,
     GraphFunction,
+    PredicateAttrs,
     SkippingAttrs,
     dataset_op,
     element_function,
@@ -43,15 +44,6 @@ class ScanAttrs:
     output_types: tuple[DType, ...] = ()
     output_shapes: tuple[Shape, ...] = ()
     f: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
-
-
-@record
-class FilterAttrs:
-    """The attributes of `DatasetAttrs`; `predicate`: a function that returns whether to keep an element."""
-
-    output_types: tuple[DType, ...] = ()
-    output_shapes: tuple[Shape, ...] = ()
-    predicate: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
 
 
 @record
@@ -198,7 +190,9 @@ MAP_AND_BATCH = dataset_op(
     FunctionAttrs,
     defaults=_HINTS,
 )
-FILTER = dataset_op("FilterDataset", _FUNCTION, _filter, "The elements for which a function returns true.", FilterAttrs)
+FILTER = dataset_op(
+    "FilterDataset", _FUNCTION, _filter, "The elements for which a function returns true.", PredicateAttrs
+)
 FLAT_MAP = dataset_op(
     "FlatMapDataset",
     _FUNCTION,
@@ -220,6 +214,14 @@ PARALLEL_INTERLEAVE_V2 = dataset_op(
     "InterleaveDataset, in whose order elements come however many calls are made at once.",
     FunctionAttrs,
     defaults=_ORDER,
+)
+PARALLEL_INTERLEAVE = dataset_op(
+    "ExperimentalParallelInterleaveDataset",
+    _FUNCTION + ", cycle_length: int64, block_length: int64, sloppy: bool, buffer_output_elements: int64,"
+    " prefetch_input_elements: int64",
+    lambda call, source, *rest: _interleave(call, source, *rest[:-3]),
+    "InterleaveDataset, in whose order elements come whether `sloppy` allows others or not.",
+    FunctionAttrs,
 )
 OPTIMIZE = dataset_op(
     "OptimizeDataset",
@@ -355,6 +357,7 @@ OPS: tuple[OpDef, ...] = (
     PARALLEL_MAP,
     PARALLEL_MAP_V2,
     MAP_AND_BATCH,
+    PARALLEL_INTERLEAVE,
     PARALLEL_INTERLEAVE_V2,
     OPTIMIZE,
     MODEL,

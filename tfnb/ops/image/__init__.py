@@ -14,5 +14,5 @@ FAMILIES = (
 
 # Families that few programs use: their files are imported when one of the ops is used.
 LATER_FAMILIES = {
-    "late_images": "ExtractVolumePatches ScaleAndTranslate ScaleAndTranslateGrad AdjustContrast",
+    "volume_patches_scaling": "ExtractVolumePatches ScaleAndTranslate ScaleAndTranslateGrad AdjustContrast",
 }

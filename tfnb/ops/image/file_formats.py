@@ -110,7 +110,7 @@ def _gif(data: bytes, most: int, wanted: int) -> np.ndarray:
             )
         _check_size("GIF", image.width, image.height, max(3, wanted) * (len(frames) + 1))
         rgba = np.asarray(_loaded("GIF", image, data).convert("RGBA"))
-        frame = np.ascontiguousarray(rgba[..., :3])
+        frame = rgba[..., :3].copy()  # of one column or pixel no other call makes a copy
         if not rgba[..., 3].all():
             frame[rgba[..., 3] == 0] = 0
         frames.append(frame)

@@ -12,5 +12,7 @@ FAMILIES = (
 
 # Families that few programs use: their files are imported when one of the ops is used.
 LATER_FAMILIES = {
-    "late_files": "DecodeCompressed DecodePaddedRaw DecodeWav EncodeWav ShardedFilespec",
+    "compressed_sound_json": "DecodeCompressed DecodePaddedRaw DecodeWav EncodeWav ShardedFilespec",
+    "proto_messages": "DecodeProtoV2 EncodeProto",
+    "sound_features": "AudioSpectrogram Mfcc",
 }

@@ -18,8 +18,8 @@ from tfnb.ir.record import record
 from tfnb.ir.shapes import broadcast_shapes, with_rank
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import CONCAT_V2
+from tfnb.ops.array.select_broadcast import BROADCAST_ARGS
 from tfnb.ops.array.shape_ops import RESHAPE, shape_of
-from tfnb.ops.array.v1_late_ops import BROADCAST_ARGS
 from tfnb.ops.linalg.matmul_recipes import matmul_calls, matmul_product
 from tfnb.ops.math.binary import operands
 from tfnb.ops.math.cast import cast_to

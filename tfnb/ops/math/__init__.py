@@ -3,12 +3,13 @@
 FAMILIES = (
     "binary",
     "bits",
+    "buckets_norms_bessel",
     "cast",
     "clip",
     "compare",
     "complex_numbers",
     "fft",
-    "later_math",
+    "host_math",
     "reduce",
     "reduce_functions",
     "reduce_sum",
@@ -18,5 +19,4 @@ FAMILIES = (
     "special",
     "unary",
     "unique_bincount",
-    "v1_late_math",
 )

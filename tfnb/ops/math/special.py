@@ -162,6 +162,8 @@ def _rational(x: Expr, coefficients: tuple[tuple[float, ...], tuple[float, ...]]
 
 
 def _ndtri(x: Expr) -> Expr:
+    if x.dtype == float32:  # its parts are subtracted from each other, which costs floats two digits
+        return s.cast(_ndtri(s.cast(x, float64)), float32)
     p = s.minimum(x, 1.0 - x)
     y = p - 0.5
     middle = y + y * y * y * _rational(y * y, _MIDDLE)

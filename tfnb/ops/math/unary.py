@@ -276,14 +276,36 @@ IS_INF = _predicate("IsInf", "infinite", s.isinf, "is_inf")
 IS_FINITE = _predicate("IsFinite", "finite", s.isfinite, "is_finite")
 
 
+def _zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Hurwitz's zeta function; SciPy's adds the terms of a negative q one by one, which never ends for a large one.
+
+    Below 0 the terms with q + n < 0 are those of two zeta functions of positive numbers, but for their signs.
+    """
+    zeta = import_module("scipy.special").zeta
+    x, q = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(q, np.float64))
+    below = (q < 0) & (x == np.floor(x))
+    found = np.asarray(zeta(x, np.where(below, 1, q)))
+    if below.any():
+        with np.errstate(invalid="ignore"):  # minus infinity has no fraction
+            s, size = x[below], -q[below]
+            part = size - np.floor(size)
+            negative = (zeta(s, part) - zeta(s, size + 1)) * np.where(s % 2 == 0, 1, -1)
+            found[below] = np.where(part == 0, np.inf, zeta(s, 1 - part) + negative)
+    return found
+
+
 def _host_zeta(call: np.ndarray, x: np.ndarray, q: np.ndarray) -> Any:
-    return import_module("scipy.special").zeta(x, q).astype(x.dtype)
+    with np.errstate(over="ignore"):
+        return _zeta(x, q).astype(x.dtype)
 
 
 def _host_polygamma(call: np.ndarray, a: np.ndarray, x: np.ndarray) -> Any:
-    whole = (a >= 0) & (a == np.floor(a))
-    values = import_module("scipy.special").polygamma(np.where(whole, a, 0).astype(np.int64), x)
-    return np.where(whole, values, np.nan).astype(x.dtype)
+    special = import_module("scipy.special")
+    order = np.where((a >= 0) & (a == np.floor(a)), a, np.nan).astype(np.float64)
+    with np.errstate(all="ignore"):
+        sign = np.where(order % 2 == 0, -1, 1)
+        above = sign * special.gamma(order + 1) * _zeta(order + 1, x)
+        return np.where(order == 0, special.psi(x), above).astype(x.dtype)
 
 
 def _grad_second(op: Operation, value: Tensor, g: Tensor) -> Any:

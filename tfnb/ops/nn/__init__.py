@@ -16,12 +16,12 @@ FAMILIES = (
     "quantized_nn",
     "softmax",
     "sufficient_statistics",
-    "v1_early_ops",
+    "superseded_forms",
 )
 
 # Families that few programs use: their files are imported when one of the ops is used.
 LATER_FAMILIES = {
     "gru_blocks": "GRUBlockCell GRUBlockCellGrad",
-    "late_quantize": "QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 QuantizedConcat",
+    "quantize_dequantize": "QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 QuantizedConcat",
     "lstm_blocks": "LSTMBlockCell LSTMBlockCellGrad BlockLSTM BlockLSTMV2 BlockLSTMGrad BlockLSTMGradV2",
 }

@@ -13,6 +13,7 @@ import numpy as np
 from tfnb.errors import ShapeError
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.concat import CONCAT_V2, SPLIT
 from tfnb.ops.linalg.matmul import MAT_MUL
 from tfnb.ops.math.reduce_sum import SUM
@@ -32,7 +33,7 @@ def _host_cell(call: HostCall, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: A
     return narrowed(call, (r, u, c, u * h_prev + (1 - u) * c))
 
 
-def _expand_cell(op: Any, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any) -> Any:
+def _expand_cell(op: Operation, x: Tensor, h_prev: Tensor, w_ru: Tensor, w_c: Tensor, b_ru: Tensor, b_c: Tensor) -> Any:
     r, u = SPLIT(np.int32(1), SIGMOID(MAT_MUL(CONCAT_V2([x, h_prev], 1), w_ru) + b_ru), num_split=2)
     c = TANH(MAT_MUL(CONCAT_V2([x, h_prev * r], 1), w_c) + b_c)
     return r, u, c, u * h_prev + (1.0 - u) * c

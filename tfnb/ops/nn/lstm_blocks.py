@@ -16,6 +16,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.concat import CONCAT_V2, SPLIT
 from tfnb.ops.array.shape_ops import shape_of
 from tfnb.ops.linalg.matmul import MAT_MUL
@@ -158,7 +159,17 @@ def _host_block_grad(call: HostCall, seq_len_max: np.ndarray, *inputs: np.ndarra
     return narrowed(call, (x_grad, cs_back, h_back, w_grad, *peep_grads, b_grad))
 
 
-def _expand_cell(op: Any, x: Any, cs_prev: Any, h_prev: Any, w: Any, wci: Any, wcf: Any, wco: Any, b: Any) -> Any:
+def _expand_cell(
+    op: Operation,
+    x: Tensor,
+    cs_prev: Tensor,
+    h_prev: Tensor,
+    w: Tensor,
+    wci: Tensor,
+    wcf: Tensor,
+    wco: Tensor,
+    b: Tensor,
+) -> Any:
     a, number = op.attrs, op.types["T"].np.type
     i, ci, f, o = SPLIT(np.int32(1), MAT_MUL(CONCAT_V2([x, h_prev], 1), w) + b, num_split=4)
     f = f + number(a.forget_bias)

@@ -8,4 +8,4 @@ FAMILIES = (
 )
 
 # Families that few programs use: their files are imported when one of the ops is used.
-LATER_FAMILIES = {"late_strings": "StringNGrams"}
+LATER_FAMILIES = {"ngrams": "StringNGrams"}

@@ -3,6 +3,9 @@
 This is the core of queues, accumulators and locks. An attempt is tried at once; if it cannot proceed it is queued in
 order of arrival, and the operation that changes the resource retries it. No thread waits. Invariant: an attempt is
 answered once and never under the lock; one that fails or is cancelled returns what it had taken.
+
+An attempt that waits can say what it waits for, and a step that runs into its deadline prints that. Cancelling a step
+or closing a session ends all waiting.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The update ops of optimizers, dense and sparse."""
 
 FAMILIES = (
-    "later_updates",
+    "adaptive_sign_updates",
     "sparse_updates",
     "updates",
 )

@@ -36,4 +36,28 @@ CASES = [
         )
         for corners in (False, True)
     ),
+    *(
+        Case(
+            "_FusedMatMul",
+            (arr(3, 2), arr(2, 4) if not b else arr(4, 2), [arr(4)]),
+            {"fused_ops": ("BiasAdd", *f), "transpose_b": b},
+            oracle=False,  # no function of TensorFlow makes such a node
+            grad=False,
+        )
+        for f, b in (((), True), (("Relu",), False), (("Elu",), False))
+    ),
+    *(
+        Case(
+            "_FusedConv2D",
+            (arr(2, 5, 5, 2), arr(3, 3, 2, 3), [arr(3, lo=0.5, hi=2) for _ in range(n)]),
+            {"fused_ops": f, "padding": p, "strides": (1, 2, 2, 1)},
+            oracle=False,
+            grad=False,
+        )
+        for f, n, p in (
+            (("BiasAdd", "Relu6"), 1, "SAME"),
+            (("FusedBatchNorm",), 4, "VALID"),
+            (("FusedBatchNorm", "Relu"), 4, "SAME"),
+        )
+    ),
 ]

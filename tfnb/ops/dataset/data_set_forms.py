@@ -21,7 +21,7 @@ from tfnb.ops.dataset.choices import DIRECTED_INTERLEAVE, TAKE_WHILE, UNIQUE
 from tfnb.ops.dataset.definition import GraphFunction, dataset_op, element_function, int_of, source_of, text_of
 from tfnb.ops.dataset.shuffle import Shuffled
 from tfnb.ops.dataset.sources import Element, Rows, Source
-from tfnb.ops.dataset.transform_ops import GROUP_BY_WINDOW, IGNORE_ERRORS, MAP, SCAN, UNBATCH
+from tfnb.ops.dataset.transform_ops import GROUP_BY_WINDOW, IGNORE_ERRORS, MAP, PARALLEL_INTERLEAVE, SCAN, UNBATCH
 from tfnb.ops.dataset.transforms import Over, Steps, each
 from tfnb.ops.io.csv_files import CSV_DATASET
 from tfnb.ops.io.record_files import FixedLengthFile
@@ -39,6 +39,7 @@ _RENAMED: dict[str, OpDef] = {
     "ExperimentalMapDataset": MAP,
     "ExperimentalScanDataset": SCAN,
     "ExperimentalUnbatchDataset": UNBATCH,
+    "ParallelInterleaveDataset": PARALLEL_INTERLEAVE,
 }
 
 
@@ -255,6 +256,7 @@ REDUCE = OpDef(
     stateful=True,
     blocking=True,
     dynamic=True,
+    defaults={"use_inter_op_parallelism": None},
 )
 
 

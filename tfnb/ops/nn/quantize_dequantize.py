@@ -22,7 +22,7 @@ from tfnb.types import DEVICE_FLOATS, QUANTIZED, Shape, scalar
 __all__ = ["OPS", "QUANTIZED_CONCAT", "QUANTIZE_AND_DEQUANTIZE"]
 
 
-def _check_bits(bits: int, op: Any = None) -> None:
+def _check_bits(bits: int, op: Operation | None = None) -> None:
     if not 1 <= bits <= 62:
         raise InvalidArgumentError(f"num_bits must be in [1, 62], got {bits}", op)
 

@@ -1,4 +1,4 @@
-"""Cases of compressed and padded bytes, of sound files and of tf.Example as JSON."""
+"""Cases of compressed and padded bytes, of sound files and what is heard in them, of tf.Example as JSON and protobuf messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 from cases import Case, arr
 
-from tfnb.ops.io.late_files import ENCODE_WAV
+from tfnb.ops.io.compressed_sound_json import ENCODE_WAV
 
 _I = np.int32
 
@@ -22,6 +22,8 @@ def _sound(samples: int, channels: int) -> np.ndarray:
     return ENCODE_WAV.host(None, arr(samples, channels, lo=-1, hi=1), _I(8000))
 
 
+_FIELDS = {"message_type": "tensorflow.Feature", "field_names": ("int64_list", "bytes_list")}
+_FEATURES = _texts(b"\x0a\x03\x0a\x01x", b"\x1a\x03\x0a\x01\x07", b"")
 _JSON = b'{"features": {"feature": {"a": {"int64List": {"value": ["1", "2"]}}}}}'
 CASES = [
     Case("DecodeCompressed", (_texts(b"plain", b""),)),
@@ -39,5 +41,29 @@ CASES = [
         for n, k in ((3, 1), (8, -1), (-1, 2))
     ),
     Case("DecodeJSONExample", (_texts(_JSON, b"{}"),), oracle=False),  # a message has several encodings
+    *(
+        Case(
+            "AudioSpectrogram",
+            (arr(40, 1, lo=-1, hi=1),),
+            {"window_size": w, "stride": n, "magnitude_squared": square},
+            float32_only=True,
+        )
+        for w, n, square in ((16, 8, False), (12, 5, True), (64, 1, True))
+    ),
+    Case("Mfcc", (arr(2, 3, 33, lo=0, hi=9), _I(8000)), float32_only=True),
+    Case("Mfcc", (np.zeros((1, 1, 9), np.float32), _I(16000)), {"filterbank_channel_count": 14}, float32_only=True),
+    Case(
+        "Mfcc",
+        (arr(1, 2, 65, lo=0, hi=1), _I(16000)),
+        {"upper_frequency_limit": 900.0, "dct_coefficient_count": 5},
+        float32_only=True,
+    ),
+    Case("DecodeProtoV2", (_FEATURES,), {**_FIELDS, "output_types": ("string", "string")}),
+    Case("DecodeProtoV2", (_FEATURES.reshape(3, 1),), {**_FIELDS, "output_types": ("string", "string")}),
+    Case(
+        "EncodeProto",
+        (np.array([[1, 0], [0, 1]], _I), [_texts(b"\x0a\x01\x07", b"").reshape(2, 1), _texts(b"", b"y").reshape(2, 1)]),
+        _FIELDS,
+    ),
     Case("ShardedFilespec", (np.array(b"a/b", object), _I(4))),
 ]

@@ -17,6 +17,7 @@ def diagonals(*lead: int, m: int) -> np.ndarray:
 
 
 CASES = [
+    *(Case("NearestNeighbors", (arr(5, 3), arr(4, 3), np.int64(k)), float32_only=True) for k in (1, 2, 9)),
     Case("MatrixDiagV2", (arr(2, 3), _I(1), _I(-1), _I(-1), _ZERO), grad=False),
     # The gradients are those of the third forms; padding has none, as in TensorFlow.
     Case("MatrixDiagV2", (arr(2, 3, 4), np.array([-1, 1], _I), _I(4), _I(4), np.float32(7)), grad=False),

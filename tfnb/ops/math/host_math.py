@@ -18,11 +18,11 @@ from tfnb.ir.shapes import broadcast, normalize_axis, scalar_shape, unchanged
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.ops.math.binary import MUL
+from tfnb.ops.math.buckets_norms_bessel import BESSEL_I0E, BESSEL_I1E
 from tfnb.ops.math.compare import SELECT
 from tfnb.ops.math.reduce_sum import unbroadcast
 from tfnb.ops.math.scan import ScanAttrs
 from tfnb.ops.math.unary import ABS, EXP, LOG
-from tfnb.ops.math.v1_late_math import BESSEL_I0E, BESSEL_I1E
 from tfnb.ops.strings.hashing import fingerprint64
 from tfnb.types import ALL, ALL_AND_QUANTIZED, FLOATS, INDEX, Shape, float32, float64, int32, scalar
 
