@@ -23,7 +23,8 @@ from servers import TOKEN
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOTS = Path(__file__).parent / "shots"
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+# The first draws no window of its own, and so loads a page in two thirds of the time.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -34,6 +35,8 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+VIEWPORT = {"width": 1280, "height": 900}
+FAILED = pytest.StashKey[bool]()
 # The notebook's own session, not the status bar, tells when cells can be run.
 SESSION_READY = """() => {
     const widget = window.jupyterapp?.shell.currentWidget;
@@ -84,6 +87,14 @@ STILL = """within => {
     window.tfnbLastPicture = {within, sum, times};
     return times >= 3;
 }"""
+# Ends the kernels of all that is open, and closes it without a question.
+CLOSE_ALL = """async () => {
+    for (const widget of [...window.jupyterapp.shell.widgets('main')]) {
+        await widget.context?.sessionContext.shutdown().catch(() => {});
+        widget.dispose();
+    }
+}"""
+OPEN = "async path => { await window.jupyterapp.commands.execute('docmanager:open', {path}); }"
 ALL_RUN = """() => {
     const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')];
     return prompts.length && prompts.every(p => /\\[\\d+\\]/.test(p.textContent));
@@ -200,9 +211,18 @@ class Notebook:
     foreign: list[str] = field(default_factory=list)
 
     def watch(self):
-        self.page.on("console", self._console)
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", self._request)
+        for event, handler in self._handlers().items():
+            self.page.on(event, handler)
+
+    def stop_watching(self):
+        for event, handler in self._handlers().items():
+            self.page.remove_listener(event, handler)
+
+    def _handlers(self):
+        return {"console": self._console, "pageerror": self._error, "request": self._request}
+
+    def _error(self, error):
+        self.complaints.append(str(error))
 
     def _console(self, message):
         if message.type == "error":
@@ -213,10 +233,19 @@ class Notebook:
         if not request.url.startswith(own):
             self.foreign.append(request.url)
 
-    def open(self, name):
-        self.page.goto(f"{self.lab.url}/doc/tree/{name}?token={TOKEN}&reset")
+    def open(self, name, load=False):
+        """Opens a notebook; JupyterLab is not loaded again where the page has it, unless `load` says so."""
+        if self.has_lab() and not load:
+            self.page.evaluate(CLOSE_ALL)
+            self.page.evaluate(OPEN, name)
+        else:
+            self.page.goto(f"{self.lab.url}/doc/tree/{name}?token={TOKEN}&reset")
         self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
         self.wait_for_session()
+
+    def has_lab(self):
+        """Whether the page shows JupyterLab with one document, and nothing that waits for an answer."""
+        return self.page.url.startswith(f"{self.lab.url}/doc/") and not self.page.locator(".jp-Dialog").count()
 
     def wait_for_session(self):
         self.page.wait_for_function(SESSION_READY, timeout=60_000)
@@ -292,16 +321,44 @@ class Notebook:
         return nbformat.read(self.lab.root / name, as_version=4)
 
 
+@pytest.fixture(scope="session")
+def pages(browser):
+    """The page that the next test goes on with, if the one before has left it in order."""
+    kept = []
+    yield kept
+    for page in kept:
+        page.context.close()
+
+
+def pytest_runtest_makereport(item, call):
+    if call.excinfo is not None:
+        item.stash[FAILED] = True
+
+
 @pytest.fixture
-def notebook(browser, lab, request):
-    """A page of its own; at the end it must have been quiet and have stayed at home. A parameter gives its options."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, **getattr(request, "param", {}))
-    opened = Notebook(context.new_page(), lab)
+def notebook(browser, lab, pages, request):
+    """A page that must have been quiet and have stayed at home at the end.
+
+    Most tests share one page, since loading JupyterLab takes longer than most of what they do; those with the mark
+    `own_page`, or with a parameter, which gives the options of the page's context, have their own.
+    """
+    mark = request.node.get_closest_marker("own_page")
+    options = getattr(request, "param", {})
+    shares = mark is None and not options
+    page = pages.pop() if shares and pages else browser.new_context(viewport=VIEWPORT, **options).new_page()
+    opened = Notebook(page, lab)
     opened.watch()
     yield opened
-    if opened.page.url.startswith(lab.url):
+    is_in_order = not opened.page.is_closed() and opened.page.url.startswith(lab.url)
+    if is_in_order:
         opened.theme("JupyterLab Light")  # the server remembers it
-        opened.command("kernelmenu:shutdown")
-    context.close()
+        opened.stop_watching()  # what is said of an end that we make is no complaint
+        opened.page.evaluate(CLOSE_ALL)
+    if shares and is_in_order and FAILED not in request.node.stash and opened.has_lab():
+        opened.page.set_viewport_size(VIEWPORT)
+        opened.page.mouse.move(0, 0)
+        pages.append(opened.page)
+    else:
+        page.context.close()
     assert opened.complaints == []
     assert opened.foreign == []

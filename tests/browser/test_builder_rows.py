@@ -64,6 +64,7 @@ def test_row_10_no_key_leaks_into_the_notebook(notebook):
     assert page.evaluate(f"{CELLS}.length") == 3
 
 
+@pytest.mark.own_page("colours are changed")
 def test_row_11_dtypes_are_told_apart_without_green_and_refusals_give_reasons(notebook):
     lines = [f"p_{name} = tf.placeholder(tf.{name}, [2, 3])" for name in DTYPES]
     source = "import tfnb as tf\n" + "\n".join(lines) + "\nsame = tf.matmul(p_float32, p_float32)\n"

@@ -41,7 +41,7 @@ def test_saved_chart_is_seen_without_a_kernel_or_bokeh(notebook):
     notebook.run_all()
     notebook.page.wait_for_selector(".tfnb-plot")
     notebook.save("chart2.ipynb")
-    notebook.open("chart2.ipynb")  # a new page, in which BokehJS has not been started
+    notebook.open("chart2.ipynb", load=True)  # a new page, in which BokehJS has not been started
     picture = notebook.show(".tfnb-plot svg")
     assert "validation <b>" in picture.text_content()
     notebook.shot("chart-reopened")
@@ -125,6 +125,7 @@ def test_a_compilation_is_shown_and_interrupted_and_the_session_goes_on(notebook
     notebook.page.evaluate(f"source => {cell}.sharedModel.setSource(source)", "ends = ends[:2]; display(sess)")
     notebook.run_all()
     assert "(3, 16)" in notebook.text()
+    notebook.page.get_by_text("what it has compiled and keeps").first.click()
     counters = notebook.page.locator(".tfnb-table", has_text="programs of clusters").first
     assert "generated programs" in counters.inner_text()
     for theme in ("Light", "Dark"):

@@ -128,7 +128,7 @@ def test_graph(notebook):
     cells = notebook.save("graph.ipynb").cells
     assert len(json.dumps(cells)) < 100_000
     shutil.copy(notebook.lab.root / "graph.ipynb", notebook.lab.root / "graph-saved.ipynb")
-    notebook.open("graph-saved.ipynb")
+    notebook.open("graph-saved.ipynb", load=True)
     picture = notebook.show(".tfnb-graph svg")
     assert "conv1" in picture.text_content()
     assert page.locator(".tfnb-graph-view").count() == 0

@@ -2,6 +2,8 @@
 
 import shutil
 
+import pytest
+
 PROGRAM = """
 import threading, time
 import numpy as np
@@ -51,6 +53,7 @@ URL.createObjectURL = blob => {
 """
 
 
+@pytest.mark.own_page("the page is loaded again")
 def test_a_live_timeline_comes_again_when_a_busy_page_is_reloaded(notebook):
     page = notebook.page
     page.add_init_script(BUSY)
@@ -114,7 +117,7 @@ def test_timeline(notebook):
 
     notebook.save("timeline.ipynb")
     shutil.copy(notebook.lab.root / "timeline.ipynb", notebook.lab.root / "saved.ipynb")
-    notebook.open("saved.ipynb")  # another file, so another kernel: the picture is left
+    notebook.open("saved.ipynb", load=True)  # another file, so another kernel: the picture is left
     picture = notebook.show(".tfnb-timeline svg:has(text)")  # below the bar of kernels and gaps
     assert "slow_product" in picture.text_content()
     assert page.locator(".tfnb-tl").count() == 0

@@ -11,7 +11,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
+from preloaded import local_cluster
 
 import tfnb as tf
 from tfnb.notebook.charts.loss_plot import _arrays
@@ -169,7 +170,7 @@ def test_a_loss_plot():
 
 def test_a_cluster():
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local,
+        local_cluster(1) as local,
         Client(local) as client,
         tf.train.DaskCluster(client, ps=1) as tasks,
         tf.Session(tasks.target) as sess,

@@ -67,6 +67,23 @@ def test_a_common_mistake_takes_twelve_lines(mistake):
         assert part in text
 
 
+def test_an_unknown_keyword_has_a_near_one():
+    """Python calls no code of tfnb then, and names none; other errors, functions and keywords stay as they are."""
+    cells = {
+        "import tfnb as tf\ns = tf.Session()\nx = tf.zeros([2])": "",
+        "y = tf.reduce_sum(\n    tf.reduce_max(x),\n    keep_dim=True)": "'keep_dim'; did you mean keep_dims or keepdims?",
+        "tf.train.AdamOptimizer(learning_rat=0.1)": "'learning_rat'; did you mean learning_rate?",
+        "s.run(x, fed_dict={})": "'fed_dict'; did you mean feed_dict?",
+        "tf.train.Saver(name='a', max_to_kep=1)": "'max_to_kep'; did you mean max_to_keep?",
+        "def mine(learning_rate): pass\nmine(learning_rat=1)": "'learning_rat'\n",
+        "tf.identity(x, qqq=1)": "'qqq'\n",
+    }
+    text = shown(*cells)
+    for part in cells.values():
+        assert part in text
+    assert text.count("did you mean") == 4
+
+
 BODY = "def body(i):\n    return i + undefined\n\nr = tf.while_loop(lambda i: i < 3, body, [0])"
 
 

@@ -17,7 +17,6 @@ from tfnb.notebook.assets import widget_module
 from tfnb.notebook.channel import Channel
 from tfnb.notebook.cluster_picture import amount, cluster_html, summary
 from tfnb.notebook.live_view import LiveView
-from tfnb.notebook.outlet import in_kernel
 from tfnb.notebook.protocol.cluster import (
     ClusterState,
     DeviceReport,
@@ -26,6 +25,7 @@ from tfnb.notebook.protocol.cluster import (
     StateMessage,
     TaskReport,
 )
+from tfnb.notebook.replaceable_output import in_kernel
 from tfnb.notebook.traces.lanes import short_name
 
 __all__ = ["ClusterView", "show_cluster"]

@@ -12,7 +12,6 @@ from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
-from IPython import get_ipython
 
 import tfnb.notebook as notebook
 from tfnb.caches import CacheInfo, Caches
@@ -21,11 +20,7 @@ from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
-from tfnb.notebook.outlet import in_kernel
-from tfnb.notebook.progress import WaitView
-from tfnb.notebook.tracebacks import install as install_tracebacks
 from tfnb.session.default import get_default_session
-from tfnb.system.progress import set_view
 
 if TYPE_CHECKING:  # sessions load OpenCL, which `import tfnb` does not
     from tfnb.session.config import RunMetadata
@@ -33,44 +28,36 @@ if TYPE_CHECKING:  # sessions load OpenCL, which `import tfnb` does not
     from tfnb.session.recording import Recording
     from tfnb.session.session import Session
 
-__all__ = ["caches_html", "devices_html", "operation_html", "register", "session_html", "steps_html", "variable_html"]
+__all__ = [
+    "caches_html",
+    "device_html",
+    "graph_html",
+    "tensor_html",
+    "devices_html",
+    "operation_html",
+    "session_html",
+    "steps_html",
+    "variable_html",
+]
 
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
-def register() -> None:
-    """Registers the displays with a running IPython; without one it does nothing."""
-    shell = get_ipython()
-    if shell is None:
-        return
-    install_tracebacks(shell)
-    if in_kernel():
-        set_view(WaitView)
-    shell.register_magic_function(_tfnb_build, "cell", "tfnb_build")
-    html = shell.display_formatter.formatters["text/html"]
-    html.for_type(GraphBuilder, lambda graph: notebook.show_graph(graph)._repr_html_())
-    html.for_type_by_name("tfnb.session.session", "Session", session_html)
-    html.for_type_by_name("tfnb.session.local", "DeviceDescription", lambda d: devices_html([d]))
-    html.for_type(Caches, caches_html)
-    html.for_type(Operation, operation_html)
-    html.for_type(Tensor, lambda tensor: operation_html(tensor.op))
-    html.for_type(Variable, variable_html)
-    html.for_type_by_name("tfnb.session.config", "RunMetadata", steps_html)
-    html.for_type_by_name("tfnb.session.recording", "Recording", steps_html)
-
-
-def _tfnb_build(line: str, cell: str) -> object:
-    """Shows the code of the cell as a diagram that can be edited: `%%tfnb_build [NAME]`."""
-    shell = get_ipython()
-    notebook.register_magics(shell)  # these include the real %%tfnb_build, whose modules are imported only now
-    return shell.run_cell_magic("tfnb_build", line, cell)
+def graph_html(graph: GraphBuilder) -> str | None:
+    """Returns the picture of a graph."""
+    return notebook.show_graph(graph)._repr_html_()
 
 
 def session_html(session: Session) -> str:
-    """Returns the HTML of a session: its devices, the size of its graph, and the counters of what it has compiled."""
+    """Returns the HTML of a session: its devices, the size of its graph and, folded, the counters of its caches."""
     size = len(session.graph.get_operations())
-    tables = devices_html(session.list_devices()), caches_html(session.list_caches())
-    return f"{tables[0]}<p>graph: {size:,} operations</p>{tables[1]}"
+    kept = f"<details><summary>what it has compiled and keeps</summary>{caches_html(session.list_caches())}</details>"
+    return f"{devices_html(session.list_devices())}<p>graph: {size:,} operations</p>{kept}"
+
+
+def device_html(device: DeviceDescription) -> str:
+    """Returns the HTML table of one device."""
+    return devices_html([device])
 
 
 def devices_html(devices: Iterable[DeviceDescription]) -> str:
@@ -111,6 +98,11 @@ def operation_html(op: Operation) -> str:
     if op.origin is not None:
         rows.append(("source", str(op.origin)))
     return _table(("operation", op.name), rows)
+
+
+def tensor_html(tensor: Tensor) -> str:
+    """Returns what `operation_html` gives of the tensor's operation."""
+    return operation_html(tensor.op)
 
 
 def variable_html(variable: Variable) -> str:

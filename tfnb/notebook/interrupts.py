@@ -13,7 +13,7 @@ from typing import Any
 
 from IPython import get_ipython
 
-from tfnb.notebook.outlet import in_kernel
+from tfnb.notebook.replaceable_output import in_kernel
 
 __all__ = ["watch_interrupts"]
 

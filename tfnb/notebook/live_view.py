@@ -18,7 +18,7 @@ from IPython import get_ipython
 from IPython.display import display, update_display
 
 from tfnb.notebook.channel import Channel
-from tfnb.notebook.outlet import in_kernel
+from tfnb.notebook.replaceable_output import in_kernel
 
 __all__ = ["ClosedAtEnd", "LiveView"]
 

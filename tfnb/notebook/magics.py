@@ -16,10 +16,10 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.display import display
 
+from tfnb import frontend
 from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.builder.widget import BuilderView, build_cell
 from tfnb.notebook.traces.view import timeline
-from tfnb.old_programs.hook import installation
 from tfnb.session.default import get_default_session
 from tfnb.session.recording import Recording
 from tfnb.session.session import Session
@@ -85,7 +85,7 @@ class TfnbMagics(Magics):
         The names that the cell imports stay usable; in later cells `import tensorflow` means what it meant before.
         """
         try:
-            with installation(line.strip() or None):
+            with frontend.import_hook().installation(line.strip() or None):
                 self.shell.run_cell(cell)
         except InvalidArgumentError as error:
             raise UsageError(f"%%tensorflow: {error}") from None

@@ -11,7 +11,7 @@ from html import escape
 from typing import Generic, TextIO, TypeVar
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.notebook.outlet import Outlet
+from tfnb.notebook.replaceable_output import Outlet
 from tfnb.system.progress import Wait
 
 __all__ = ["Progress", "WaitView", "progress"]

@@ -9,23 +9,29 @@ that IPython shows is shorter. A traceback without a frame of tfnb is shown as i
 
 from __future__ import annotations
 
+import ast
+import inspect
+import linecache
 import os
+import re
 import sysconfig
-from collections.abc import Iterator
-from types import TracebackType
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING
 
 from tfnb.errors import name_cells
+from tfnb.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["cell_name", "install", "without_our_frames"]
+__all__ = ["cell_name", "install", "name_near_keyword", "without_our_frames"]
 
 CONTEXT = 3  # the number of statements that are shown of a frame: the faulty statement and its two neighbours
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARIES = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+_UNEXPECTED = re.compile(r"got an unexpected keyword argument '(?P<keyword>\w+)'$")
 
 
 def install(shell: InteractiveShell) -> None:
@@ -76,11 +82,60 @@ def _show(
     tb_offset: int | None = None,
 ) -> None:
     """Shows an exception; IPython calls this function as its handler of exceptions."""
+    if isinstance(error, TypeError):
+        name_near_keyword(error, traceback)
     from_package = any(entry.tb_frame.f_code.co_filename.startswith(_PACKAGE) for entry in _entries(traceback))
     if from_package and shell.InteractiveTB.skip_hidden and not hasattr(error, "_render_traceback_"):
         _show_short(shell, kind, error, traceback, tb_offset)
     else:
         shell.showtraceback((kind, error, traceback), tb_offset=tb_offset, running_compiled_code=True)
+
+
+def name_near_keyword(error: TypeError, traceback: TracebackType | None) -> None:
+    """Adds the keyword that was meant to Python's message of one that a function of tfnb does not have.
+
+    The call itself runs no code of tfnb, so the function is the one that the statement at fault names.
+    """
+    match = _UNEXPECTED.search(str(error))
+    *_, last = [None, *_entries(traceback)]
+    if match is None or last is None:
+        return
+    for function in _called(last, match["keyword"]):
+        try:
+            known = list(inspect.signature(function).parameters)
+        except (TypeError, ValueError):
+            continue
+        if str(getattr(function, "__module__", "")).partition(".")[0] == "tfnb" and match["keyword"] not in known:
+            error.args = (f"{error}{did_you_mean(match['keyword'], known)}", *error.args[1:])
+            return
+
+
+def _called(entry: TracebackType, keyword: str) -> Iterator[Callable[..., object]]:
+    """Yields the functions that the statement of a frame calls by their names, with this keyword."""
+    frame = entry.tb_frame
+    try:
+        tree = ast.parse("".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals)))
+    except (SyntaxError, ValueError):  # magics of IPython, for example
+        return
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not node.lineno <= entry.tb_lineno <= (node.end_lineno or node.lineno):
+            continue
+        if any(k.arg == keyword for k in node.keywords):
+            function = _looked_up(node.func, {**frame.f_builtins, **frame.f_globals, **frame.f_locals})
+            if callable(function):
+                yield function
+
+
+def _looked_up(expression: ast.expr, names: Mapping[str, object]) -> object:
+    """Returns the value of a name, or of a name in a module or a class; None for any other expression."""
+    if isinstance(expression, ast.Name):
+        return names.get(expression.id)
+    if isinstance(expression, ast.Attribute):
+        owner = _looked_up(expression.value, names)
+        # A property of an object would run code, one of its class does not.
+        place = owner if isinstance(owner, ModuleType | type) else type(owner)
+        return getattr(place, expression.attr, None)
+    return None
 
 
 def _show_short(

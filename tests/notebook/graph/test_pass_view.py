@@ -1,5 +1,7 @@
 """The compiler's stages as text and HTML; parameters by scope."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,10 @@ def test_stages_and_generated_code():
         html = view._repr_html_()
         assert "generated OpenCL" in html and "__kernel" in html
         assert "y = Sum(" in html
+        # The buttons name the stages; their list as text is folded as a whole.
+        assert re.search(
+            r"<details class='tfnb-passes'><summary>[^<]*text</summary>.*prune: .*</details>$", html, re.DOTALL
+        )
     with pytest.raises(Exception, match=r"needed a tf\.Session"):
         tf.show_passes(None, y)
 

@@ -11,6 +11,9 @@ import pytest
 import tfnb as tf
 from tfnb.notebook.protocol.viewer import KINDS
 from tfnb.notebook.viewer.content import ITEM_MAKERS, MOST_STEPS, content_of, scalars_of
+from tfnb.notebook.viewer.sources import sources_of
+from tfnb.notebook.viewer.state import ViewState, Wanted
+from tfnb.summary.item import Item
 from tfnb.summary.reader import LogReader
 
 VIEWS = Path(__file__).resolve().parents[3] / "labextension" / "src" / "views" / "viewer"
@@ -58,6 +61,29 @@ def test_a_summary_arrives_as_a_message_of_its_kind(run, kind):
         content = content_of(kind, tag, [(0, run)])
         assert len(content["runs"]) == 1 and content["left_out"] == 0
     assert content["kind"] == kind
+
+
+@pytest.mark.parametrize("kind", ["histogram", "text"])
+def test_the_tags_of_one_event_are_read_with_one_parse_of_it(tmp_path, monkeypatch, kind):
+    """Each card parsed the whole event, which may hold 100,000 tags."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        make = {"histogram": tf.summary.histogram, "text": lambda tag, x: tf.summary.text(tag, tf.as_string(x))}[kind]
+        value = sess.run(tf.summary.merge([make(f"t{i}", tf.constant([float(i)])) for i in range(20)]))
+    with tf.summary.FileWriter(str(tmp_path)) as writer:
+        writer.add_summary(value, 3)
+    loaded = []
+    load = Item.load
+    monkeypatch.setattr(Item, "load", lambda item: loaded.append(item.tag) or load(item))
+    state = ViewState(sources_of(tmp_path))
+    state.catalogue()
+    contents = state.contents(Wanted(kind), True)
+    assert len(contents) == 12 and len(loaded) == 1
+    for content in contents:
+        (run,), number = content["runs"], float(content["tag"][1:])
+        if kind == "text":
+            assert str(number) in str(run["items"][0])
+        else:
+            assert np.isclose(np.frombuffer(run["levels"]), number, rtol=0.2).all() and run["total"] == 1
 
 
 def test_every_kind_has_a_card():

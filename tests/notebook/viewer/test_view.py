@@ -574,7 +574,7 @@ def test_view_outside_of_a_notebook(tmp_path):
     with tf.summary.FileWriter(tmp_path / "a") as a:
         log(a, range(10))
     with tf.view(tmp_path) as view:
-        assert repr(view) == "<tfnb view: 1 runs, 1 scalar tags, 10 points>"
+        assert repr(view) == "<tfnb view: 1 run, 1 scalar tag, 10 points>"
         assert len(view.to_pandas()) == 10
         assert view.to_csv().splitlines()[0] == "run,tag,step,wall_time,value"
         assert "<svg" in view._repr_html_()

@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tfnb import client, train
 from tfnb import ops as all_ops
 from tfnb.caches import remembered
+from tfnb.client.api import API as CLIENT
 from tfnb.client.namespace import Lazy
 from tfnb.notebook.builder.building import library
 from tfnb.notebook.builder.safety import may_call
 from tfnb.notebook.builder.signatures import opdef_of
 from tfnb.notebook.protocol.builder import PaletteEntry
 from tfnb.ops.catalog import families_of, later_families_of
+from tfnb.train.api import API as TRAIN
 
 __all__ = ["Entry", "entries", "entry_of", "search", "shown"]
 
@@ -115,7 +116,7 @@ def entries() -> tuple[Entry, ...]:
     """Returns all functions of the palette, the usual ones first."""
     names: dict[object, list[str]] = {}
     functions: dict[object, Callable[..., Any]] = {}
-    for name, value in {**all_ops.API, **client.API, **train.API}.items():
+    for name, value in {**all_ops.API, **CLIENT, **TRAIN}.items():
         function = value.load() if isinstance(value, Lazy) and name.startswith("raw_ops.") else value
         if isinstance(function, Lazy):
             function = _looked_up(name)
@@ -180,7 +181,7 @@ def _entry(function: Callable[..., Any], names: list[str]) -> Entry | None:
         function,
         _key(title),
         _key(name),
-        frozenset(_key(n.rpartition(".")[2]) for n in names if n != name),
+        frozenset(_key(n.rpartition(".")[2]) for n in names if n != name) | _short_key(title),
         name_stems,
         doc_stems,
         f" {' '.join(sorted(name_stems))} | {' '.join(sorted(doc_stems))}",
@@ -204,6 +205,11 @@ def first_sentence(doc: str) -> str:
 
 def _key(text: str) -> str:
     return re.sub(r"[\W_]+", "", text).lower()
+
+
+def _short_key(title: str) -> frozenset[str]:
+    """What a reduction is called in NumPy: `mean` for `reduce_mean`."""
+    return frozenset((_key(title.removeprefix("reduce_")),)) if title.startswith("reduce_") else frozenset()
 
 
 def _words(text: str) -> list[str]:
@@ -263,11 +269,14 @@ def _score(e: Entry, key: str, short: str, stems: Sequence[str], alike: Sequence
     if e.key == key or e.path == key or (e.key == short and e.key != key and key.endswith(short)):
         if e.group == "raw_ops":
             return 98
+        if e.group == "metrics":  # the mean that people look for is tf.reduce_mean
+            return 97
         return 96 if e.group.startswith("contrib") or (e.group == "layers" and e.title[0].isupper()) else 100
     if key in e.aliases:
         return 99 if e.rank < 200 else 95
     if e.key.startswith(key):
-        return 80 - min(len(e.key) - len(key), 20) * 0.5 - (e.group == "raw_ops") * 15
+        behind = 15 if e.group == "raw_ops" else 25 if e.group.startswith("contrib") else 0
+        return 80 - min(len(e.key) - len(key), 20) * 0.5 - behind
     if e.aliases and any(a.startswith(key) for a in e.aliases):
         return 60
     raw = (e.group == "raw_ops") * 12

@@ -45,8 +45,9 @@ def palette(state: State, request: PaletteRequest) -> PaletteMessage:
     value = state.value(request["wire"]) if request["wire"] is not None else None
     spec = spec_of(value)
     accepts: dict[Spec, bool] = {}
+    entries = search(str(request["query"])[:200])  # the first search makes the catalogue, which takes longer
     until = time.thread_time() + _SECONDS
-    for entry in search(str(request["query"])[:200]):
+    for entry in entries:
         if len(found_entries) >= count or (found_entries and time.thread_time() > until):
             break
         if request["wire"] is not None and spec is not None:

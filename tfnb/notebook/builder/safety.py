@@ -5,6 +5,12 @@ because they only add to a graph or because they only compute. Of other objects 
 that are listed, so that nothing leads to a function that is not. Loops, functions and classes run if the user has run
 this very text, since they may take long. Invariant: an object that a statement can reach and call was either checked
 here or was made by calls that were.
+
+The builder draws a program while somebody types it, by running it in a scratch graph; what a page or a notebook sends
+must therefore not be able to do anything else. The lists are in `trust`, and a new function is refused until somebody
+lists it. Trust belongs to a text, not to a view: what counts as run is the text of a cell that was run, or of a program
+that handed it over (`trust/ran_text.py`). The values that placeholders are fed are held to the same lists.
+`tests/strangers/test_hostile_code.py` tries what a grammar of Python has to run something.
 """
 
 from __future__ import annotations
@@ -20,12 +26,12 @@ from typing import Any
 
 import numpy as np
 
+from tfnb import frontend
 from tfnb.notebook.builder.calls import Resolve, dotted
 from tfnb.notebook.builder.signatures import opdef_of
 from tfnb.notebook.builder.trust.listed_functions import listed
 from tfnb.notebook.builder.trust.pure_functions import HARMLESS, MODULES, is_pure
 from tfnb.notebook.builder.trust.words import ATTRIBUTES, METHODS
-from tfnb.old_programs.hook import installed
 from tfnb.types import DType
 
 __all__ = ["WITHOUT_TRUST", "may_call", "may_import", "reason_not_to_feed", "reason_not_to_run"]
@@ -35,8 +41,6 @@ _CONSTANTS = frozenset(
     {
         ("tfnb.client.graph.collection_keys", "GraphKeys"),
         ("tfnb.dimension", "Dimension"),
-        ("tfnb.train.estimators.spec", "ModeKeys"),
-        ("tfnb.train.learn.model_fn", "ModeKeys"),
     }
 )
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), np.generic, DType)
@@ -91,7 +95,7 @@ def may_import(tree: ast.stmt) -> bool:
 
 def _is_loaded(name: str) -> bool:
     # `import tensorflow` means this library once the hook is installed, so it loads no other file.
-    return name in sys.modules or (name.split(".")[0] == "tensorflow" and installed())
+    return name in sys.modules or (name.split(".")[0] == "tensorflow" and frontend.import_hook().installed())
 
 
 def _binds_only(tree: ast.stmt) -> bool:
@@ -280,7 +284,7 @@ def _is_of_source(target: Any) -> bool:
 
 def _is_listed(function: Any) -> bool:
     module, name = getattr(function, "__module__", None) or "", getattr(function, "__name__", "")
-    if (module, name) in _names() or (module, name) in _CONSTANTS:
+    if (module, name) in _names() or (module, name) in _CONSTANTS | frontend.constant_classes():
         return True
     owner, _, method = getattr(function, "__qualname__", "").rpartition(".")
     if owner and (module, owner) in _names() and method in METHODS:

@@ -110,7 +110,7 @@ def _opdefs() -> Mapping[int, OpDef]:
 def opdef_of(function: Callable[..., Any]) -> OpDef | None:
     """Returns the op whose derived function this is, as `tf.nn.relu` and `tf.raw_ops.Relu` are, or None."""
     op = _opdefs().get(id(function))
-    if op is None and getattr(function, "__module__", "") == "tfnb.client.compat.raw_ops":
+    if op is None and getattr(function, "__module__", "") == "tfnb.client.graph.raw_ops":
         op = CATALOG[function.__name__]
     return op
 

@@ -27,8 +27,8 @@ from tfnb.notebook.charts.loss_figure import loss_document
 from tfnb.notebook.charts.rate_limiter import RateLimiter
 from tfnb.notebook.charts.series import COLOURS, Curve, SmoothedSeries
 from tfnb.notebook.live_view import ClosedAtEnd
-from tfnb.notebook.outlet import Outlet, in_kernel
 from tfnb.notebook.protocol.loss import AppendLossPoints, LossCurve
+from tfnb.notebook.replaceable_output import Outlet, in_kernel
 
 __all__ = ["LossPlot"]
 

@@ -117,7 +117,8 @@ class PassView:
             )
         if self.singles:
             parts.append(_fold(f"{len(self.singles):,} nodes on the host", "\n".join(self.singles)))
-        return f"<div class='tfnb-passes'>{''.join(parts)}</div>"
+        inner = f"<div style='margin-left:1.2em'>{''.join(parts)}</div>"
+        return f"<details class='tfnb-passes'><summary>The same as text</summary>{inner}</details>"
 
 
 def _fold(title: str, text: str) -> str:

@@ -13,13 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
+from traitlets import Unicode
+
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.notebook.assets import widget_module
 from tfnb.notebook.channel import Channel
 from tfnb.notebook.graph.model import GraphModel, graph_model
 from tfnb.notebook.graph.picture import graph_picture
-from tfnb.notebook.outlet import in_kernel
 from tfnb.notebook.protocol.graph import (
     COLOURS,
     CardMessage,
@@ -27,6 +28,7 @@ from tfnb.notebook.protocol.graph import (
     GraphMessage,
     GraphOptions,
 )
+from tfnb.notebook.replaceable_output import in_kernel
 
 __all__ = ["GraphView", "LiveGraph", "show_graph"]
 
@@ -35,9 +37,10 @@ MOST_LIVE = 64  # the largest number of open channels; the oldest of more is clo
 
 
 class GraphChannel(Channel):
-    """The channel to the browser."""
+    """The channel to the browser, which keeps in `shown` what is open and selected for a page that is loaded again."""
 
     _esm = widget_module("graph_widget")
+    shown = Unicode().tag(sync=True)
 
 
 _shown: deque[weakref.ref[GraphChannel]] = deque()

@@ -230,6 +230,8 @@ ToKernel = ExportRequest | ChartRequest | VisibilityRequest
 class _ViewerState(TypedDict, total=False):
     has_kernel: bool
     """False where Jupyter's server takes the place of the kernel."""
+    options: str
+    """What the user has chosen, as the page writes it; a page that is loaded again begins with it. Servers lack it."""
 
 
 class ViewerState(_ViewerState):

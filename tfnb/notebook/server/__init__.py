@@ -2,6 +2,9 @@
 
 Invariant: only authenticated requests are answered, only files below the served root are read, and no slow import
 happens before the first request (for which this module alone may import its own parts inside functions).
+
+The page runs the modules of the notebook's widgets on a model whose state comes from the server, by HTTP instead of a
+comm. Paths are checked after all links have been followed, and the size of files is limited.
 """
 
 from __future__ import annotations

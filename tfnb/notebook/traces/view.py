@@ -18,7 +18,6 @@ import numpy as np
 
 from tfnb.notebook.assets import widget_module
 from tfnb.notebook.channel import Channel
-from tfnb.notebook.outlet import in_kernel
 from tfnb.notebook.protocol.timeline import (
     COLUMNS,
     KINDS,
@@ -30,6 +29,7 @@ from tfnb.notebook.protocol.timeline import (
     TraceMeta,
 )
 from tfnb.notebook.protocol.timeline import Lane as LaneMessage
+from tfnb.notebook.replaceable_output import in_kernel
 from tfnb.notebook.traces.causes import MOST, causes, critical_path
 from tfnb.notebook.traces.lanes import is_host, short_name
 from tfnb.notebook.traces.model import MOST_EVENTS, TraceModel, trace_model

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -27,18 +27,29 @@ from tfnb.notebook.protocol.viewer import (
 )
 from tfnb.notebook.viewer.media import array_of, audio_item, image_item, tensor_item, text_item
 from tfnb.notebook.viewer.summary_value import SummaryValue
-from tfnb.summary.reader import Item, Run, Series, compact
+from tfnb.summary.item import Item, LoadedEvent
+from tfnb.summary.reader import Run, Series, compact
 from tfnb.summary.sampling import thinned
 
 __all__ = ["ITEM_MAKERS", "ItemKind", "buckets", "content_of", "percentiles", "rebinned", "scalars_of"]
 
 ItemKind = Literal["histogram", "image", "audio", "text", "tensor"]
 Message = TypeVar("Message")
+Made = TypeVar("Made", covariant=True)
 LEVELS = (0.0, 0.067, 0.159, 0.309, 0.5, 0.691, 0.841, 0.933, 1.0)
 BINS = 40
 MOST_STEPS: dict[ItemKind, int] = {"histogram": 40, "image": 12, "audio": 6, "text": 20, "tensor": 20}
 MOST_RUNS = 4  # the number of runs whose pictures and texts are shown side by side
 MOST_BUCKETS = 10_000
+
+_NO_EVENT = LoadedEvent()
+
+
+class _Maker(Protocol[Made]):
+    """A function from an item to its message. `event` may hold the event of the item already."""
+
+    def __call__(self, item: Item, event: LoadedEvent | None = None) -> Made: ...
+
 
 Shown = Sequence[tuple[int, Run]]  # a run and its number in the catalogue
 
@@ -73,26 +84,32 @@ def _curve(run: int, series: Series, most: int) -> CurveData:
     }
 
 
-def content_of(kind: ItemKind, tag: str, shown: Shown) -> Content:
-    """Returns the items of a tag of any kind but scalars: some steps of the first few runs that have it."""
+def content_of(kind: ItemKind, tag: str, shown: Shown, event: LoadedEvent | None = None) -> Content:
+    """Returns the items of a tag of any kind but scalars: some steps of the first few runs that have it.
+
+    event: the one that is shared with other tags, so that it is parsed once.
+    """
+    event = LoadedEvent() if event is None else event
     available = [(n, r) for n, r in shown if any(i.kind == kind for i in r.items.get(tag, ()))]
     selected = [(n, *_chosen(kind, tag, r)) for n, r in available[:MOST_RUNS]]
     left_out = len(available) - len(selected)
     if kind == "histogram":
-        runs = [_histograms(n, total, [_histogram(i) for i in items]) for n, total, items in selected]
+        runs = [_histograms(n, total, [_histogram(i, event) for i in items]) for n, total, items in selected]
         return {"kind": kind, "tag": tag, "left_out": left_out, "runs": runs}
     if kind == "image":
         images: list[ImageRun] = [
-            {"run": n, "total": t, "items": [_image(i) for i in items]} for n, t, items in selected
+            {"run": n, "total": t, "items": [_image(i, event) for i in items]} for n, t, items in selected
         ]
         return {"kind": kind, "tag": tag, "left_out": left_out, "runs": images}
     if kind == "audio":
         audio_runs: list[AudioRun] = [
-            {"run": n, "total": t, "items": [_audio(i) for i in items]} for n, t, items in selected
+            {"run": n, "total": t, "items": [_audio(i, event) for i in items]} for n, t, items in selected
         ]
         return {"kind": kind, "tag": tag, "left_out": left_out, "runs": audio_runs}
     make = _text if kind == "text" else _tensor
-    texts: list[TextRun] = [{"run": n, "total": t, "items": [make(i) for i in items]} for n, t, items in selected]
+    texts: list[TextRun] = [
+        {"run": n, "total": t, "items": [make(i, event) for i in items]} for n, t, items in selected
+    ]
     if kind == "text":
         return {"kind": kind, "tag": tag, "left_out": left_out, "runs": texts}
     return {"kind": kind, "tag": tag, "left_out": left_out, "runs": texts}
@@ -107,9 +124,7 @@ def _chosen(kind: ItemKind, tag: str, run: Run) -> tuple[int, list[Item]]:
     return total, items
 
 
-def _guarded(
-    make: Callable[[SummaryValue, ItemTime], Message], kept: int = 512
-) -> Callable[[Item], Message | UnreadableItem]:
+def _guarded(make: Callable[[SummaryValue, ItemTime], Message], kept: int = 512) -> _Maker[Message | UnreadableItem]:
     """Returns a function from an item to its message, which caches the latest `kept` messages.
 
     An error in the data of the item becomes the note of its message.
@@ -119,18 +134,25 @@ def _guarded(
     def message(key: _Key) -> Message | UnreadableItem:
         time: ItemTime = {"step": key.item.step, "wall": key.item.wall_time}
         try:
-            return make(key.item.value(), time)
+            return make(key.event.value(key.item), time)
         except Exception as fault:  # decoders of pictures and sounds raise errors of many kinds
             return {**time, "note": f"cannot be shown: {fault}"[:300]}
 
-    return lambda item: message(_Key(item))
+    def message_of(item: Item, event: LoadedEvent | None = None) -> Message | UnreadableItem:
+        key = _Key(item, LoadedEvent() if event is None else event)
+        try:
+            return message(key)
+        finally:
+            key.event = _NO_EVENT  # the cache keeps the key, but not the event
+
+    return message_of
 
 
 class _Key:
-    """An item, identified by its position in its file, so that no item is decoded twice."""
+    """An item, identified by its position in its file, so that no item is decoded twice; `event` reads it."""
 
-    def __init__(self, item: Item) -> None:
-        self.item = item
+    def __init__(self, item: Item, event: LoadedEvent) -> None:
+        self.item, self.event = item, event
         self._place = (item.path, item.offset, item.tag, item.step, item.wall_time)
 
     def __hash__(self) -> int:
@@ -226,7 +248,7 @@ def _bytes(rows: Sequence[Any]) -> bytes:
 _histogram = _guarded(_histogram_of)
 _image, _text, _tensor = _guarded(image_item), _guarded(text_item), _guarded(tensor_item)
 _audio = _guarded(audio_item, 32)
-ITEM_MAKERS: dict[ItemKind, Callable[[Item], Any]] = {
+ITEM_MAKERS: dict[ItemKind, _Maker[Any]] = {
     "histogram": _histogram,
     "image": _image,
     "audio": _audio,

@@ -16,6 +16,7 @@ from tensorboard.plugins.hparams import plugin_data_pb2
 from tfnb.errors import OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.message import as_message
+from tfnb.summary.item import LoadedEvent
 from tfnb.summary.reader import Run
 from tfnb.types import int8, int16, int32, int64, uint8, uint16
 
@@ -129,12 +130,13 @@ def variables_of_run(run: Run) -> dict[str, VariableInfo]:
 def hyper_parameters(run: Run) -> dict[str, str]:
     """Returns the hyper-parameters in the hparams plugin's record of a run, as a dict from names to texts."""
     out: dict[str, str] = {}
+    event = LoadedEvent()
     for items in run.items.values():
         for item in items:
             if item.kind != "hparams":
                 continue
             try:
-                content = item.value().metadata.plugin_data.content
+                content = event.value(item).metadata.plugin_data.content
                 start = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info
             except Exception:  # damaged or deleted: the table has no row for it
                 continue

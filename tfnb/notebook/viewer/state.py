@@ -33,6 +33,7 @@ from tfnb.notebook.viewer.parameters import (
 )
 from tfnb.notebook.viewer.sources import GraphSource, Source
 from tfnb.summary.frame import EventTable
+from tfnb.summary.item import LoadedEvent
 from tfnb.summary.reader import Run
 from tfnb.summary.sampling import thinned
 
@@ -215,6 +216,7 @@ class ViewState:
             curves = sum(t in run.scalars for t in tags for _, run in shown_runs)
             most = min(max(POINTS // max(curves, 1), FEWEST), most)
         out: list[Content] = []
+        event = LoadedEvent()
         for tag in tags:
             version = self._version(wanted.kind, tag, shown_runs)
             if all_of_them or self._sent.get((wanted.kind, tag)) != version:
@@ -225,7 +227,7 @@ class ViewState:
                         if (series := run.scalars.get(tag)) is not None:
                             self._held[tag, n] = _Held(series.purges, series.total, min(len(series), most))
                 else:
-                    out.append(content_of(wanted.kind, tag, shown_runs))
+                    out.append(content_of(wanted.kind, tag, shown_runs, event))
         return out
 
     def _tags(self, wanted: Wanted) -> list[str]:
@@ -289,14 +291,8 @@ class ViewState:
             renamed_runs[self.names[n]] = Run(self.names[n], run.path, run.scalars, run.items)
         return EventTable(renamed_runs)
 
-    def summary(self) -> str:
-        """Returns one line for programs: the numbers of runs, tags and points."""
-        points = sum(s.total for r in self.runs for s in r.scalars.values())
-        counts = [f"{len(self.tags[k]):,} {k} tags" for k in KINDS if self.tags[k]]
-        return f"{len(self.runs):,} runs, {', '.join(counts) or 'no tags yet'}, {points:,} points"
-
     def sentence(self) -> str:
-        """Returns the same numbers in words for readers, who would stumble over "1 runs"."""
+        """Returns one line: the numbers of runs, tags and points."""
         points = sum(s.total for r in self.runs for s in r.scalars.values())
         counts = [_counted(len(self.tags[k]), f"{k} tag") for k in KINDS if self.tags[k]]
         tags = ", ".join(counts) or "no tags yet"

@@ -17,15 +17,15 @@ from typing import IO, Any
 
 from IPython import get_ipython
 from ipywidgets import Widget, widget_serialization
-from traitlets import Dict, Instance, List
+from traitlets import Dict, Instance, List, Unicode
 
 from tfnb.notebook.assets import widget_module, widget_style
 from tfnb.notebook.channel import Channel
 from tfnb.notebook.charts.bokeh_library import shared_library
 from tfnb.notebook.charts.rate_limiter import RateLimiter
 from tfnb.notebook.live_view import LiveView
-from tfnb.notebook.outlet import in_kernel
 from tfnb.notebook.protocol.viewer import AppendPoints, CsvFile, Note
+from tfnb.notebook.replaceable_output import in_kernel
 from tfnb.notebook.viewer.chart_theme import chart_template, chart_theme
 from tfnb.notebook.viewer.picture import picture_html
 from tfnb.notebook.viewer.sources import sources_of
@@ -39,7 +39,8 @@ MOST_ROWS = 2_000_000  # the largest number of rows in one exported table
 
 
 class ViewerModel(Channel):
-    """The state that a view shares with the browser. The browser sets `wanted`, the kernel everything else."""
+    """The state that a view shares with the browser. The browser sets `wanted` and `options`, the kernel
+    everything else."""
 
     _esm = widget_module("viewer")
     _css = widget_style("viewer")
@@ -48,6 +49,7 @@ class ViewerModel(Channel):
     catalogue = Dict().tag(sync=True)
     changes = List().tag(sync=True)
     wanted = Dict().tag(sync=True)
+    options = Unicode().tag(sync=True)
 
 
 class View(LiveView):
@@ -105,7 +107,7 @@ class View(LiveView):
     def __repr__(self) -> str:
         with self._lock:
             self._state.catalogue()
-            return f"<tfnb view: {self._state.summary()}>"
+            return f"<tfnb view: {self._state.sentence()}>"
 
     def _repr_html_(self) -> str:
         with self._lock:
@@ -140,11 +142,11 @@ class View(LiveView):
 
     def _show_picture(self) -> None:
         with self._lock:
-            self._pictured = self._state.summary()
+            self._pictured = self._state.sentence()
         super()._show_picture()
 
     def _cell_ended(self, _result: object = None) -> None:
-        if self._pictured != self._state.summary():
+        if self._pictured != self._state.sentence():
             self._show_picture()
 
     # ---- from the browser: a comm's thread -------------------------------------------------------

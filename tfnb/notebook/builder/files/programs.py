@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.client.compat.raw_ops import raw_op
 from tfnb.client.graph.graph_def import import_graph_def
+from tfnb.client.graph.raw_ops import raw_op
 from tfnb.errors import OpError, UnimplementedError
 from tfnb.ir.builder import GraphBuilder, all_or_nothing
 from tfnb.ir.graphdef.message_types import GraphDef

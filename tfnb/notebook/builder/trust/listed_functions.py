@@ -9,129 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfnb import frontend
+
 __all__ = ["listed"]
 
 
 def listed() -> Iterator[tuple[str, str]]:
-    """Yields the module and the name of each function and class of the table."""
-    module = ""
-    for word in _TABLE.split():
-        if word.endswith(":"):
-            module = f"tfnb.{word[:-1]}"
-        else:
-            yield module, word
+    """Yields the module and the name of each function and class here and in the tables of `tfnb.frontend`."""
+    for package, table in {"tfnb": _TABLE, **frontend.graph_functions()}.items():
+        module = ""
+        for word in table.split():
+            if word.endswith(":"):
+                module = f"{package}.{word[:-1]}"
+            else:
+                yield module, word
 
 
 _TABLE = """
-client.compat.arg_scope: add_arg_scope arg_scope arg_scope_func_key arg_scoped_arguments current_arg_scope
-  has_arg_scope
-client.compat.contrib_layers: avg_pool2d batch_norm convolution convolution1d convolution2d convolution2d_transpose
-  convolution3d dropout flatten fully_connected max_pool2d separable_convolution2d
-client.compat.contrib_seq2seq: sequence_loss
-client.compat.contrib_stacks: bow_encoder embed_sequence fully_connected layer_norm one_hot_encoding repeat softmax
-  stack unit_norm
-client.compat.late_names: custom_gradient disable_control_flow_v2 disable_eager_execution disable_tensor_equality
-  disable_v2_behavior disable_v2_tensorshape enable_control_flow_v2 enable_eager_execution enable_v2_behavior
-  executing_eagerly no_regularizer switch_case
-client.compat.model_variables: get_local_variables get_model_variables get_trainable_variables get_unique_variable
-  get_variables get_variables_by_name get_variables_by_suffix get_variables_to_restore model_variable variable
-client.contrib.copy_graph: copy_op_to_graph copy_variable_to_graph get_copied_op
-client.contrib.crf: CrfDecodeBackwardRnnCell CrfDecodeForwardRnnCell CrfForwardRnnCell crf_binary_score crf_decode
-  crf_log_likelihood crf_log_norm crf_multitag_sequence_score crf_sequence_score crf_unary_score viterbi_decode
-client.contrib.framework.example_decoder: BackupHandler BoundingBox DataDecoder Image ItemHandler ItemHandlerCallback
-  LookupTensor SparseTensor TFExampleDecoder Tensor
-client.contrib.framework.library_facts: get_registered_ops get_tpu_context is_resource_variable
-client.contrib.framework.library_functions: Convolution assert_broadcastable broadcast_weights convert_to_tensor_v2
-  internal_convert_to_tensor normalize_data_format rank_internal shape_internal size_internal
-client.contrib.framework.shapes: assert_scalar_int get_graph_from_inputs get_name_scope get_placeholders
-  prepend_name_scope reduce_sum_n remove_squeezable_dimensions smart_case smart_constant_value strip_name_scope
-  with_same_shape with_shape
-client.contrib.framework.variable_lists: VariableDeviceChooser add_model_variable assign_from_values
-  assign_from_values_fn filter_variables get_variable_full_name global_variable local_variable zero_initializer
-client.contrib.gan_losses: least_squares_discriminator_loss least_squares_generator_loss minimax_discriminator_loss
-  minimax_generator_loss modified_discriminator_loss modified_generator_loss wasserstein_discriminator_loss
-  wasserstein_generator_loss wasserstein_gradient_penalty
-client.contrib.graph_editor.edit: bypass connect detach detach_control_inputs detach_control_outputs detach_inputs
-  detach_outputs
-client.contrib.graph_editor.elements: ControlOutputs ListView check_graphs concatenate_unique find_corresponding
-  find_corresponding_elem flatten_tree get_consuming_ops get_generating_ops get_predefined_collection_names
-  get_tensors get_unique_graph is_iterable make_list_of_op make_list_of_t make_placeholder_from_dtype_and_shape
-  make_placeholder_from_tensor placeholder_name scope_basename scope_dirname scope_finalize transform_tree
-client.contrib.graph_editor.reroute: add_control_inputs remove_control_inputs reroute_inputs reroute_ios
-  reroute_outputs reroute_ts swap_inputs swap_ios swap_outputs swap_ts
-client.contrib.graph_editor.select: can_be_regex check_cios compute_boundary_ts filter_ops filter_ops_from_regex
-  filter_ts filter_ts_from_regex get_backward_walk_ops get_forward_walk_ops get_name_scope_ops get_ops_ios
-  get_walks_intersection_ops get_walks_union_ops get_within_boundary_ops make_regex select_ops select_ops_and_ts
-  select_ts
-client.contrib.graph_editor.subgraph: SubGraphView make_view make_view_from_scope
-client.contrib.graph_editor.transform: Transformer TransformerInfo assign_renamed_collections_handler copy
-  copy_op_handler copy_with_input_replacements graph_replace keep_t_if_possible_handler
-  replace_t_with_placeholder_handler transform_op_if_inside_handler
-client.contrib.hparams: HParams parse_values
-client.contrib.image: angles_to_projective_transforms compose_transforms dense_image_warp flat_transforms_to_matrices
-  matrices_to_flat_transforms rotate transform translate translations_to_projective_transforms
-client.contrib.integrate: odeint odeint_fixed
-client.contrib.layers.convolutions: convolution2d_in_plane convolution3d_transpose legacy_fully_connected
-client.contrib.layers.embeddings: embedding_lookup_sparse_with_distributed_aggregation embedding_lookup_unique
-client.contrib.layers.feature_columns: bucketized_column check_feature_columns create_feature_spec_for_parsing
-  crossed_column infer_real_valued_columns input_from_feature_columns joint_weighted_sum_from_feature_columns
-  make_place_holder_tensors_for_base_features one_hot_column parse_feature_columns_from_examples real_valued_column
-  shared_embedding_columns sparse_column_with_hash_bucket sparse_column_with_integerized_feature
-  sparse_column_with_keys sparse_column_with_vocabulary_file transform_features weighted_sparse_column
-  weighted_sum_from_feature_columns
-client.contrib.layers.named_outputs: append_tensor_alias channel_dimension collect_named_outputs constant_value
-  convert_collection_to_dict gather_tensors_aliases get_tensor_aliases get_variable_collections last_dimension
-  n_positive_integers static_cond two_element_tuple
-client.contrib.layers.normalizations: GDN group_norm instance_norm
-client.contrib.layers.rearranged: avg_pool3d bias_add dense_to_sparse images_to_sequence max_pool3d maxout pool
-  scale_gradient sequence_to_images spatial_softmax
-client.contrib.layers.reversible: RevBlock rev_block
-client.contrib.layers.summaries: add_histogram_summaries add_histogram_summary add_image_summaries add_image_summary
-  add_scalar_summaries add_scalar_summary add_zero_fraction_summaries add_zero_fraction_summary summarize_activation
-  summarize_activations summarize_biases summarize_collection summarize_tensor summarize_tensors summarize_variables
-  summarize_weights
-client.contrib.losses: absolute_difference compute_weighted_loss cosine_distance hinge_loss log_loss
-  mean_pairwise_squared_error mean_squared_error sigmoid_cross_entropy softmax_cross_entropy
-  sparse_softmax_cross_entropy
-client.contrib.memory_stats: BytesInUse BytesLimit MaxBytesInUse
-client.contrib.metrics.metric_learning: contrastive_loss lifted_struct_loss npairs_loss npairs_loss_multilabel
-  triplet_semihard_loss
-client.contrib.metrics.rates: f1_score precision_at_recall recall_at_precision streaming_false_negative_rate
-  streaming_false_negative_rate_at_thresholds streaming_false_positive_rate
-  streaming_false_positive_rate_at_thresholds
-client.contrib.metrics.statistics: aggregate_metric_map aggregate_metrics cohen_kappa count sparse_recall_at_top_k
-  streaming_covariance streaming_pearson_correlation streaming_recall_at_k streaming_sparse_average_precision_at_k
-  streaming_sparse_precision_at_top_k
-client.contrib.nccl: all_max all_min all_prod all_sum broadcast reduce_sum
-client.contrib.nets.inception: inception_v1 inception_v1_arg_scope inception_v1_base inception_v2
-  inception_v2_arg_scope inception_v2_base inception_v3 inception_v3_arg_scope inception_v3_base
-client.contrib.nets.resnet: bottleneck_v1 bottleneck_v2 resnet_v1 resnet_v1_101 resnet_v1_152 resnet_v1_200
-  resnet_v1_50 resnet_v1_block resnet_v2 resnet_v2_101 resnet_v2_152 resnet_v2_200 resnet_v2_50 resnet_v2_block
-client.contrib.nets.resnet_blocks: Block conv2d_same resnet_arg_scope stack_blocks_dense subsample
-client.contrib.nets.straight: alexnet_v2 alexnet_v2_arg_scope overfeat overfeat_arg_scope vgg_16 vgg_19 vgg_a
-  vgg_arg_scope
-client.contrib.nn: alpha_dropout ops_used_by_graph_def scaled_softplus
-client.contrib.resampler: resampler
-client.contrib.rnn_cells.conv_lstm: Conv1DLSTMCell Conv2DLSTMCell Conv3DLSTMCell ConvLSTMCell
-client.contrib.rnn_cells.cudnn_cells: CudnnCompatibleGRUCell CudnnCompatibleLSTMCell
-client.contrib.rnn_cells.cudnn_layers: CudnnGRU CudnnLSTM CudnnRNNRelu CudnnRNNTanh
-client.contrib.rnn_cells.fused: FusedRNNCell FusedRNNCellAdaptor GRUBlockCell GRUBlockCellV2 LSTMBlockCell
-  LSTMBlockFusedCell LSTMBlockWrapper TimeReversedFusedRNN
-client.contrib.rnn_cells.grid_lstm: BidirectionalGridLSTMCell GridLSTMCell TimeFreqLSTMCell
-client.contrib.rnn_cells.lstm_variants: CoupledInputForgetGateLSTMCell GLSTMCell LayerNormBasicLSTMCell NASCell
-  PhasedLSTMCell
-client.contrib.rnn_cells.simple_cells: IndRNNCell IndyGRUCell IndyLSTMCell IntersectionRNNCell LayerRNNCell SRUCell
-  UGRNNCell
-client.contrib.rnn_cells.stacked: best_effort_input_batch_size stack_bidirectional_dynamic_rnn stack_bidirectional_rnn
-  transpose_batch_time
-client.contrib.rnn_cells.wrappers: AttentionCellWrapper CompiledWrapper HighwayWrapper
-client.contrib.signal: frame hamming_window hann_window inverse_stft inverse_stft_window_fn
-  linear_to_mel_weight_matrix mfccs_from_log_mel_spectrograms overlap_and_add stft
-client.contrib.solvers: bidiag_matmul cgls conjugate_gradient create_operator dot identity_operator l2norm
-  l2norm_squared l2normalize lanczos_bidiag
-client.contrib.sparsemax: sparsemax sparsemax_loss
-client.contrib.splines: interpolate_spline sparse_image_warp
-client.contrib.staging: StagingArea
 client.control_flow.cond: case cond smart_cond
 client.control_flow.map_fold_scan: foldl foldr map_fn scan
 client.control_flow.primitives: enter exit_ loop_cond merge next_iteration switch with_dependencies
@@ -148,32 +42,9 @@ client.dataset.experimental: Counter RandomDataset choose_from_datasets enumerat
   sample_from_datasets take_while unique
 client.dataset.groups: bucket_by_sequence_length group_by_window scan
 client.dataset.iterators: Iterator
-client.dataset.late_functions: DatasetSpec copy_to_device from_variant get_output_classes get_single_element
+client.dataset.variants_resampling: DatasetSpec copy_to_device from_variant get_output_classes get_single_element
   map_and_batch_with_legacy_function rejection_resample to_variant
 client.dataset.options: DistributeOptions MapVectorizationOptions OptimizationOptions Options ThreadingOptions
-client.distributions.composed: Autoregressive BatchReshape Independent QuantizedDistribution
-client.distributions.continuous: Beta Exponential Gamma Laplace Normal StudentT Uniform
-client.distributions.discrete: Bernoulli Categorical OneHotCategorical Poisson
-client.distributions.distribution: Distribution ReparameterizationType kl_divergence
-client.distributions.late_continuous: BetaWithSoftplusConcentration Cauchy Chi2 Chi2WithAbsDf
-  ExponentialWithSoftplusRate GammaWithSoftplusConcentrationRate HalfNormal InverseGamma
-  InverseGammaWithSoftplusConcentrationRate Kumaraswamy LaplaceWithSoftplusScale Logistic NormalWithSoftplusScale
-  SinhArcsinh StudentTWithAbsDfSoftplusScale
-client.distributions.late_discrete: Binomial Deterministic ExpRelaxedOneHotCategorical Geometric NegativeBinomial
-  RelaxedBernoulli RelaxedOneHotCategorical VectorDeterministic
-client.distributions.matrices: WishartCholesky WishartFull
-client.distributions.matrix_forms: fill_triangular fill_triangular_inverse matrix_diag_transform softplus_inverse
-  tridiag
-client.distributions.mixtures: Mixture MixtureSameFamily
-client.distributions.multivariate: MultivariateNormalDiagPlusLowRank MultivariateNormalDiagWithSoftplusScale
-  MultivariateNormalFullCovariance MultivariateNormalTriL VectorExponentialDiag VectorLaplaceDiag
-  VectorSinhArcsinhDiag
-client.distributions.statistics: assign_log_moving_mean_exp assign_moving_mean_variance auto_correlation
-  moving_mean_variance normal_conjugates_known_scale_posterior normal_conjugates_known_scale_predictive percentile
-  reduce_weighted_logsumexp
-client.distributions.transformed: ConditionalDistribution ConditionalTransformedDistribution SeedStream
-  TransformedDistribution
-client.distributions.vectors: Dirichlet DirichletMultinomial Multinomial MultivariateNormalDiag
 client.gradients.backprop: AggregationMethod gradients hessians
 client.gradients.recompute: recompute recompute_grad
 client.graph.default_graph: add_to_collection add_to_collections colocate_with container control_dependencies
@@ -189,8 +60,8 @@ client.layers.dense_layers: Dense Flatten
 client.layers.input_spec: InputSpec
 client.layers.norm_layers: BatchNormalization Dropout batch_normalization dropout
 client.layers.pool_layers: AveragePooling1D AveragePooling2D AveragePooling3D MaxPooling1D MaxPooling2D MaxPooling3D
-client.logging.late_checks: assert_near assert_proper_iterable assert_rank_in assert_same_float_dtype assert_scalar
-  assert_shapes
+client.logging.rank_dtype_checks: assert_near assert_proper_iterable assert_rank_in assert_same_float_dtype
+  assert_scalar assert_shapes
 client.logging.numeric_checks: add_check_numerics_ops
 client.logging.summaries: audio audio_summary get_summary_description histogram histogram_summary image image_summary
   merge merge_all merge_all_summaries merge_summary scalar scalar_summary tensor_summary text
@@ -224,6 +95,8 @@ client.rnn.seq2seq: attention_decoder basic_rnn_seq2seq embedding_attention_deco
   tied_rnn_seq2seq
 client.rnn.sequence_losses: sequence_loss sequence_loss_by_example
 client.rnn.static_rnn: state_saving_rnn static_bidirectional_rnn static_rnn
+client.signal.spectra: frame hamming_window hann_window inverse_stft inverse_stft_window_fn
+  linear_to_mel_weight_matrix mfccs_from_log_mel_spectrograms overlap_and_add stft
 client.sync.accumulators: ConditionalAccumulator ConditionalAccumulatorBase CriticalSection
   SparseConditionalAccumulator
 client.sync.barriers: Barrier
@@ -244,6 +117,7 @@ client.variables.template: make_template
 client.variables.variable: Variable assert_variables_initialized global_variables global_variables_initializer group
   initialize_all_variables local_variables local_variables_initializer model_variables moving_average_variables
   report_uninitialized_variables trainable_variables tuple_ variables_initializer
+ir.builder: GraphBuilder
 ir.default: get_default_graph
 ir.sparse: IndexedSlicesValue SparseTensor SparseTensorValue
 ir.tensor: Tensor is_tensor_like
@@ -262,7 +136,7 @@ ops.array.space_batch: batch_to_space depth_to_space required_space_to_batch_pad
 ops.array.tile_reverse_mirror: pad reverse
 ops.array.top_k: in_top_k top_k
 ops.array.transpose_pad_tile: slice_ transpose
-ops.array.v1_late_ops: broadcast_dynamic_shape broadcast_static_shape shape_n
+ops.array.select_broadcast: broadcast_dynamic_shape broadcast_static_shape shape_n
 ops.array.where_partition: boolean_mask meshgrid sequence_mask unique where
 ops.conv_pool.conv_functions: atrous_conv2d atrous_conv2d_transpose conv1d conv1d_transpose conv2d
   conv2d_backprop_filter conv2d_backprop_input conv2d_transpose conv3d conv3d_backprop_filter conv3d_transpose
@@ -297,7 +171,7 @@ ops.linalg.decompositions: cholesky cholesky_solve logdet matrix_determinant mat
   matrix_solve_ls matrix_triangular_solve qr self_adjoint_eig self_adjoint_eigvals slogdet svd
 ops.linalg.diag: one_hot
 ops.linalg.einsum: einsum
-ops.linalg.later_linalg: matrix_diag matrix_diag_part matrix_set_diag tridiagonal_matmul tridiagonal_solve
+ops.linalg.bands_tridiagonal: matrix_diag matrix_diag_part matrix_set_diag tridiagonal_matmul tridiagonal_solve
 ops.linalg.matmul: batch_matmul matmul
 ops.linalg.matrix_functions: adjoint_of expm logm lu lu_matrix_inverse lu_reconstruct lu_solve matrix_rank matvec norm
   normalize pinv sqrtm
@@ -312,7 +186,7 @@ ops.math.clip: clip_by_average_norm clip_by_global_norm clip_by_norm clip_by_val
 ops.math.compare: logical_xor
 ops.math.complex_numbers: angle complex_ complex_abs conj imag real
 ops.math.fft: transform
-ops.math.later_math: bessel_i0 bessel_i1 cumulative_logsumexp fingerprint
+ops.math.host_math: bessel_i0 bessel_i1 cumulative_logsumexp fingerprint
 ops.math.reduce_functions: argmax argmin count_nonzero reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean
   reduce_min reduce_prod reduce_sum
 ops.math.scan: cumprod cumsum
@@ -320,7 +194,7 @@ ops.math.segment: unsorted_segment_mean unsorted_segment_sqrt_n
 ops.math.segment_sparse: call
 ops.math.unary: absolute
 ops.math.unique_bincount: bincount histogram_fixed_width histogram_fixed_width_bins setdiff1d unique_with_counts
-ops.math.v1_late_math: bucketize
+ops.math.buckets_norms_bessel: bucketize
 ops.nn.batch_norm: fused_batch_norm
 ops.nn.bias_dropout_moments: batch_norm_with_global_normalization batch_normalization bias_add crelu dropout
   l2_normalize moments relu_layer xw_plus_b zero_fraction
@@ -373,5 +247,4 @@ train.optimizers.update_rules: AdadeltaOptimizer AdagradDAOptimizer AdagradOptim
   RMSPropOptimizer
 train.saving.saver: Saver
 types: DType Shape TensorSpec as_dtype as_shape
-ir.builder: GraphBuilder
 """
