@@ -14,7 +14,7 @@ export PYTHONUNBUFFERED := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick spread fuzz soak strangers lab gestures films bench edges check oracle programs tensorflow_tests clean
+.PHONY: help demo test quick spread fuzz soak strangers lab gestures films bench edges check check_types check_sources oracle programs tensorflow_tests clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -47,8 +47,9 @@ demo: $(FRONTEND) ## train the conv net of examples/02_mnist.ipynb; print its ac
 	@$(PY) scripts/demo.py examples/02_mnist.ipynb demo.html
 
 test: check ## the checks, then every test (browser tests where chromium is found)
-	@command -v chromium chromium-browser google-chrome >/dev/null || echo "no chromium found: the browser tests are skipped"
-	@$(PY) -m pytest -n $(TEST_WORKERS) $(PYTEST_ARGS)
+	@command -v chromium-headless-shell chromium chromium-browser google-chrome >/dev/null || echo "no chromium found: the browser tests are skipped"
+	@# the checks have run the tests of the layers
+	@$(PY) -m pytest -n $(TEST_WORKERS) --ignore=tests/test_layers.py --durations=30 --durations-min=1 $(PYTEST_ARGS)
 
 # Tests that need few compiled kernels: the layers, documents, graphs, passes, plans, the propagator, one session.
 QUICK := tests/test_layers.py tests/documents/test_documents.py tests/test_caches.py tests/test_errors.py tests/ir/test_builder.py \
@@ -68,17 +69,22 @@ fuzz: $(READY) ## thousands of damaged and hostile inputs for everything that re
 	@PYTHONPATH=tests $(PY) -m fuzz $(FUZZ_ARGS)
 
 strangers: $(READY) ## what people do who do not know the code, at length: shapes, arrays, signals, texts; an hour or more
-	@TFNB_STRANGERS=1 $(PY) -m pytest -q -n $(TEST_WORKERS) tests/strangers $(PYTEST_ARGS)
+	@TFNB_STRANGERS=1 $(PY) -m pytest -q -n $(TEST_WORKERS) tests/strangers tests/system/test_process_end.py $(PYTEST_ARGS)
 
 soak: $(READY) ## a million steps, ten thousand sessions, graphs, threads and views: what memory they leave; about an hour
 	@$(PY) scripts/soak.py $(SOAK_ARGS)
 
 check: $(FRONTEND) ## lint, formatting, layers, sizes, types
+	@$(MAKE) --no-print-directory -j 2 check_types check_sources
+
+check_types: $(READY)
+	@$(PY) -m mypy
+
+check_sources: $(FRONTEND)
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check --quiet .
 	@$(PY) -m pytest -q tests/test_layers.py
 	@$(PY) scripts/size.py
-	@$(PY) -m mypy
 	@if command -v npm >/dev/null; then npm run --silent --prefix labextension check; \
 		else echo "no npm found: the TypeScript is not checked"; fi
 
@@ -88,8 +94,9 @@ lab: $(FRONTEND) ## open JupyterLab on the examples
 gestures: $(READY) ## 10,000 random gestures in the graph builder: undo, redo, code and drawing after each; six minutes
 	@TFNB_GESTURES=10000 $(PY) -m pytest -q -n $(TEST_WORKERS) tests/notebook/builder/test_random_gestures.py $(PYTEST_ARGS)
 
-films: $(FRONTEND) ## build LeNet in the graph builder by mouse, and by keyboard; leave a picture every ten gestures
-	@TFNB_FILMS=1 $(PY) -m pytest -q -n 0 tests/browser/test_builder_films.py tests/browser/test_builder_example.py $(PYTEST_ARGS)
+films: $(FRONTEND) ## build LeNet by mouse and by keyboard, a picture every ten gestures; train notebook 02 to its end
+	@TFNB_FILMS=1 $(PY) -m pytest -q -n 0 tests/browser/test_builder_films.py tests/browser/test_builder_example.py \
+		tests/browser/test_notebooks.py $(PYTEST_ARGS)
 	@echo "the pictures are in tests/browser/shots, film-* and example-*"
 
 bench: $(ORACLE_READY) ## our medians and TensorFlow's from one alternating run

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from api_usage import _ABSENT, find, rows
 
-from tfnb.client.compat.refused import reason_for
+from tfnb.v1.names.refused import reason_for
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "api_status.md"
 STATES = ("present", "incomplete", "missing", "refused")

@@ -22,7 +22,7 @@ from registered import TYPES, lacking_types, missing_ops, reason_of, wider_types
 
 PAGE = ROOT / "docs" / "differences.md"
 HINTS = ROOT / "docs" / "hints.md"
-DATA = ROOT / "tfnb" / "old_programs" / "differences.json"
+DATA = ROOT / "tfnb" / "v1" / "programs" / "differences.json"
 HEAD = """# Differences from TensorFlow
 
 Written by `python scripts/difference_page.py` from `tests/oracle/differences.py`; do not edit.

@@ -1,4 +1,4 @@
-"""Prints what has grown past the sizes that the project holds itself to (docs/architecture.md).
+"""Prints what has grown past the sizes that the project holds itself to (CONTRIBUTING.md).
 
 Limits: 500 lines a file, 60 lines a function (under 1% of them over), 25 methods a class, and 2
 levels of inheritance among classes of our own. It reports and never fails; what fails is

@@ -29,19 +29,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 
 TARGET = pytest.StashKey[Target]()
 
-# Folders and files whose tests share something large, and so run in one process: a JupyterLab and a browser, a Dask
-# cluster, one run of the fuzzer, a Jupyter server, the steps that execute several ops each.
-TOGETHER = (
-    "tests/browser/",
-    "tests/session/dask/",
-    "tests/fuzz/",
-    "tests/notebook/server/",
-    "tests/ops/test_opencl.py",
-)
-
 
 def pytest_xdist_make_scheduler(config, log):
-    return ByFolder(config, TOGETHER)
+    return ByFolder(config)
 
 
 def pytest_addoption(parser):

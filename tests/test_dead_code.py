@@ -44,7 +44,7 @@ USED_BY_NAME = {
             "imdb_words",
             "reuters_words",
         ),
-        "tf.keras.datasets, by the table of tfnb/tf_keras/names.py",
+        "tf.keras.datasets, by the table of tfnb/v1/keras/names.py",
     ),
 }
 

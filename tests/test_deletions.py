@@ -1,7 +1,7 @@
 """Every call of the package that deletes, moves, replaces or truncates a file, with the reason why it may.
 
 The syntax tree of the whole package is read. A new call of that kind fails here until it has a row below that says
-whose file it touches; docs/architecture.md, "Files that are not ours", has the rule.
+whose file it touches; docs/decisions/files-of-others.md has the rule.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ REPLACED = "the new file takes the name that the caller gave it; the old content
 
 # (file, function): (the calls in it, sorted; the reason)
 REASONS: dict[tuple[str, str], tuple[str, str]] = {
-    ("train/estimators/early_stopping.py", "InMemoryEvaluatorHook._evaluate"): (
+    ("v1/estimators/early_stopping.py", "InMemoryEvaluatorHook._evaluate"): (
         "tempfile.TemporaryDirectory",
         "a folder of its own for the checkpoint of an evaluation",
     ),
-    ("train/estimators/exporters.py", "_SavedModel._write"): (
+    ("v1/estimators/exporters.py", "_SavedModel._write"): (
         "shutil.rmtree",
         "folders whose names are numbers, older exports than exports_to_keep, in the exporter's own folder",
     ),
-    ("train/learn/experiment.py", "make_export_strategy.export"): (
+    ("v1/learn/experiment.py", "make_export_strategy.export"): (
         "shutil.rmtree",
         "folders whose names are numbers, older exports than exports_to_keep, in the strategy's own folder",
     ),
-    ("tf_keras/model_pictures.py", "plot_model"): ("write_bytes, write_text", "the picture that the caller named"),
-    ("tf_keras/engine/saving.py", "SavedByKeras.save"): (
+    ("v1/keras/model_pictures.py", "plot_model"): ("write_bytes, write_text", "the picture that the caller named"),
+    ("v1/keras/engine/saving.py", "SavedByKeras.save"): (
         "write_text",
         "the configuration in the folder that the caller named",
     ),
@@ -110,8 +110,12 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
         "a program that this process compiled, in the process's folder",
     ),
     ("devices/opencl/kernel_folder.py", "_place"): (
-        "tempfile.TemporaryFile, tempfile.gettempdir",
+        "tempfile.TemporaryFile",
         "a file without a name, to see whether the folder can be written",
+    ),
+    ("devices/opencl/kernel_folder.py", "_folder_of_temporary_files"): (
+        "tempfile.gettempdir",
+        "Python's own search for a folder, which writes a file of a random name and removes it",
     ),
     ("devices/opencl/kernel_folder.py", "_remove_if_dead"): (
         "os.open, shutil.rmtree",
@@ -134,8 +138,8 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
         "open",
         "the timeline of a step in the folder that the user gives, named by the step as in TensorFlow",
     ),
-    ("train/estimators/estimator.py", "Estimator.__init__"): ("tempfile.mkdtemp", "a new folder of a random name"),
-    ("train/estimators/export.py", "add_extra_assets"): ("shutil.copyfile", "into the new folder of this export"),
+    ("v1/estimators/estimator.py", "Estimator.__init__"): ("tempfile.mkdtemp", "a new folder of a random name"),
+    ("v1/estimators/export.py", "add_extra_assets"): ("shutil.copyfile", "into the new folder of this export"),
     ("train/saving/saved_model.py", "SavedModelBuilder._add_asset"): ("shutil.copyfile", "into a scratch folder"),
     ("train/saving/saved_model.py", "SavedModelBuilder.save"): (
         "open, os.rename",

@@ -30,7 +30,7 @@ COME_ALONG = {
     "traitlets": "ipywidgets",
     "typing_extensions": "anywidget",
 }
-OPTIONAL = {"h5py": "files of Keras weights; tfnb/tf_keras/hdf5.py says what to install"}
+OPTIONAL = {"h5py": "files of Keras weights; tfnb/v1/keras/hdf5.py says what to install"}
 
 
 def sources() -> Iterator[tuple[str, str]]:

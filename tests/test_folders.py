@@ -51,6 +51,6 @@ def test_the_page_has_the_packages_with_folders_by_concept():
         "ops",
         "client",
         "train",
-        "tf_keras",
+        "v1",
         "notebook",
     }

@@ -7,6 +7,8 @@ operations that `FAMILIES` and `LATER_FAMILIES` of a folder name, which `tfnb/op
 from __future__ import annotations
 
 import ast
+import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,7 @@ BASE = {
     "suggestions",
     "system",
     "types",
+    "upcalls",
 }
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -40,12 +43,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "session": {"ir", "ops", "passes", "placement", "codegen", "devices", "runtime"},
     "summary": {"ir"},
     "train": {"ir", "ops", "client", "session", "summary"},
-    "tf_keras": {"ir", "ops", "client", "session", "summary", "train", "datasets"},
     "datasets": set(),
-    "old_programs": {"client", "ir", "ops"},
-    "__main__": {"old_programs"},
+    "frontend": set(),
+    "__main__": {"frontend"},
 }
 MAY_IMPORT["notebook"] = set(MAY_IMPORT)
+# Programs of TensorFlow 0.6 to 1.15 are a house of their own, which enters by `frontend`: nothing imports it.
+MAY_IMPORT["v1"] = {"ir", "ops", "client", "session", "summary", "train", "datasets", "frontend"}
 
 # Where a module `__getattr__` imports what is slow to import (bokeh: half a second) on first use.
 # Jupyter's server loads our part of it at its start, and needs the rest when the first file is opened.
@@ -82,9 +86,14 @@ def modules(root: Path) -> dict[str, Path]:
     return found
 
 
+@cache
+def parsed(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
 def imported(module: str, path: Path, known: dict[str, Path]) -> list[tuple[str, int, bool]]:
     """(dotted target, line, inside a function) for each import of a module, wherever it stands."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path.read_text(encoding="utf-8"))
     deferred = {
         id(inner)
         for outer in ast.walk(tree)
@@ -192,8 +201,21 @@ def test_the_document_shows_the_same_table():
         packages, targets = (cell.strip() for cell in row.strip("|").split("|"))
         for package in packages.split(", "):
             told[package] = set() if targets == "-" else set(targets.split(", "))
-    told["notebook"] = set(MAY_IMPORT) - {"notebook"}  # "all of the above"
+    told["notebook"] = set(MAY_IMPORT) - {"notebook", "v1"}  # "all of the above"
     assert told == {package: targets - {"notebook"} for package, targets in MAY_IMPORT.items()}
+
+
+def test_the_core_does_not_name_the_house_of_old_programs():
+    core = [path for path in modules(ROOT).values() if path.relative_to(ROOT).parts[1] not in ("v1", "frontend.py")]
+    assert len(core) > 700
+    named = re.compile(r"tfnb[./]v1\b|\bv1\.(contrib|keras|learn|estimators|programs|names|python_internals)\b")
+    texts = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in core
+        for node in ast.walk(parsed(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and named.search(node.value)
+    ]
+    assert texts == []
 
 
 def test_no_import_against_the_table():

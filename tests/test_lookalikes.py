@@ -1,6 +1,6 @@
 """Everything that writes files, run in folders full of files and folders whose names look like tfnb's own.
 
-Every byte of what was there before must be there afterwards (docs/architecture.md, "Files that are not ours").
+Every byte of what was there before must be there afterwards (docs/decisions/files-of-others.md).
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def run(command, env):
 @node_needed
 def test_wheels_hold_the_package(wheels):
     direct, by_sdist = wheels
-    expected = shipped("tfnb", {".py", ".js", ".css", ".csv", ".gz", ".json", ".md", ".typed"})
+    expected = shipped("tfnb", {".py", ".js", ".css", ".csv", ".gz", ".json", ".md", ".pyi", ".txt", ".typed"})
     expected = {n: c for n, c in expected.items() if not n.startswith("tfnb/labextension/")}
     kernels = shipped("kernels_cl", {".cl", ".clh"})
     assert kernels

@@ -5,12 +5,14 @@ import sys
 from pathlib import Path
 
 CONFTEST = """
-import importlib.util
+import sys
 
-spec = importlib.util.spec_from_file_location("scheduling", {path!r})
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
-pytest_xdist_make_scheduler = module.pytest_xdist_make_scheduler
+sys.path.insert(0, {folder!r})
+from scheduler import ByFolder
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return ByFolder(config)
 """
 TESTS = """
 import os
@@ -27,12 +29,11 @@ def test_number(i):
 
 
 def test_processes_that_end_and_folders_that_stay_together(tmp_path):
-    path = Path(__file__).with_name("conftest.py")
-    (tmp_path / "conftest.py").write_text(CONFTEST.format(path=str(path)))
+    (tmp_path / "conftest.py").write_text(CONFTEST.format(folder=str(Path(__file__).with_name("support"))))
     together, single = tmp_path / "tests" / "fuzz" / "test_together.py", tmp_path / "test_single.py"
     together.parent.mkdir(parents=True)
     together.write_text(TESTS.format(count=12, ending=(5,)))
-    single.write_text(TESTS.format(count=20, ending=(8, 9)))
+    single.write_text(TESTS.format(count=100, ending=(8, 9)))
     command = [
         sys.executable,
         "-m",
@@ -46,7 +47,7 @@ def test_processes_that_end_and_folders_that_stay_together(tmp_path):
         str(tmp_path),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=tmp_path)
-    assert "3 failed, 29 passed" in done.stdout, done.stdout[-3000:] + done.stderr
+    assert "3 failed, 109 passed" in done.stdout, done.stdout[-3000:] + done.stderr
     assert all(
         f"test_{name}.py::test_number[{i}]" in done.stdout
         for name, i in (("single", 8), ("single", 9), ("together", 5))

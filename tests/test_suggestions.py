@@ -65,6 +65,12 @@ def keywords(call: Callable[[], object]) -> str:
     return str(caught.value)
 
 
+def test_a_private_name_has_no_proposal() -> None:
+    """Tools ask for such names, and often; to look for near ones took a thousand times as long as the answer."""
+    with pytest.raises(AttributeError, match=r"^module 'tfnb.nn' has no attribute '_relu'$"):
+        tf.nn._relu  # noqa: B018
+
+
 def test_a_wrong_keyword_names_the_function_and_the_near_keyword() -> None:
     with tf.Graph().as_default():
         x = tf.zeros([1, 3])

@@ -1,4 +1,4 @@
-"""`python -m tfnb`: the command in `tfnb/old_programs/command_line.py`.
+"""`python -m tfnb`: the command `tfnb`.
 
 Invariant: importing this module runs nothing.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from tfnb.old_programs.command_line import main
+from tfnb.frontend import main
 
 if __name__ == "__main__":
     sys.exit(main())

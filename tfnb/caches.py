@@ -3,6 +3,11 @@
 A `Cache` is a dictionary that drops its oldest entry when it is full; `remembered` keeps the results of a function. The
 registry refers to caches weakly, so a cache ends with its owner, for example a session. Invariant: an entry can be
 computed again, so emptying a cache at any time changes the duration of the next call and nothing else.
+
+`tf.list_caches()` shows how full the caches are, how often a value was found or computed, and how long computing took;
+`tf.clear_caches()` empties all of them or those of one name, also while steps run. A notebook shows the caches of a
+session with it (`sess.list_caches()`), and JupyterLab's side panel shows all. A value that is made once and never
+again, such as the class of a protobuf message, is `functools.cache` of a function without parameters instead.
 """
 
 from __future__ import annotations

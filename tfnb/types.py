@@ -6,7 +6,7 @@ dimension of None is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from tfnb.dimension import Dimension, size_of
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.upcalls import upcall
 
 __all__ = [
     "DType",
@@ -27,7 +28,6 @@ __all__ = [
     "as_dtype",
     "as_shape",
     "bracketed",
-    "install_shape_message",
     "scalar",
     "unknown_shape",
     "sizes_array",
@@ -406,7 +406,7 @@ class Shape:
 
     def as_proto(self) -> Any:
         """Returns the shape as a TensorShapeProto, a message of TensorFlow's GraphDefs."""
-        return _message_of(self)
+        return upcall("shape_message", self)
 
     def __len__(self) -> int:
         if self.sizes is None:
@@ -461,15 +461,6 @@ def _iterate(dims: object) -> Iterable[Any]:
         return tuple(cast("Iterable[Any]", dims))
     except TypeError:
         return (dims,)
-
-
-_message_of: Callable[[Shape], Any]
-
-
-def install_shape_message(encode: Callable[[Shape], Any]) -> None:
-    """Lets `encode` make the messages of `Shape.as_proto`, whose classes are of a layer above this one."""
-    global _message_of
-    _message_of = encode
 
 
 unknown_shape = Shape(None)

@@ -106,6 +106,17 @@ class Pictures:
                 if n != 1:
                     self.ops[f"bmp {n}"] = tf.image.decode_bmp(self.contents, n)
             self.ops["gif"] = tf.image.decode_gif(self.contents)
+            self.ops["jpeg shape"] = shape = tf.image.extract_jpeg_shape(self.contents)
+            window = tf.stack([shape[0] // 4, shape[1] // 3, shape[0] // 2 + 1, shape[1] // 2 + 1])
+            self.ops["jpeg crop"] = tf.image.decode_and_crop_jpeg(self.contents, window)
+            for ratio in (2, 4, 8):
+                self.ops[f"jpeg ratio {ratio}"] = tf.image.decode_jpeg(self.contents, ratio=ratio)
+            for method in ("INTEGER_FAST", "INTEGER_ACCURATE"):
+                self.ops[f"jpeg dct {method}"] = tf.image.decode_jpeg(self.contents, dct_method=method)
+            self.ops["jpeg not fancy"] = tf.image.decode_jpeg(self.contents, fancy_upscaling=False)
+            for n in (0, 3):
+                self.ops[f"any {n}"] = tf.image.decode_image(self.contents, n)
+            self.ops["any float32"] = tf.image.decode_image(self.contents, dtype=tf.float32)
             self.session = tf.Session()
 
     def run(self, path: str) -> dict:
@@ -113,7 +124,11 @@ class Pictures:
             data = file.read()
         ends = {b"\x89PNG": "png", b"\xff\xd8\xff\xe0": "jpeg", b"\xff\xd8\xff\xe1": "jpeg", b"GIF8": "gif"}
         own = ends.get(data[:4], "jpeg" if data[:3] == b"\xff\xd8\xff" else "bmp" if data[:2] == b"BM" else "png")
-        ops = {name: op for name, op in self.ops.items() if name.startswith((own, "jpeg") if own == "png" else own)}
+        ops = {
+            name: op
+            for name, op in self.ops.items()
+            if name.startswith((own, "any", "jpeg") if own == "png" else (own, "any"))
+        }
         return {
             name: attempt(lambda op=op: told(self.session.run(op, {self.contents: data}))) for name, op in ops.items()
         }
@@ -264,7 +279,8 @@ def last(graph: Any) -> list:
     read = {t for op in graph.get_operations() for t in op.inputs}
     found = []
     for op in sorted(graph.get_operations(), key=lambda op: op.name):
-        if op.type in SKIPPED or "Save" in op.type or "Summary" in op.type or "save/" in op.name:
+        state = re.search("Save|Summary|^Assign|^(Resource)?(Sparse)?Apply", op.type)
+        if op.type in SKIPPED or state or "save/" in op.name:
             continue
         for t in op.outputs:
             if (

@@ -11,7 +11,6 @@ import pytest
 import tfnb as tf
 
 sys.path.insert(0, str(Path(__file__).parent / "control_flow"))  # the programs of test_random_loops.py
-sys.path.insert(0, str(Path(__file__).parent / "linear_operators"))  # its operators
 sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))  # evaluate.py: values by host kernels alone
 
 

@@ -112,6 +112,30 @@ k._free = lambda folder: 0 if str(folder).startswith(FULL[0]) else real(folder)
     assert "refused True" in out and "then [4. 7.]" in out
 
 
+def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
+    """LLVM aborted the process; where nothing can be written at all, Python found no folder for temporary files."""
+    program = f"""
+import resource, sys
+{PROGRAM.splitlines()[1]}
+def limit(nbytes):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+x = tf.placeholder(tf.float32, [None])
+def step():
+    with tf.Session() as s:
+        return s.run(x * 2.0, {{x: [1.0]}})
+for nbytes in (0, 65_536):
+    limit(nbytes)
+    try:
+        step()
+    except tf.errors.ResourceExhaustedError as e:
+        print("refused", "RLIMIT_FSIZE" in str(e) and f"{{nbytes:,}}" in str(e))
+limit(300_000)
+print("then", step())
+"""
+    out, err = run(tmp_path, program)
+    assert out.splitlines() == ["refused True", "refused True", "then [2.]"], err
+
+
 def test_processes_share_a_cache_and_clean_up_after_the_killed(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     killed = start(cache, PROGRAM + "    import time; time.sleep(100)\n")

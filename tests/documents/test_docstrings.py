@@ -16,10 +16,13 @@ from typing import Any, NamedTuple
 import pytest
 
 import tfnb as tf
-from tfnb import client, ops, summary, train
+from tfnb import ops
+from tfnb.client.api import API as CLIENT
 from tfnb.ir.opdef import OpDef
+from tfnb.summary.api import API as SUMMARY
+from tfnb.train.api import API as TRAIN
 
-API = ops.API | client.API | train.API | summary.API | tf._REST
+API = ops.API | CLIENT | TRAIN | SUMMARY
 
 # Parameters of every operation or layer, which mean the same everywhere: the node's name and the like.
 COMMON = {"self", "cls", "name", "scope", "args", "kwargs", "reuse", "dtype", "seed", "collections"}
@@ -69,7 +72,7 @@ def reachable() -> Iterator[tuple[str, Any]]:
         yield from visit(f"tf.{dotted}", value)
     for name in dir(tf):
         value = getattr(tf, name)
-        if name in tf._LAZY or not isinstance(value, ModuleType):
+        if name in tf._MODULES or not isinstance(value, ModuleType):
             yield from visit(f"tf.{name}", value)
 
 

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 # docs/programs.md is a table of paths in other repositories.
 PAGES = [p for p in sorted(ROOT.glob("docs/**/*.md")) if p != ROOT / "docs" / "programs.md"]
-PAGES += [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES += [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "RESULTS.md"]
 PYTHON = [p for part in ("tfnb", "tests", "scripts", "benchmarks") for p in sorted((ROOT / part).rglob("*.py"))]
 OTHERS = [
     *(p for pattern in ("*.cl", "*.clh") for p in sorted((ROOT / "kernels_cl").rglob(pattern))),
@@ -75,6 +75,17 @@ def test_the_search_finds_what_is_gone(tmp_path):
     assert OUTSIDE.search("as FEATURES O2 says") and OUTSIDE.search("see issue 14") and not OUTSIDE.search("an issue")
 
 
+def headings(page: Path) -> set[str]:
+    return {anchor(h) for h in re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_to_headings_that_exist(path):
+    links = re.findall(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)", path.read_text(encoding="utf-8"))
+    pages = [((path.parent / link if link else path), place) for link, place in links]
+    assert [(page.name, place) for page, place in pages if page.suffix == ".md" and place not in headings(page)] == []
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_paths_in_a_page_exist(path):
     text = path.read_text(encoding="utf-8")
@@ -112,17 +123,50 @@ def test_no_document_outside_the_repository_is_referred_to():
     assert found == []
 
 
+def anchor(heading: str) -> str:
+    """What GitHub makes of a heading: lower case, without punctuation, hyphens for spaces."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def order_of_parts(page: str) -> list[str]:
+    """What is wrong with the parts of a decision page, in words; the decision itself is its first paragraph."""
+    blocks = page.split("\n\n")
+    wrong = (
+        [] if blocks[0].startswith("# ") and blocks[1].startswith("**Decision.**") else ["the decision is not first"]
+    )
+    parts = ("**Context.**", "**Rejected.**", "**It has become wrong when**")
+    return wrong + [f"there is no {part}" for part in parts if f"\n\n{part}" not in page]
+
+
 def test_every_decision_is_in_the_index_and_has_its_parts():
-    """Context, decision, what was rejected, and how one would notice that the choice has become wrong."""
+    """The decision first, then context, what was rejected, and how one would notice that the choice has become wrong."""
     folder = ROOT / "docs" / "decisions"
     index = (folder / "README.md").read_text(encoding="utf-8")
     pages = {p.name: p.read_text(encoding="utf-8") for p in folder.glob("*.md") if p.name != "README.md"}
-    assert set(LINK.findall(index)) == set(pages) and len(pages) >= 10
-    parts = ("**Context.**", "**Decision.**", "**Rejected.**", "**It has become wrong when**")
-    assert {name: [p for p in parts if p not in text] for name, text in pages.items()} == {name: [] for name in pages}
+    assert {link for link in LINK.findall(index) if "/" not in link} == set(pages) and len(pages) >= 10
+    assert {name: order_of_parts(text) for name, text in pages.items()} == {name: [] for name in pages}
     for name, text in pages.items():
         for module in re.findall(r"python -m (benchmarks[.\w]*)", text):
             assert list(ROOT.glob(module.replace(".", "/") + "*")), (name, module)
+
+
+def test_a_page_that_begins_with_the_context_is_found():
+    parts = ["# Title", "**Context.** Rain.", "**Decision.** An umbrella.", "**It has become wrong when** it is dry."]
+    assert order_of_parts("\n\n".join(parts)) == ["the decision is not first", "there is no **Rejected.**"]
+
+
+def test_decisions_and_results_refer_to_each_other():
+    """Each heading of the results belongs to a decision, which links to it, and to no other."""
+    folder = ROOT / "docs" / "decisions"
+    results = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+    told = re.findall(r"^## (.*)\n\n\[The decision\]\(\.\./docs/decisions/([\w-]+\.md)\)", results, re.MULTILINE)
+    assert len(told) == len(re.findall(r"^## ", results, re.MULTILINE)) >= 5
+    links = {
+        (place, page.name)
+        for page in folder.glob("*.md")
+        for place in re.findall(r"benchmarks/RESULTS\.md#([\w-]+)\)", page.read_text(encoding="utf-8"))
+    }
+    assert links == {(anchor(heading), page) for heading, page in told}
 
 
 def test_the_glossary_is_in_order():

@@ -19,7 +19,7 @@ sys.path[:0] = [
     str(TESTS / "ops"),
     *CASES,
     str(TESTS / "client" / "control_flow"),
-    str(TESTS / "client" / "linear_operators"),
+    str(TESTS / "v1" / "linear_operators"),
     str(HERE),
     str(HERE / "client"),
 ]

@@ -12,7 +12,6 @@ from building import backprop
 from evaluate import evaluate
 
 from tfnb import ops
-from tfnb.client.namespace import lay_out
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ops.array.placeholder import PLACEHOLDER
 from tfnb.types import Shape, as_dtype
@@ -25,12 +24,17 @@ tf1 = tensorflow.compat.v1
 __all__ = ["compare", "ours", "tf1"]
 
 
-class _Namespace(type(pytest)):  # type: ignore[misc]
-    """A module to lay names out in."""
+class _Place:
+    """The public functions of operations at a place and below it."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    def __getattr__(self, name: str) -> Any:
+        return ops.API.get(self._place + name) or _Place(f"{self._place}{name}.")
 
 
-ours: Any = _Namespace("ours")
-lay_out(ours, ops.API)
+ours: Any = _Place("")
 
 
 def _theirs(call: Callable[..., Any], arrays: Sequence[np.ndarray], order: int) -> list[Any]:

@@ -26,7 +26,7 @@ MISSING = {
     "the operation on a reference variable, as tf.raw_ops makes them, too",
     r"If|StatelessIf|Case|While|StatelessWhile|PartitionedCall|StatefulPartitionedCall|RemoteCall|SymbolicGradient": "read "
     "from graphs as branches, loops and calls of functions; no program of 1.x makes such nodes by a public name",
-    r"_.*": "made by TensorFlow itself while it prepares a step, so no file holds it",
+    r"_.*": "made by TensorFlow itself while it prepares a step, so files hold them only where a program has written such a step",
     r"For|EagerPyFunc|BatchFunction|TPUPartitionedCall|MapDefun|GraphDefVersion": "no function of 1.15's graph mode "
     "makes such nodes",
     r"Xla\w+": "of XLA's own compiler",
@@ -43,17 +43,14 @@ MISSING = {
     r"\w*(Dataset\w*|Iterator\w*|MemoryCache|StatsAggregator\w*|ThreadPoolHandle)": "data sets of programs are made by "
     "tf.data here; graphs with these come from functions of tf.data that tfnb lacks",
     r"Quantized\w+|Requant\w+|XlaDequantize": "made by Intel's MKL, or by tools that quantise a graph for it",
-    r"Decode\w*Proto\w*|EncodeProto": "messages of protobuf inside a graph need descriptors that are linked into TensorFlow",
     r"Ragged\w+|TensorListConcat\w*|TensorListPushBackBatch": "of ragged tensors and lists of later versions",
     r"ParseSequenceExample": "of tf.io.parse_sequence_example, which is missing; parse_single_sequence_example is there",
-    r"Save|SaveSlices|Restore|RestoreSlice": "the format of checkpoints before 1.0, which TensorFlow itself no longer "
-    "writes by default",
-    r"Audio\w+|Mfcc": "features of speech",
+    r"AudioMicrofrontend": "of a library of tf.lite's examples",
     r"(Add|TakeMany|AddMany)Sparse(To|From)TensorsMap|\w*SparseFromTensorsMap": "sparse tensors kept between steps",
     r"Copy|CopyHost|Debug\w+": "made by tfdbg, which is refused",
     r"(Try)?Rpc|RecvTPU\w*|RemoteFusedGraphExecute": "calls of other services",
     r"Batch|Unbatch|UnbatchGrad": "batching in a server",
-    r"Kmeans\w+|KMC2\w+|NearestNeighbors|Skipgram|NegTrain": "of tf.contrib.factorization and word2vec, whose functions are "
+    r"Kmeans\w+|KMC2\w+|Skipgram|NegTrain": "of tf.contrib.factorization and word2vec, whose functions are "
     "made of other operations here",
     r"LoadAndRemapMatrix|GenerateVocabRemapping": "warm starts, which the loader does itself",
     r"RecordInput|RandomCrop|PlaceholderV2|FakeQueue|ImmutableConst|HostConst|TensorArray(Pack|Unpack|GradWithShape)": "no "

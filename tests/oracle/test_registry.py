@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tfnb.ir.graphdef.attrs import numbers_of
-from tfnb.ops import CATALOG, old_names
+from tfnb.ops import CATALOG, renamed_ops
 from tfnb.types import as_dtype
 
 with warnings.catch_warnings():
@@ -54,7 +54,7 @@ OURS = {
     "VariantZerosLike": "ZerosLike of variants, which TensorFlow's ZerosLike takes too",
     "WindowSum": "a step of the expansion of LRN",
 }
-_STRING_HANDLES = [op.name for op in old_names.OPS if "handle: resource" in op.inputs + op.outputs]
+_STRING_HANDLES = [op.name for op in renamed_ops.OPS if "handle: resource" in op.inputs + op.outputs]
 # (op, attribute or argument): why it differs.
 DIFFERENT = {
     ("TopKV2", "k"): "Tk and index_type came with TensorFlow 2; here both are int32, their default",

@@ -116,6 +116,17 @@ def test_out_of_memory_leaves_the_state_whole():
             assert s.run(small).tolist() == [1] * 8
 
 
+def test_out_of_memory_names_the_array_that_is_too_large():
+    """Not the operation that reads it, also where the array is in memory that several share."""
+    with tf.Graph().as_default(), tf.Session(config=tf.ConfigProto(memory_limit=4 << 20)) as s:
+        many = tf.placeholder(tf.int32, [2], name="many")
+        large = tf.zeros(many, name="large")
+        small = tf.reduce_sum(tf.matmul(large, large), name="small")
+        with pytest.raises(errors.ResourceExhaustedError) as caught:
+            s.run(small, {many: [2048, 2048]})
+        assert caught.value.op is large.op and "large = tf.zeros(many" in str(caught.value)
+
+
 def test_an_assertion_that_fails(sess):
     x = tf.placeholder(tf.float32, [None])
     check = tf.Assert(tf.reduce_all(tf.greater(x, 0.0)), [x], name="positive")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.tf_keras.data_sequences import SequenceEnqueuer
+from tfnb.v1.keras.data_sequences import SequenceEnqueuer
 
 pytestmark = [pytest.mark.opencl, pytest.mark.one_process("the functions exist in this process only")]
 

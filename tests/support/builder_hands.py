@@ -220,9 +220,9 @@ def built(notebook, name, source, first="import tfnb as tf"):
     return opened(notebook, name)
 
 
-def opened(notebook, name):
-    """The builder of a notebook that is run."""
-    notebook.open(name)
+def opened(notebook, name, load=False):
+    """The builder of a notebook that is run, in a page that `load` loads anew."""
+    notebook.open(name, load)
     notebook.page.evaluate("jupyterapp.shell.currentWidget.content.activeCellIndex = 0")
     notebook.run_all()
     assert notebook.errors() == []

@@ -1,4 +1,4 @@
-"""Which process of pytest-xdist runs which tests: the tests of some folders share a process, any other goes to whoever is free.
+"""Which process of pytest-xdist runs which tests: those of some folders share one, other files go to whoever is free.
 
 A class of our own behind xdist's interface for schedulers. xdist's `--dist loadgroup` keeps groups together too, but when a
 test ends its process it hands out finished tests again, and then waits for ever (version 3.8); `worksteal` splits groups.
@@ -14,14 +14,25 @@ from contextlib import suppress
 import pytest
 from xdist.workermanage import WorkerController, parse_tx_spec_config
 
+# Folders and files whose tests share something large, and so run in one process: a JupyterLab and a browser, a Dask
+# cluster, one run of the fuzzer, a Jupyter server, the steps that execute several ops each.
+TOGETHER = (
+    "tests/browser/",
+    "tests/session/dask/",
+    "tests/fuzz/",
+    "tests/notebook/server/",
+    "tests/ops/test_opencl.py",
+)
 # A process begins a test when it knows the one after it, or that there is none.
 _AHEAD = 2
+# Tests of one file that a process gets at once: they share fixtures, and kernels that the process has loaded.
+_PART = 40
 
 
 class ByFolder:
-    """xdist's `Scheduling` for a list of folders and files whose tests stay together."""
+    """xdist's `Scheduling` for a list of folders and files whose tests stay together; other files are cut into parts."""
 
-    def __init__(self, config: pytest.Config, folders: Sequence[str]) -> None:
+    def __init__(self, config: pytest.Config, folders: Sequence[str] = TOGETHER) -> None:
         self._folders = folders
         self._wanted = len(parse_tx_spec_config(config))
         self._tests: list[str] = []
@@ -58,7 +69,7 @@ class ByFolder:
 
     def schedule(self) -> None:
         if self._units is None:
-            self._units = deque(self._in_units())
+            self._units = deque(self._grouped(range(len(self._tests))))
         self._feed()
 
     def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
@@ -83,16 +94,19 @@ class ByFolder:
         self._feed()
         return ended
 
-    def _in_units(self) -> list[list[int]]:
-        """The numbers of the tests that stay together; long lists first, so that no process begins one at the end."""
-        return sorted(self._grouped(range(len(self._tests))), key=len, reverse=True)
-
     def _grouped(self, tests: Sequence[int]) -> list[list[int]]:
-        units: dict[str, list[int]] = {}
+        """The numbers of the tests that stay together; folders first, so that no process begins one at the end."""
+        folders: dict[str, list[int]] = {}
+        files: dict[str, list[int]] = {}
         for i in tests:
             name = self._tests[i]
-            units.setdefault(next((f for f in self._folders if name.startswith(f)), name), []).append(i)
-        return list(units.values())
+            folder = next((f for f in self._folders if name.startswith(f)), None)
+            if folder is not None:
+                folders.setdefault(folder, []).append(i)
+            else:
+                files.setdefault(name.partition("::")[0], []).append(i)
+        parts = (file[k : k + _PART] for file in files.values() for k in range(0, len(file), _PART))
+        return [*sorted(folders.values(), key=len, reverse=True), *parts]
 
     def _feed(self) -> None:
         """Gives tests to every process that has almost none, and lets those end for which there are none."""

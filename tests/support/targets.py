@@ -54,9 +54,9 @@ class Tasks:
         return master
 
     def _start(self) -> tf.train.DaskCluster:
-        distributed = importlib.import_module("distributed")  # tests of one process need no Dask
-        processes = distributed.LocalCluster(n_workers=self._n, threads_per_worker=1, dashboard_address="127.0.0.1:0")
-        client = self._open.enter_context(distributed.Client(self._open.enter_context(processes)))
+        preloaded = importlib.import_module("preloaded")  # tests of one process need no Dask
+        workers = self._open.enter_context(preloaded.local_cluster(self._n))
+        client = self._open.enter_context(workers.get_client())
         return self._open.enter_context(tf.train.DaskCluster(client, patience=300.0, worker=self._n))
 
     def close(self) -> None:

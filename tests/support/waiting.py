@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -18,8 +21,14 @@ def until(true: Callable[[], Any], what: str = "it did not happen") -> None:
     end = time.monotonic() + _LIMIT
     while not true():
         if time.monotonic() > end:
-            pytest.fail(what)
+            pytest.fail(f"{what}; what other threads do:\n{_stacks()}")
         time.sleep(0.002)
+
+
+def _stacks() -> str:
+    own = threading.get_ident()
+    frames = {thread: frame for thread, frame in sys._current_frames().items() if thread != own}
+    return "\n".join(f"thread {thread}:\n" + "".join(traceback.format_stack(frame)) for thread, frame in frames.items())
 
 
 def until_in_line(session: Any, line: str, count: int = 1) -> None:

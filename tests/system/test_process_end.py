@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+from rounds import rounds
 
 pytestmark = pytest.mark.opencl
 
@@ -34,7 +35,8 @@ def run(text: str, *args: str) -> tuple[str, float]:
     return done.stdout, time.monotonic() - float(last.split()[0])
 
 
-@pytest.mark.parametrize("moment", [0.05, 0.2, 0.35, 0.5])
+# `make strangers` ends it at more moments: what happened was rare at each.
+@pytest.mark.parametrize("moment", [0.2, 0.05, 0.35, 0.5][: rounds(1, 4)])
 def test_a_program_ends_while_a_thread_compiles(moment):
     """As programs do that leave their queue runners; OpenCL's compiler aborted the process."""
     text = f"""

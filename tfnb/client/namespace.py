@@ -1,20 +1,26 @@
 """The public namespace: dotted names become modules with attributes (`tf.nn.relu`, `tf.train.AdamOptimizer`).
 
+One table, which `scripts/public_names.py` writes from the definitions, says where each public name is defined. A place
+such as `tf.nn` is a module object that is created when it is first asked for, and a name is loaded when it is first
+used; the index of the table is made by the first look-up, so that `import tfnb` pays for none of it.
 Invariant: `from tfnb.nn import relu` and `tf.nn.relu` are the same object.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from importlib import import_module
+from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from tfnb.suggestions import did_you_mean
 
-__all__ = ["ABSENT", "Lazy", "elsewhere", "lay_out", "lazy_names", "refuse", "show_elsewhere", "show_names", "value_in"]
+__all__ = ["ABSENT", "Lazy", "Namespace", "Tables", "elsewhere", "entries", "lazy_names", "value_in"]
 
 # Places that are not proposed to somebody who looks for a name.
 _OF_OLD_PROGRAMS = ("compat", "contrib", "examples", "python", "raw_ops")
@@ -30,214 +36,256 @@ class Lazy:
         self.load = load
 
 
-def lazy_names(table: str) -> dict[str, Lazy]:
-    """Returns the names of `table`, whose modules are imported when one of them is first used.
+class Tables(NamedTuple):
+    """What a namespace consists of.
+
+    names: texts in the form of `entries`. views: from a dotted module to the dotted places that it shows, in the order
+    of the search; "" is the root itself. refused_packages and refused_names: from a dotted name to the reason why it is
+    not there.
+    """
+
+    names: Sequence[str]
+    views: Mapping[str, Sequence[str]]
+    refused_packages: Mapping[str, str]
+    refused_names: Mapping[str, str]
+
+
+def entries(table: str) -> Iterable[tuple[str, str, str, str]]:
+    """Yields (place, public name, module, name in the module) of a table; the place of `tf` itself is "".
 
     A line is "places : module : names", where each of the places has all of the names, or `new=old` where the name in
-    the module is another one.
+    the module is another one. A module `tfnb.PATH.API` stands for that dictionary of `tfnb.PATH`, whose keys are
+    dotted public names, and `tf` and `tf.PLACE` for the public names there.
     """
-    result = {}
     for line in filter(None, map(str.strip, table.splitlines())):
-        places, module, names = (part.strip() for part in line.split(":"))
-        for name in names.split():
-            public, _, original = name.partition("=")
-            value = Lazy(partial(_imported, module, original or public))
-            for place in places.split():
-                result[public if place == "tf" else f"{place}.{public}"] = value
-    return result
+        places, module, names = line.split(" : ")
+        for place in places.split():
+            path = "" if place == "tf" else place
+            for name in names.split():
+                public, _, original = name.partition("=")
+                yield path, public, module, original or public
+
+
+def lazy_names(table: str) -> dict[str, Lazy]:
+    """Returns the names of `table` (see `entries`), whose modules are imported when one of them is first used."""
+    return {_joined(at, name): Lazy(partial(_imported, module, old)) for at, name, module, old in entries(table)}
 
 
 def _imported(module: str, name: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def lay_out(root: ModuleType, api: Mapping[str, Any]) -> None:
-    """Sets every dotted name of `api` as an attribute below `root`, and creates the modules on the way."""
-    places: dict[str, list[str]] = root.__dict__.setdefault("__places__", {})  # where each last name is
-    for name, value in api.items():
-        path, _, last = name.rpartition(".")
-        if not path.startswith(_OF_OLD_PROGRAMS):
-            places.setdefault(last, []).append(path)
-        module = _module_at(root, path)
-        if isinstance(value, Lazy):
-            _defer(module, last, value)
-        else:
-            setattr(module, last, value)
+def _joined(place: str, name: str) -> str:
+    return f"{place}.{name}" if place else name
 
 
-def _defer(place: ModuleType, name: str, value: Lazy) -> None:
-    """Lets the module `place` load `name` on first use (PEP 562)."""
-    lazy_values = place.__dict__.setdefault("__lazy__", {})
-    if not lazy_values:
-        _look_up(place, partial(_loaded, place, lazy_values))
-        place.__dict__.setdefault("__dir__", lambda: sorted({*place.__dict__, *lazy_values}))
-    lazy_values[name] = value
+class _Place:
+    """What the tables say about a place.
 
-
-def _loaded(place: ModuleType, lazy_values: Mapping[str, Lazy], name: str) -> Any:
-    if name not in lazy_values:
-        return ABSENT
-    value = lazy_values[name].load()
-    setattr(place, name, value)
-    return value
-
-
-def _look_up(module: ModuleType, find: Callable[[str], Any]) -> None:
-    """Lets `find` look attributes up that `module` does not have, and that are not found in earlier ways.
-
-    `find` returns `ABSENT` for what it does not know.
+    names: from a name to its module and its name there. below: the last names of the places below it. shown: the places
+    whose names it shows. siblings: from a name to the place of the module of TensorFlow's source that it imports.
     """
-    _ways(module).append(find)
+
+    __slots__ = ("below", "names", "shown", "siblings")
+
+    def __init__(self) -> None:
+        self.names: dict[str, tuple[str, str]] = {}
+        self.below: set[str] = set()
+        self.shown: tuple[str, ...] = ()
+        self.siblings: Mapping[str, str] = {}
 
 
-def _ways(module: ModuleType) -> list[Callable[[str], Any]]:
-    """The ways in which attributes of `module` are looked up that it does not have: its list `__ways__`."""
-    ways: list[Callable[[str], Any]] | None = module.__dict__.get("__ways__")
-    if ways is None:
-        ways = module.__dict__["__ways__"] = []
-        of_its_source: Callable[[str], Any] | None = module.__dict__.get("__getattr__")
-        if of_its_source is not None:
-            ways.append(partial(_by_source, of_its_source))
-        module.__dict__["__getattr__"] = partial(_attribute, module)
-    return ways
+class Namespace:
+    """The public names below the module `root`. In `sys.meta_path` it lets `import tfnb.nn` find its places.
 
+    packages: the modules of tfnb's source that are public places too, `tfnb.train` for one. tables: returns what the
+    namespace consists of, called at the first look-up.
+    """
 
-def _by_source(of_its_source: Callable[[str], Any], name: str) -> Any:
-    try:
-        return of_its_source(name)
-    except AttributeError:
-        return ABSENT
+    def __init__(self, root: ModuleType, packages: Sequence[ModuleType], tables: Callable[[], Tables]) -> None:
+        self._root = root
+        self._make_tables = tables
+        self._modules: dict[str, ModuleType] = {}  # the places that there are, by their dotted names below the root
+        self._sources: dict[str, Callable[[str], Any]] = {}  # the `__getattr__` that a real module defines itself
+        # Modules of the source that two threads begin to import from two sides would see each other half made.
+        self.loading = threading.RLock()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
+        for module in (root, *packages):
+            self._attach(module, module.__name__.partition(".")[2])
 
+    def _after_fork(self) -> None:
+        self.loading = threading.RLock()
 
-def _attribute(module: ModuleType, name: str) -> Any:
-    value = _value_by_ways(module, name)
-    if value is ABSENT:
-        raise _missing(module, name)
-    return value
+    @cached_property
+    def _tables(self) -> Tables:
+        return self._make_tables()
 
+    @cached_property
+    def _places(self) -> dict[str, _Place]:
+        """What the tables say about each place, and an entry for each that is made, by its dotted name."""
+        tables = self._tables
+        places = {place: _Place() for place in self._modules}
+        for text in tables.names:
+            for place, name, module, original in entries(text):
+                places.setdefault(place, _Place()).names[name] = (module, original)
+        # The modules of TensorFlow's source import each other: `from tensorflow.python.ops.rnn import rnn_cell_impl`.
+        siblings = {n.rpartition(".")[2]: n for n in reversed(list(tables.views)) if n.startswith(_SOURCES)}
+        for place, shown in tables.views.items():
+            record = places.setdefault(place, _Place())
+            record.shown = tuple(shown)
+            record.siblings = siblings if place.startswith(_SOURCES) else {}
+        for place in (*tables.refused_packages, *(name.rpartition(".")[0] for name in tables.refused_names)):
+            places.setdefault(place, _Place())
+        for place in list(places):
+            while place:
+                parent, _, last = place.rpartition(".")
+                places.setdefault(parent, _Place()).below.add(last)
+                place = parent
+        return places
 
-def _value_by_ways(module: ModuleType, name: str) -> Any:
-    for find in module.__dict__["__ways__"]:
-        value = find(name)
+    def names_at(self, place: str) -> set[str]:
+        """Returns the names of a dotted `place` that the tables have, loaded or not."""
+        record = self._places.get(place, _Place())
+        return {*record.names, *record.below}
+
+    def find(self, module: ModuleType, place: str, name: str) -> Any:
+        """Returns the attribute `name` of `module`, which is the dotted `place`, or `ABSENT`."""
+        value = module.__dict__.get(name, ABSENT)
         if value is not ABSENT:
             return value
-    return ABSENT
+        if name == "__path__":  # which Python asks for at each `from tfnb.errors import`
+            return ABSENT
+        record = self._places[place]
+        if name in record.below:
+            return self._module_at(_joined(place, name))
+        if name in record.names:
+            with self.loading:
+                value = self._loaded(_joined(place, name), *record.names[name])
+            setattr(module, name, value)
+            return value
+        if place in self._sources:
+            try:
+                with self.loading:
+                    return self._sources[place](name)
+            except AttributeError:
+                pass
+        if name[:2] == "__":
+            return ABSENT
+        for location in record.shown:
+            at = self._modules.get(location)
+            value = value_in(self._value_at(location), name) if at is None else self.find(at, location, name)
+            # a module of tfnb's own source, such as tfnb.ops, is not what a program asks for
+            if value is not ABSENT and not (name in record.siblings and hasattr(value, "__file__")):
+                return value
+        if name in record.siblings and name != place.rpartition(".")[2]:  # a module is not in itself
+            return self._module_at(record.siblings[name])
+        return ABSENT
+
+    def _loaded(self, path: str, module: str, original: str) -> Any:
+        if module.endswith(".API"):
+            value = import_module(module[: -len(".API")]).API[path]
+            return value.load() if isinstance(value, Lazy) else value
+        if module == "tf" or module.startswith("tf."):
+            return getattr(self._value_at(module[len("tf.") :]), original)
+        return _imported(module, original)
+
+    def _value_at(self, path: str) -> Any:
+        value: Any = self._root
+        for part in filter(None, path.split(".")):
+            value = getattr(value, part)
+        return value
+
+    def _module_at(self, place: str) -> ModuleType:
+        """The module of a dotted place that the tables have, which is created when it is not there."""
+        module = self._modules.get(place)
+        if module is None:
+            parent_path, _, last = place.rpartition(".")
+            parent = self._module_at(parent_path)
+            name = f"{self._root.__name__}.{place}"
+            created = ModuleType(name, f"The public names of `tf.{place}`.")
+            created.__path__ = []  # as a package it may have modules below it
+            module = sys.modules.setdefault(name, created)
+            self._attach(module, place)
+            setattr(parent, last, module)
+        return module
+
+    def _attach(self, module: ModuleType, place: str) -> None:
+        """Lets the attributes of `module` be those of the dotted `place` (PEP 562)."""
+        own = module.__dict__
+        if "__getattr__" in own:
+            self._sources[place] = own["__getattr__"]
+        own["__find__"] = partial(self.find, module, place)
+        own["__getattr__"] = partial(self._attribute, module, place)
+        own.setdefault("__dir__", lambda: sorted({*own, *self.names_at(place)}))
+        self._modules[place] = module
+
+    def _attribute(self, module: ModuleType, place: str, name: str) -> Any:
+        value = self.find(module, place, name)
+        if value is ABSENT:
+            raise self._missing(module, place, name)
+        return value
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Returns how to load a place, which `import tfnb.nn` asks for; None for other modules."""
+        root, _, place = fullname.partition(".")
+        if root != self._root.__name__ or not place or place not in self._places:
+            return None
+        loader: Any = self
+        return ModuleSpec(fullname, loader, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Returns the module of a place."""
+        return self._module_at(spec.name.partition(".")[2])
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Does nothing: attributes are looked up when they are used."""
+
+    def _missing(self, module: ModuleType, place: str, name: str) -> AttributeError:
+        """The error for an attribute that a module does not have: why it is refused, or what may be meant."""
+        reasons = self._tables.refused_names.get(_joined(place, name)), self._tables.refused_packages.get(place)
+        reason = reasons[0] or reasons[1]
+        if name.startswith("__"):
+            message = f"module {module.__name__!r} has no attribute {name!r}"
+        elif reason is not None:
+            message = f"tf.{_joined(place, name)} is not in {self._root.__name__}: {reason}"
+        else:
+            message = f"module {module.__name__!r} has no attribute {name!r}{self._meant(module, place, name)}"
+        # Python would add a proposal of its own, from the names of `obj`.
+        return AttributeError(message, name=name, obj=None)
+
+    def _meant(self, module: ModuleType, place: str, name: str) -> str:
+        """The end of a message: where else `name` is, or which names of the place are near to it; or ""."""
+        other = self.elsewhere(_joined(place, name))
+        if other:
+            return f"; {other}"
+        if name.startswith(
+            "_"
+        ):  # nobody means a public name by it; tools ask whether it is there, as pytest does often
+            return ""
+        shown = [self._value_at(location) for location in self._places[place].shown]
+        return did_you_mean(name, (n for where in (module, *shown) for n in dir(where) if not n.startswith("_")))
+
+    def elsewhere(self, path: str) -> str:
+        """Returns "it is tf.PLACE.NAME" if the last name of the dotted `path` is in another place; or ""."""
+        here, _, name = path.rpartition(".")
+        having = (p for p, at in self._places.items() if p != here and name in at.names)
+        places = [p for p in having if not p.startswith(_OF_OLD_PROGRAMS)]
+        if not places:
+            return ""
+        place = min(places, key=lambda p: len(p.split(".")) if p else 0)  # the first of the least depth
+        return f"it is tf.{_joined(place, name)}"
 
 
 def value_in(place: Any, name: str) -> Any:
     """Returns the attribute `name` of a module or another object, or `ABSENT`. A miss costs as little as a hit."""
-    if isinstance(place, ModuleType) and "__ways__" in place.__dict__:
-        value = place.__dict__.get(name, ABSENT)
-        return _value_by_ways(place, name) if value is ABSENT else value
-    return getattr(place, name, ABSENT)
-
-
-def _missing(module: ModuleType, name: str) -> AttributeError:
-    """Returns the error for an attribute that a module does not have: why it is refused, or what may be meant."""
-    reason = module.__dict__.get("__refused__", {}).get(name) or module.__dict__.get("__refused_package__")
-    if name.startswith("__"):
-        message = f"module {module.__name__!r} has no attribute {name!r}"
-    elif reason is not None:
-        root, dot, below = module.__name__.partition(".")
-        message = f"tf{dot}{below}.{name} is not in {root}: {reason}"
-    else:
-        message = f"module {module.__name__!r} has no attribute {name!r}{_meant(module, name)}"
-    # Python would add a proposal of its own, from the names of `obj`.
-    return AttributeError(message, name=name, obj=None)
+    find = place.__dict__.get("__find__") if isinstance(place, ModuleType) else None
+    return getattr(place, name, ABSENT) if find is None else find(name)
 
 
 def elsewhere(root: ModuleType, path: str) -> str:
     """Returns "it is tf.PLACE.NAME" if the last name of the dotted `path` is in another place below `root`; or ""."""
-    here, _, name = path.rpartition(".")
-    places = [place for place in root.__dict__["__places__"].get(name, ()) if place != here]
-    if not places:
-        return ""
-    place = min(places, key=lambda p: len(p.split(".")) if p else 0)  # the first of the least depth
-    return f"it is tf.{place}.{name}" if place else f"it is tf.{name}"
-
-
-def _meant(module: ModuleType, name: str) -> str:
-    """Returns the end of a message: where else `name` is, or which names of the `module` are near to it; or ""."""
-    root_name, _, below = module.__name__.partition(".")
-    root = sys.modules[root_name]
-    place = elsewhere(root, f"{below}.{name}" if below else name)
-    if place:
-        return f"; {place}"
-    shown = [_value_at(root, place) if place else root for place in module.__dict__.get("__shown__", ())]
-    return did_you_mean(name, (n for place in (module, *shown) for n in dir(place) if not n.startswith("_")))
-
-
-def _child(parent: ModuleType, name: str) -> ModuleType:
-    child = parent.__dict__.get(name)
-    if isinstance(child, ModuleType):
-        return child
-    full_name = f"{parent.__name__}.{name}"
-    module = ModuleType(full_name, f"The public names of `tf.{full_name.partition('.')[2]}`.")
-    _ways(module)
-    sys.modules.setdefault(full_name, module)
-    setattr(parent, name, module)
-    return module
-
-
-def show_elsewhere(root: ModuleType, views: Mapping[str, Sequence[str]]) -> None:
-    """Creates modules below `root` whose attributes are looked up in other places on use.
-
-    views: from a dotted module to the dotted places that it shows, in the order of the search; "" is `root` itself.
-    Attributes that `lay_out` has set in such a module take precedence. A module of TensorFlow's source also shows the
-    modules beside it, of which it imports many: `from tensorflow.python.ops.rnn import rnn_cell_impl`.
-    """
-    siblings = {name.rpartition(".")[2]: name for name in reversed(list(views)) if name.startswith(_SOURCES)}
-    for name, locations in views.items():
-        module = _module_at(root, name)
-        module.__dict__["__shown__"] = locations
-        _look_up(module, _finder(root, module.__name__, locations, siblings if name.startswith(_SOURCES) else {}))
-
-
-def show_names(root: ModuleType, aliases: Mapping[str, str]) -> None:
-    """Lets each dotted name of `aliases` mean what the dotted name that it maps to means, looked up on first use."""
-    for name, original in aliases.items():
-        path, _, last = name.rpartition(".")
-        _defer(_module_at(root, path), last, Lazy(partial(_value_at, root, original)))
-
-
-def refuse(root: ModuleType, packages: Mapping[str, str], names: Mapping[str, str]) -> None:
-    """Lets the use of any name in `packages`, and of each of `names`, raise `AttributeError` with the reason."""
-    for package, reason in packages.items():
-        module = _module_at(root, package)
-        module.__dict__["__refused_package__"] = reason
-        _ways(module)
-    for name, reason in names.items():
-        path, _, last = name.rpartition(".")
-        module = _module_at(root, path)
-        module.__dict__.setdefault("__refused__", {})[last] = reason
-        _ways(module)
-
-
-def _module_at(root: ModuleType, path: str) -> ModuleType:
-    """Returns the module at the dotted `path` below `root`, which is created when it is not there; "" is `root`."""
-    module = root
-    for part in filter(None, path.split(".")):
-        module = _child(module, part)
-    return module
-
-
-def _value_at(root: ModuleType, name: str) -> Any:
-    value: Any = root
-    for part in name.split("."):
-        value = getattr(value, part)
-    return value
-
-
-def _finder(root: ModuleType, module: str, places: Sequence[str], siblings: Mapping[str, str]) -> Callable[[str], Any]:
-    def find(attribute: str) -> Any:
-        if not attribute.startswith("__"):
-            for location in places:
-                value = value_in(_value_at(root, location) if location else root, attribute)
-                # a module of tfnb's own source, such as tfnb.ops, is not what a program asks for
-                if value is not ABSENT and not (attribute in siblings and hasattr(value, "__file__")):
-                    return value
-            if attribute in siblings and attribute != module.rpartition(".")[2]:  # a module is not in itself
-                return _value_at(root, siblings[attribute])
-        return ABSENT
-
-    return find
+    namespace: Namespace = root.__dict__["__find__"].func.__self__
+    return namespace.elsewhere(path)

@@ -6,7 +6,7 @@ Invariant: a Program depends only on the cluster, the shapes and the device fact
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -144,3 +144,13 @@ class Program:
     reads: tuple[Read, ...] = ()
     checks: tuple[Check, ...] = ()
     resized: Resized | None = None
+
+    def scratch_arrays(self) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Yields the bytes of each array in scratch memory, and the nodes of the step that writes it first."""
+        found: set[tuple[int, int]] = set()
+        for step in self.steps:
+            arguments = step.args if isinstance(step, Launch) else (step.source, step.target)
+            for slot in arguments:
+                if isinstance(slot, Slot) and slot.kind == "arena" and (slot.offset, slot.nbytes) not in found:
+                    found.add((slot.offset, slot.nbytes))
+                    yield slot.nbytes, step.nodes

@@ -36,8 +36,9 @@ from tfnb.ir.operation_keys import CONTEXT
 from tfnb.ir.origin import user_origin
 from tfnb.ir.record import Attrs
 from tfnb.ir.scopes import Later, Names, NameScope, Scopes, check_name
-from tfnb.ir.tensor import Tensor, TensorLike, call_operator, is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.types import Dimension, DType, Shape, TensorSpec, as_dtype, as_shape, int32, int64, sizes_array
+from tfnb.upcalls import upcall
 
 __all__ = [
     "GraphBuilder",
@@ -163,7 +164,7 @@ class GraphBuilder(GraphElements, Collections):
             nonlocal claimed
             if isinstance(value, Tensor) or hasattr(value, "__tensor__"):
                 return self.to_tensor(value, dtype, ref)
-            claimed, constant = self.reserve(claimed or name or opdef.name, input_name)
+            claimed, constant = self.reserve(claimed or name or opdef.name.lstrip("_"), input_name)
             return self.to_tensor(value, dtype, ref, constant)
 
         try:
@@ -192,7 +193,7 @@ class GraphBuilder(GraphElements, Collections):
         with self._lock:
             if self.finalized:
                 raise FinalizedGraphError("Graph is finalized and cannot be modified.")
-            op = Operation(self, opdef, self._full_name(name or opdef.name), inputs)
+            op = Operation(self, opdef, self._full_name(name or opdef.name.lstrip("_")), inputs)
             op.attrs, op.types, op.specs = self._contained(attrs), types, specs
             op.outputs = [Tensor(self, op, i) for i in range(len(specs))]
             op.origin = user_origin()
@@ -288,7 +289,7 @@ class GraphBuilder(GraphElements, Collections):
         if hasattr(value, "__tensor__"):
             return value.__tensor__(dtype=dtype, as_ref=ref)
         if isinstance(value, (list, tuple)) and any(is_tensor_like(v) for v in flatten(value)):
-            return call_operator("pack_nested", value, dtype, self, name)
+            return upcall("pack_nested", value, dtype, self, name)
         if isinstance(value, Operation):
             raise DTypeError(f"Can't convert Operation {value.name!r} to Tensor: use one of its outputs", value)
         if isinstance(value, (Shape, Dimension)):
@@ -487,6 +488,3 @@ def redefine(op: Operation, opdef: OpDef, inputs: Sequence[Tensor], attrs: Attrs
         op.varies = varies(opdef, inputs)
         for t in op.inputs:
             graph._consumers.setdefault((t.op.id, t.index), []).append(op)
-
-
-default.set_factory(GraphBuilder)

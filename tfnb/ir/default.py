@@ -8,12 +8,13 @@ of the process, made on first use.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from tfnb.errors import GraphError
+from tfnb.upcalls import upcall
 
-__all__ = ["NestedGraphError", "get_default_graph", "graph_of", "pushed", "reset_default_graph", "set_factory"]
+__all__ = ["NestedGraphError", "get_default_graph", "graph_of", "pushed", "reset_default_graph"]
 
 
 class NestedGraphError(GraphError, AssertionError):
@@ -28,22 +29,18 @@ class _Stack(threading.local):
 _stack = _Stack()
 _lock = threading.RLock()
 _bottom: list[Any] = []
-_factory: list[Callable[[], Any]] = []
-
-
-def set_factory(factory: Callable[[], Any]) -> None:
-    """Sets the function that makes the process's default graph; the module of the builder calls this once."""
-    _factory[:] = [factory]
 
 
 def get_default_graph() -> Any:
     """Returns the graph that ops are added to in this thread."""
     if _stack.graphs:
         return _stack.graphs[-1]
-    with _lock:
-        if not _bottom:
-            _bottom.append(_factory[0]())
-        return _bottom[0]
+    if not _bottom:
+        graph = upcall("graph")
+        with _lock:
+            if not _bottom:
+                _bottom.append(graph)
+    return _bottom[0]
 
 
 def reset_default_graph() -> None:
@@ -56,8 +53,9 @@ def reset_default_graph() -> None:
             "reset_default_graph() inside a `with graph.as_default()` block would have no effect: do not use it to "
             "clear nested graphs, but leave the block and make a new graph"
         )
+    graph = upcall("graph")
     with _lock:
-        _bottom[:] = [_factory[0]()]
+        _bottom[:] = [graph]
 
 
 class pushed:

@@ -13,9 +13,10 @@ from typing import Any
 from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, NotFoundError
 from tfnb.ir.graphdef.message_types import AttrValue
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor, call_operator
+from tfnb.ir.tensor import Tensor
 from tfnb.suggestions import did_you_mean
 from tfnb.types import DTypeLike
+from tfnb.upcalls import upcall
 
 __all__ = ["GraphElements"]
 
@@ -112,9 +113,7 @@ class GraphElements:
         always computed, whatever `compute_shapes` is. Raises `GraphError` for an op that does not exist, `DTypeError`
         for an input that is no tensor and for other dtypes, and the errors of the op.
         """
-        return call_operator(
-            "create_op", self, op_type, inputs, dtypes, input_types, name, attrs, op_def, compute_device
-        )
+        return upcall("create_op", self, op_type, inputs, dtypes, input_types, name, attrs, op_def, compute_device)
 
     def _likely(self, name: str) -> list[str]:
         """The names among which one is looked for that `name` was meant as: all, or in a large graph some."""

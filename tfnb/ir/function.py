@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from tfnb.errors import GraphError, InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder, replace_input
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, Kind, OpDef
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, OURS, HostCall, Infer, Kind, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import Attrs
 from tfnb.ir.step_graph.edit import EditNode
@@ -26,7 +26,7 @@ from tfnb.ir.step_graph.graph import graph_from_operations
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import ALL, ANY, DType, Shape, TensorSpec, unknown_shape
 
-__all__ = ["ARG", "MAX_NODES", "REF_ARG", "Function", "FunctionBuilder", "copy_into", "in_order", "owner"]
+__all__ = ["ARG", "MAX_NODES", "REF_ARG", "RETVAL", "Function", "FunctionBuilder", "copy_into", "in_order", "owner"]
 
 MAX_NODES = 1_000_000  # the most nodes of a function in which bodies have replaced all calls of functions
 
@@ -36,7 +36,7 @@ class ArgAttrs:
     """The attributes of an argument of a function: its number `index`, and its static `shape`."""
 
     index: int = 0
-    shape: Shape = unknown_shape
+    shape: Shape = dataclasses.field(default=unknown_shape, metadata=OURS)
 
 
 def _arg(name: str, output: str, doc: str) -> OpDef:
@@ -56,6 +56,31 @@ def _arg(name: str, output: str, doc: str) -> OpDef:
 ARG = _arg("_Arg", "T", "An argument of the function whose body it stands in.")
 REF_ARG = _arg("_RefArg", "Ref(T)", "An argument of the function whose body it stands in: a variable.")
 _ARGS = (ARG, REF_ARG)
+
+
+@dataclass(frozen=True, slots=True)
+class RetvalAttrs:
+    """The attribute of a result of a function: its number `index`."""
+
+    index: int = 0
+
+
+def _no_caller(call: HostCall) -> Any:
+    raise InvalidArgumentError(f"SetRetval {call.attrs.index} is not within [0, 0): no function is called", call.op)
+
+
+RETVAL = OpDef(
+    "_Retval",
+    inputs="input: T",
+    outputs="",
+    types={"T": ANY},
+    attrs=RetvalAttrs,
+    doc="A result of the function whose body it stands in. In a graph that is no function it cannot run.",
+    infer=lambda c: (),
+    host=lambda call, _: _no_caller(call),
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
 
 
 class FunctionBuilder(GraphBuilder):

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.errors import DTypeError
-from tfnb.ir.tensor import Tensor, call_operator
+from tfnb.ir.tensor import Tensor
 from tfnb.types import DType, Shape
+from tfnb.upcalls import upcall
 
 __all__ = ["IndexedSlices"]
 
@@ -55,7 +56,7 @@ class IndexedSlices:
     @property
     def shape(self) -> Shape:
         """The static shape of the dense tensor."""
-        return call_operator("indexed_shape", self)
+        return upcall("indexed_shape", self)
 
     def get_shape(self) -> Shape:
         """Returns the static shape of the dense tensor."""
@@ -65,10 +66,10 @@ class IndexedSlices:
         """Returns the dense tensor; rows that occur several times are summed. Raises `DTypeError` for another dtype."""
         if dtype is not None and dtype is not self.dtype:
             raise DTypeError(f"indexed slices of {self.dtype.name} cannot be a tensor of {dtype.name}")
-        return call_operator("densify", self)
+        return upcall("densify", self)
 
     def __neg__(self) -> IndexedSlices:
-        return IndexedSlices(call_operator("neg", self.values), self.indices, self.dense_shape)
+        return IndexedSlices(upcall("neg", self.values), self.indices, self.dense_shape)
 
     def __repr__(self) -> str:
         return f"<tf.IndexedSlices values={self.values!r} indices={self.indices!r} dense_shape={self.dense_shape!r}>"

@@ -14,8 +14,9 @@ from tfnb.ir.graphdef.encode import node_def
 from tfnb.ir.graphdef.message_types import AttrValue, NodeDef, OpDefMessage
 from tfnb.ir.graphdef.op_def import op_def_message
 from tfnb.ir.opdef import OpDef
-from tfnb.ir.tensor import Runner, Tensor, call_operator
+from tfnb.ir.tensor import Runner, Tensor
 from tfnb.types import TensorSpec
+from tfnb.upcalls import upcall
 
 __all__ = ["Operation"]
 
@@ -135,7 +136,7 @@ class Operation:
 
     def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> None:
         """Runs the operation in `session` or the default session."""
-        call_operator("run", self, feed_dict, session)
+        upcall("run", self, feed_dict, session)
 
     def __repr__(self) -> str:
         return f"<tf.Operation '{self.name}' type={self.type}>"

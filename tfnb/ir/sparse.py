@@ -14,8 +14,9 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.const import constant_shape
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
-from tfnb.ir.tensor import Runner, Tensor, TensorLike, call_operator, is_tensor_like
+from tfnb.ir.tensor import Runner, Tensor, TensorLike, is_tensor_like
 from tfnb.types import DType, Shape, as_shape, int64
+from tfnb.upcalls import upcall
 
 __all__ = ["IndexedSlicesValue", "SparseTensor", "SparseTensorValue", "parts_of", "value_type"]
 
@@ -181,16 +182,16 @@ class SparseTensor:
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> SparseTensorValue:
         """Returns the value, computed by `session` or the default session."""
-        return call_operator("eval", self, feed_dict, session)
+        return upcall("eval", self, feed_dict, session)
 
     def __mul__(self, other: TensorLike) -> SparseTensor:
-        return call_operator("sparse_mul", self, other)
+        return upcall("sparse_mul", self, other)
 
     def __rmul__(self, other: TensorLike) -> SparseTensor:
-        return call_operator("sparse_mul", self, other)
+        return upcall("sparse_mul", self, other)
 
     def __truediv__(self, other: TensorLike) -> SparseTensor:
-        return call_operator("sparse_div", self, other)
+        return upcall("sparse_div", self, other)
 
     def __repr__(self) -> str:
         return f"<tf.SparseTensor indices={self._indices!r} values={self._values!r} dense_shape={self._dense_shape!r}>"

@@ -13,6 +13,7 @@ import numpy as np
 
 from tfnb.errors import DTypeError, InvalidArgumentError, SlicedAssignmentError
 from tfnb.types import DType, Shape, TensorSpec, as_shape
+from tfnb.upcalls import upcall
 
 __all__ = [
     "Runner",
@@ -20,23 +21,10 @@ __all__ = [
     "Tensor",
     "TensorLike",
     "array_of_tensors",
-    "call_operator",
-    "install_operators",
     "is_tensor_like",
 ]
 
 _RUN_IT = "use value = session.run(tensor)"
-_OPERATORS: dict[str, Callable[..., Any]] = {}
-
-
-def install_operators(table: Mapping[str, Callable[..., Any]]) -> None:
-    """Gives Python's operators on tensors their meaning; called once by the catalogue."""
-    _OPERATORS.update(table)
-
-
-def call_operator(name: str, *args: object) -> Any:
-    """Calls one of the installed operators."""
-    return _OPERATORS[name](*args)
 
 
 class TensorSource(Protocol):
@@ -149,7 +137,7 @@ class Tensor:
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Runner | None = None) -> Any:
         """Returns the value, computed by `session` or the default session."""
-        return _OPERATORS["eval"](self, feed_dict, session)
+        return upcall("eval", self, feed_dict, session)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Tensor):
@@ -194,7 +182,7 @@ class Tensor:
         return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name})'
 
     def __getitem__(self, key: object) -> Tensor:
-        return _OPERATORS["getitem"](self, key)
+        return upcall("getitem", self, key)
 
     if TYPE_CHECKING:
         # The loop below this class makes these operators. The declarations here are for type checkers.
@@ -244,7 +232,7 @@ TensorLike: TypeAlias = (
 def _operator(name: str, swap: bool = False) -> Callable[..., Any]:
     def forward(self: Tensor, other: TensorLike) -> Tensor:
         try:
-            return _OPERATORS[name](self, other)
+            return upcall(name, self, other)
         except TypeError:
             is_of_user = type(other).__module__ not in ("builtins", "numpy") and not isinstance(other, Tensor)
             if is_of_user and hasattr(type(other), f"__r{name}__"):
@@ -252,13 +240,13 @@ def _operator(name: str, swap: bool = False) -> Callable[..., Any]:
             raise
 
     def backward(self: Tensor, other: TensorLike) -> Tensor:
-        return _OPERATORS[name](other, self)
+        return upcall(name, other, self)
 
     return backward if swap else forward
 
 
 def _unary_operator(name: str) -> Callable[[Tensor], Tensor]:
-    return lambda self: _OPERATORS[name](self)
+    return lambda self: upcall(name, self)
 
 
 _SWAPPED = ("add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")

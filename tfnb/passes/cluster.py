@@ -4,6 +4,11 @@ Each node has a level: a device node is one level above every host or control-fl
 that leaves a cluster never returns to it. Nodes with the same level, device and control context (the frames and
 branches that contain them) form a cluster. Invariant: apart from loops, clusters and single nodes form an acyclic
 graph.
+
+What is in a cluster needs no decisions while it runs: no control flow, nothing asynchronous, no shapes that only a run
+can tell. A variable that several clusters read one after the other would be copied, so its readers come together in the
+last of these clusters where that is possible. What the host needs and can compute itself is left to the host
+(`host_indices.py`).
 """
 
 from __future__ import annotations

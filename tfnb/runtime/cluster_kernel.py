@@ -387,9 +387,13 @@ class ClusterKernel:
         return [s.loaded.program for s in list(self._programs.values())]
 
     def _largest(self, program: Program) -> Any:
-        """The node that an error about exhausted memory names: the one with the largest output."""
-        sizes = [(info.nbytes, -i) for i, info in enumerate(program.outputs)]
-        return self._nodes[self.cluster.outputs[-max(sizes)[1]].id] if sizes else self.node
+        """The node that an error about exhausted memory names: the one with the largest output or other array."""
+        outputs = zip(program.outputs, self.cluster.outputs, strict=True)
+        sizes: list[tuple[int, Any]] = [(info.nbytes, self._nodes[edge.id]) for info, edge in outputs]
+        for nbytes, ids in program.scratch_arrays():
+            nodes = [self._nodes[i] for i in ids if i in self._nodes]
+            sizes += [(nbytes, node) for node in nodes[-1:]]
+        return max(sizes, key=lambda size: size[0])[1] if sizes else self.node
 
 
 def _are_sizes(value: np.ndarray) -> bool:

@@ -3,6 +3,10 @@
 `Session.run` sets the deadline with `bounded`. Work that may take long before or within a step, such as the compilation
 of a step or the search for a task, is done by `within`. Invariant: work that the deadline interrupts continues to its
 end in a thread of its own, so the next step can use its result and no lock stays locked.
+
+There is one deadline for all that a step waits for, counted from the call of `run`: compiling the step and its kernels,
+the search for tasks, registration, queues, Python functions, values of other devices. The error says what the step was
+waiting for.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 Invariant: when `run` returns or raises, nothing of the step runs any more, and devices and variables are in a
 consistent state. The only exceptions are host kernels in the pool that have outlived a deadline or the session.
+
+Whatever a function of the user's raises, `SystemExit` included, becomes an error of the step, as in TensorFlow,
+whichever thread the function runs in.
 """
 
 from __future__ import annotations

@@ -50,15 +50,6 @@ _get_ident = threading.get_ident
 _TASK = "/job:localhost/replica:0/task:0"
 
 
-def _use_numpy() -> None:
-    """Calls what NumPy imports at the first call."""
-    for name in ("all", "any", "sum", "prod", "max", "min", "mean", "tolist", "copy"):
-        getattr(np.ones(2), name)()
-
-
-process_end.prepare(_use_numpy)
-
-
 @dataclass(frozen=True)
 class DeviceDescription:
     """A device of a session: full `name`, `device_type`, `memory_limit_bytes`, and `details` of the platform."""

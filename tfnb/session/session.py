@@ -45,7 +45,7 @@ from tfnb.session.local import DeviceDescription, LocalWorker
 from tfnb.session.partial import PartialRun
 from tfnb.session.recording import Recording
 from tfnb.session.tensor_handle import HandleSource
-from tfnb.system import threads
+from tfnb.system import process_end, threads
 from tfnb.system.interrupts import ctrl_c_at_once, hold, holding_handlers, holding_interrupts, release
 from tfnb.system.live_objects import LiveObjects
 from tfnb.system.ownership import make_own
@@ -455,6 +455,15 @@ class Session:
     def _step(self, plan: FetchPlan, feeds: tuple[Tensor, ...], metadata: RunMetadata | None) -> CompiledStep:
         if len(set(feeds)) != len(feeds):
             raise InvalidArgumentError("a tensor is fed twice")
+        if process_end.has_begun:
+            process_end.hold()
+        try:
+            return self._compiled(plan, feeds, metadata)
+        finally:
+            if process_end.has_begun:
+                process_end.hold()
+
+    def _compiled(self, plan: FetchPlan, feeds: tuple[Tensor, ...], metadata: RunMetadata | None) -> CompiledStep:
         key = (plan.tensors, plan.operations, feeds)
         with threads.held(self._lock):
             if self._closed:  # another thread may have closed it after `run` has checked
@@ -468,6 +477,9 @@ class Session:
                 self._log_placement(step)
                 self._steps.put(key, step)
             return step
+
+
+process_end.register_compiling_code(Session._step.__code__)
 
 
 class _AsDefault:

@@ -9,13 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.ir.protos import proto
-from tfnb.summary import frame
-from tfnb.summary.events_writer import EventsWriter
-from tfnb.summary.frame import EventTable, read_events
-from tfnb.summary.reader import LogReader
-from tfnb.summary.writer import FileWriter, FileWriterCache
-
-__all__ = ["API", "EventTable", "FileWriter", "FileWriterCache", "LogReader", "read_events"]
 
 # message -> the file of TensorFlow that declares it
 _MESSAGES = {
@@ -34,13 +27,3 @@ def __getattr__(name: str) -> Any:
     if name not in _MESSAGES:
         raise AttributeError(f"module 'tfnb.summary' has no attribute {name!r}")
     return getattr(proto(_MESSAGES[name]), name)
-
-
-API: dict[str, Any] = {
-    "python.pywrap_tensorflow.EventsWriter": EventsWriter,
-    "summary.FileWriter": FileWriter,
-    "summary.FileWriterCache": FileWriterCache,
-    "train.SummaryWriter": FileWriter,
-    "train.SummaryWriterCache": FileWriterCache,
-    **frame.API,
-}

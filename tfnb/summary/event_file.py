@@ -70,7 +70,8 @@ class EventFile:
             Path(folder).mkdir(parents=True, exist_ok=True)
             self._file = self._open()
         self._thread = threading.Thread(target=self._work, name="tfnb-events", daemon=True)
-        threads.start(self._thread)
+        if not threads.are_over():
+            self._thread.start()
         _open_files.add(self)
 
     def leave_to_parent(self) -> None:
@@ -101,7 +102,7 @@ class EventFile:
             self._room.acquire()
             with self._lock:
                 if not self._closed:
-                    self._queue.put(event)
+                    self._put(event)
                     return
             self._room.release()
         raise FailedPreconditionError(f"{self.path}: the event file is closed, or was opened before a fork")
@@ -112,7 +113,7 @@ class EventFile:
         with holding_handlers(), self._lock:
             is_open = not self._closed
             if is_open:
-                self._queue.put(flush_request)
+                self._put(flush_request)
         while is_open and not flush_request.done.wait(0.1) and self._thread.is_alive():
             pass
         self._raise_error()
@@ -123,10 +124,17 @@ class EventFile:
             if self._closed:
                 return
             self._closed = True
-            self._queue.put(None)
-        if self._thread is not threading.current_thread():
+            self._put(None)
+        if self._thread is not threading.current_thread() and not threads.are_over():
             self._thread.join()
-            self._raise_error()
+        self._raise_error()
+
+    def _put(self, item: bytes | _Flush | None) -> None:
+        """Lets the thread serve an item, or serves it at once while Python is ending, when no thread begins."""
+        if threads.are_over():
+            self._serve(item)
+        else:
+            self._queue.put(item)
 
     def _raise_error(self) -> None:
         if self._error is not None:

@@ -12,13 +12,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, NotFoundError, OpError
 from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.tensor_proto import decode_array
+from tfnb.summary.item import Item
 from tfnb.summary.sampling import thinned
 from tfnb.summary.scan import Points, ScanResult, scan, scan_events
 from tfnb.system.files import os_errors
@@ -32,40 +33,6 @@ _MOST_LOOSE, _MOST_PARTS = 16, 64
 _FLOATS = frozenset((1, 2, 14, 19))  # the numbers of float32, float64, bfloat16 and float16 in a TensorProto
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]  # step, wall time, value
 Point = tuple[int, float, float]
-
-
-class Item(NamedTuple):
-    """A content of an event file that is not a scalar: its kind and its position.
-
-    kind: image, histogram, audio, tensor, text, graph, meta_graph, run_metadata, session_log, message, ... data: the
-    serialized event if it came from `LogReader.feed`; otherwise `load` reads it from the file.
-    """
-
-    tag: str
-    kind: str
-    step: int
-    wall_time: float
-    path: str
-    offset: int
-    length: int
-    data: bytes | None = None
-
-    def load(self) -> Any:
-        """Returns the Event message that contains the item. Raises `NotFoundError` or another `OpError` when the file
-        cannot be read.
-        """
-        if self.data is not None:
-            return as_message("event", "Event", self.data)
-        with os_errors(self.path), open(self.path, "rb") as file:
-            file.seek(self.offset)
-            return as_message("event", "Event", file.read(self.length))
-
-    def value(self) -> Any:
-        """Returns the Summary.Value of the item. Raises `NotFoundError` when the event has no such tag."""
-        for value in self.load().summary.value:
-            if value.tag == self.tag or value.node_name == self.tag:
-                return value
-        raise NotFoundError(f"{self.path} holds no {self.tag} at byte {self.offset}")
 
 
 _NO_PLACES = np.empty(0, np.int64)  # one for all series, of which a file may have very many

@@ -186,7 +186,7 @@ def called_by_program() -> bool:
         if LIBRARY.search(path):
             names.append(frame.f_code.co_name)
         frame = frame.f_back
-    return all(re.search(r"run|eval|wrapped|__call__|_call|call_operator|inner|execute", name) for name in names)
+    return all(re.search(r"run|eval|wrapped|__call__|_call|upcall|inner|execute", name) for name in names)
 
 
 def flat(fetches: Any, graph: Any) -> Any:

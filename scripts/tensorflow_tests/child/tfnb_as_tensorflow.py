@@ -32,11 +32,11 @@ import numpy as np
 
 import tfnb
 from tfnb.ir import default
-from tfnb.old_programs import hook
-from tfnb.old_programs.lost_names import give_back
-from tfnb.old_programs.missing import MissingNameError
 from tfnb.ops import CATALOG
 from tfnb.train import testing
+from tfnb.v1.programs import hook
+from tfnb.v1.programs.missing import MissingNameError
+from tfnb.v1.programs.python_names import give_back
 
 PRIVATE = "PRIVATE: tensorflow.{} is no public name"
 SEED = 87654321

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.old_programs.hook import tensorflow_of
+from tfnb.v1.programs.hook import tensorflow_of
 
 Point = namedtuple("Point", "x y")
 SPARSE = tf.SparseTensorValue([[0]], [1], [1])

@@ -68,6 +68,12 @@ def test_one_hot_labels_of_another_dtype_are_cast(loss):
     assert all(r.tolist() == first.tolist() for r in rest)
 
 
+def test_class_numbers_are_labels_of_another_loss():
+    for labels in ([1, 2], [[1], [2]]):
+        with pytest.raises(errors.ShapeError, match=r"int32 of shape .* labels of sparse_softmax_cross_entropy"):
+            tf.losses.softmax_cross_entropy(labels, tf.zeros([2, 10]))
+
+
 def test_labels_with_an_extra_dimension():
     logits = tf.constant([[1.0, 3.0], [2.0, 0.0]])
     a = tf.losses.sparse_softmax_cross_entropy([[1], [0]], logits)

@@ -250,3 +250,21 @@ def test_a_hint_about_saving_is_no_operation():
     assert hint.type == "NoOp" and [op.name for op in hint.control_inputs] == ["first"]
     with tf.Session() as session:
         session.run(hint)
+
+
+def test_arguments_and_results_outside_of_a_function():
+    """A graph made of a function's body: TensorFlow imports it, an argument can be fed, a result cannot run."""
+    message = tf.GraphDef()
+    for name, op, sources in (("a", "_Arg", ()), ("n", "Neg", ("a",)), ("r", "_Retval", ("n",))):
+        node = message.node.add(name=name, op=op, input=sources)
+        node.attr["T"].type = 1
+        if op != "Neg":
+            node.attr["index"].i = 0
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        tf.import_graph_def(message, name="")
+        assert sess.run("n:0", {"a:0": 2.0}) == -2.0
+        with pytest.raises(tf.errors.InvalidArgumentError, match="a:0"):
+            sess.run("n:0")
+        with pytest.raises(tf.errors.InvalidArgumentError, match="SetRetval 0"):
+            sess.run("r", {"a:0": 2.0})
+        assert [sorted(n.attr) for n in graph.as_graph_def().node] == [["T", "index"], ["T"], ["T", "index"]]

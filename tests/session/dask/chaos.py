@@ -15,7 +15,6 @@ import os
 import random
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
@@ -26,13 +25,16 @@ from typing import Any
 
 import dask
 import numpy as np
-from distributed import Client, LocalCluster
+from distributed import Client
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
+
+from preloaded import ServerProcess, local_cluster
 
 import tfnb as tf
 from tfnb.datasets import mnist
 
 BATCH, INTERVAL = 100, 10
-SERVE = "import sys, tfnb as tf; tf.train.Server(eval(sys.argv[1]), sys.argv[2], int(sys.argv[3])).join()"
 JOBS = {"ps": 2, "worker": 2}
 DIGITS = mnist.read_data_sets(seed=1)
 
@@ -194,11 +196,8 @@ class Servers:
         self._own = tf.train.Server(self._spec, "chief", 0)
         self.target = self._own.target
 
-    def _begin(self, job: str, i: int) -> subprocess.Popen[bytes]:
-        paths = os.pathsep.join([str(Path(tf.__file__).parents[1]), *sys.path])
-        process = subprocess.Popen(
-            [sys.executable, "-c", SERVE, repr(self._spec), job, str(i)], env={**os.environ, "PYTHONPATH": paths}
-        )
+    def _begin(self, job: str, i: int) -> ServerProcess:
+        process = ServerProcess(self._spec, job, i)
         self.seen.add(process.pid)
         return process
 
@@ -231,9 +230,8 @@ class Dask:
     def __init__(self, folder: Path) -> None:
         self._settings = contextlib.ExitStack()
         self._settings.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "1 day"}))
-        self._dask = LocalCluster(
-            n_workers=sum(JOBS.values()),
-            threads_per_worker=1,
+        self._dask = local_cluster(
+            sum(JOBS.values()),
             dashboard_address=None,
             local_directory=str(folder),
             silence_logs=logging.CRITICAL,

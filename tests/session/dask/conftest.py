@@ -1,24 +1,21 @@
 """Real Dask workers, and real servers in processes of their own."""
 
 import contextlib
-import subprocess
-import sys
 import time
 
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
+from preloaded import ServerProcess, local_cluster
 
 import tfnb as tf
 from tfnb.errors import UnavailableError
 from tfnb.train.testing_tools import free_ports
 
-SERVE = "import sys, tfnb as tf; tf.train.Server(eval(sys.argv[1]), sys.argv[2], int(sys.argv[3])).join()"
-
 
 @pytest.fixture(scope="session")
 def dask():
     """A client of a Dask cluster with four workers, one process each."""
-    cluster = LocalCluster(n_workers=4, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0")
+    cluster = local_cluster(4)
     try:
         with Client(cluster) as client:
             yield client
@@ -48,7 +45,7 @@ def serve():
     started = []
 
     def begin(cluster, job, number, wait=False):
-        process = subprocess.Popen([sys.executable, "-c", SERVE, repr(cluster), job, str(number)])
+        process = ServerProcess(cluster, job, number)
         started.append(process)
         end = time.monotonic() + 60
         while wait and not connects(cluster[job][number]):

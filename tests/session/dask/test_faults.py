@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster, Security
 from distributed.utils import get_ip
+from preloaded import local_cluster, users_way
 
 import tfnb as tf
-from tfnb.errors import AbortedError, PermissionDeniedError, UnavailableError
+from tfnb.errors import AbortedError, FailedPreconditionError, PermissionDeniedError, UnavailableError
 from tfnb.session.dask.cluster import DaskCluster
 from tfnb.session.dask.membership.membership import Membership
 from tfnb.session.dask.task.inbound_calls import InboundCalls
@@ -33,7 +34,7 @@ def dask():
 
     Each test has its own: Dask ends a worker that was away for 15 seconds, and may do so when another test is running.
     """
-    with LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address="127.0.0.1:0") as workers:
+    with local_cluster(4) as workers:
         with Client(workers, set_as_default=False) as client:
             pids = set(client.run(os.getpid).values())
             yield client
@@ -246,6 +247,7 @@ def test_a_process_that_is_slow_to_answer_is_waited_for(dask, failed_attempts):
 
 def test_a_worker_lost_for_good_is_told_of_and_one_that_comes_later_has_its_role(caplog):
     with (
+        users_way(),
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as workers,
         Client(workers, set_as_default=False) as client,
         tf.train.DaskCluster(client, ps=1, worker=1) as cluster,
@@ -360,8 +362,7 @@ def test_a_lost_scheduler_and_another_in_its_place(addresses):
                 until(lambda: sess.run(twice) is None)  # the workers end when they miss it
             processes[1].kill()  # what is left of the workers ends with it
             processes += start()
-            until(lambda: _runs(sess, v.initializer))
-            until(lambda: _runs(sess, twice))
+            until(lambda: _runs(sess, v.initializer) and _runs(sess, twice))
             assert sess.run(twice) == 6.0
     finally:
         for process in processes:
@@ -370,9 +371,10 @@ def test_a_lost_scheduler_and_another_in_its_place(addresses):
 
 
 def _runs(sess, fetch):
+    """On a busy machine a worker of before may get a role once more before it ends, and its variable with it."""
     try:
         sess.run(fetch)
-    except (UnavailableError, AbortedError):
+    except (UnavailableError, AbortedError, FailedPreconditionError):
         return False
     return True
 

@@ -6,7 +6,8 @@ import time
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
+from preloaded import local_cluster
 
 import tfnb as tf
 from tests.session.dask import chaos
@@ -28,8 +29,7 @@ def test_a_training_that_is_killed_again_and_again(tmp_path, way, rounds):
 @pytest.fixture
 def four_workers():
     """A client of workers that no test before has killed."""
-    made = LocalCluster(n_workers=4, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0")
-    with made as cluster, Client(cluster, set_as_default=False) as client:
+    with local_cluster(4) as cluster, Client(cluster, set_as_default=False) as client:
         yield client
 
 

@@ -121,6 +121,22 @@ def test_interrupt_saves(tmp_path):
     assert tf.train.load_variable(tmp_path, "global_step") == 1
 
 
+@pytest.mark.parametrize("place", ["after", "within", "both"])
+def test_stopping_twice_writes_one_stop_and_warns_of_nothing(tmp_path, place):
+    """A warning would be an error here; the session's end stops the supervisor, too, and saves a last checkpoint."""
+    _, count = counting()
+    sv = tf.train.Supervisor(logdir=str(tmp_path), save_model_secs=0, save_summaries_secs=0)
+    with sv.managed_session() as sess:
+        sess.run(count)
+        if place != "after":
+            sv.stop()
+    if place != "within":
+        sv.stop()
+    assert tf.train.load_variable(tmp_path, "global_step") == 1
+    events = [e for path in tmp_path.glob("events*") for e in tf.train.summary_iterator(str(path))]
+    assert [e.session_log.status for e in events].count(tf.SessionLog.STOP) == 1
+
+
 def test_queue_runners(tmp_path):
     item = tf.train.input_producer(tf.constant([1, 2, 3]), num_epochs=2, shuffle=False).dequeue()
     sv = tf.train.Supervisor()

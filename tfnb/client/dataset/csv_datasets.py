@@ -64,7 +64,7 @@ class CsvDataset(Dataset):
         handle = CSV_DATASET(
             names,
             compression(compression_type),
-            long(buffer_size or 0),
+            long(4 << 20 if buffer_size is None else buffer_size),
             skip_header,
             field_delim,
             quotes,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tfnb.client.compat import nest_functions as nest
+from tfnb.client.graph import nest_functions as nest
 from tfnb.ir.sparse import SparseTensorValue
 
 __all__ = ["API"]

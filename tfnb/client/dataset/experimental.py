@@ -76,7 +76,7 @@ def take_while(predicate: Callable[..., Any]) -> Transformation:
         outputs = f.function.outputs
         if len(outputs) != 1 or outputs[0].dtype is not bool_ or not outputs[0].shape.is_compatible_with(as_shape([])):
             raise DTypeError("`predicate` must return a scalar boolean tensor.")
-        return derive(dataset, TAKE_WHILE, [f.captured], dataset.element_spec, f=f.function)
+        return derive(dataset, TAKE_WHILE, [f.captured], dataset.element_spec, predicate=f.function)
 
     return apply
 

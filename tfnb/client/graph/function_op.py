@@ -340,6 +340,8 @@ class Defun:
         out_names: Sequence[str] | None = None,
         noinline: bool = False,
         capture_by_value: bool = False,
+        compiled: bool = False,
+        separate_compiled_gradients: bool = False,
     ) -> None:
         self._types = input_types or None
         self._options: dict[str, Any] = {

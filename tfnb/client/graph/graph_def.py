@@ -15,6 +15,7 @@ from tfnb.client.control_flow.imported_loops import restore_loops
 from tfnb.errors import DTypeError, GraphError, NotFoundError, refuse_given
 from tfnb.ir.builder import GraphBuilder, all_or_nothing
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.function import ARG, RETVAL
 from tfnb.ir.graphdef.decode import import_graph_def as decode_graph_def
 from tfnb.ir.graphdef.functions import Library
 from tfnb.ir.graphdef.message import as_message
@@ -29,8 +30,16 @@ from tfnb.system.files import make_folder, replace_file
 __all__ = ["API", "import_graph_def", "write_graph"]
 
 
+_OF_FUNCTIONS = {op.name: op for op in (ARG, RETVAL)}
+
+
 def find_op(name: str) -> OpDef:
-    """Returns the op of this name. Raises `GraphError` when there is none."""
+    """Returns the op of this name. Raises `GraphError` when there is none.
+
+    Arguments and results of a function may stand in a graph that was made of its body; nobody adds them by a call.
+    """
+    if name in _OF_FUNCTIONS:
+        return _OF_FUNCTIONS[name]
     try:
         return CATALOG[name]
     except NotFoundError:

@@ -325,7 +325,13 @@ def softmax_cross_entropy(
     """
     graph, loss_scope = _pair("softmax_cross_entropy_loss", onehot_labels, logits, scope)
     with graph.as_default(), loss_scope as scope:
-        y, z = _like_logits(graph, onehot_labels, logits)
+        labels, z = graph.to_tensor(onehot_labels), graph.to_tensor(logits)
+        if labels.dtype.is_integer and not labels.shape.is_compatible_with(z.shape):
+            raise ShapeError(
+                f"softmax_cross_entropy needs labels of the logits' shape {z.shape}, got {labels.dtype.name} of shape "
+                f"{labels.shape}; class numbers are labels of sparse_softmax_cross_entropy"
+            )
+        y, z = _like_logits(graph, labels, z)
         if label_smoothing > 0:
             n = y.shape.as_list()[-1]
             if n is None:

@@ -2,6 +2,12 @@
 
 A partitioner is a function of shape and dtype that returns a number of parts for each dimension. Invariant: at most one
 of these numbers is greater than 1.
+
+A variable that is too large for one device becomes several variables, each with a place of its own, and each says which
+slice of the whole it is (`save_slices.py`). Optimizers give its slots the same slice. A checkpoint holds the whole
+variable under one name, and reading a slice touches only the parts that it meets, so a model can be restored into
+another number of parts. `embedding_lookup` over parts is Gather, Part and Stitch: rows are read where their part lives,
+so rows travel and parts do not, and the gradient of each part is sparse.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ The read comes after the control dependencies that hold at that place, in the co
 that place, like reads of TensorFlow's resource variables. One read outside of all contexts serves every place before
 which nothing can have changed the variable. Invariant: a loop that changes a variable reads it in each iteration; a
 weight that the loop does not change enters it once.
+
+TensorFlow's reference variables can show a later value to a use that comes after the read, because a read shares the
+memory of the variable there. Here a value that has been read stays as it is.
 """
 
 from __future__ import annotations

@@ -266,15 +266,14 @@ def variable_scope(
         default_name, reuse = None, default_name
     graph = graph_of(values or ())
     open_scopes = thread_scopes(graph)
-    outer = open_scopes.stack[-1]
     captured = name_or_scope if isinstance(name_or_scope, VariableScope) else None
     if captured is not None:
         base, full = captured._d, captured.name
         inner_name = full.rpartition("/")[2]
     else:
         chosen = _chosen_name(open_scopes, name_or_scope, default_name, reuse)
-        base = outer._d
-        full = f"{outer.name}/{chosen}" if outer.name else chosen
+        base = open_scopes.stack[-1]._d
+        full = f"{base.name}/{chosen}" if base.name else chosen
         # The names of operations are counted for themselves: there may be more scopes of a name than variables' scopes.
         inner_name = chosen if name_or_scope is not None or default_name is None else default_name
     changes: dict[str, Any] = {

@@ -30,7 +30,7 @@ from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.operation_keys import CONTEXT
 from tfnb.ir.protos import proto
-from tfnb.ir.tensor import Runner, Tensor, TensorLike, call_operator
+from tfnb.ir.tensor import Runner, Tensor, TensorLike
 from tfnb.ops.array.gather import gather
 from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import IDENTITY
@@ -44,6 +44,7 @@ from tfnb.ops.state.variables import (
     VARIABLE_V2,
 )
 from tfnb.types import DType, DTypeLike, ShapeLike, as_dtype, as_shape, unknown_shape
+from tfnb.upcalls import upcall
 
 __all__ = ["API", "Variable"]
 
@@ -108,21 +109,13 @@ class Variable(VariableReference, Sliced, metaclass=CreatedThroughScopes):
                     with graph.name_scope("Initializer"), graph.device(None), graph.colocate_with_name(scope[:-1]):
                         value = value()
                 self._initial = _initial_tensor(graph, value, requested_dtype)
-                if not callable(initial_value) and CONTEXT in self._initial.op.extra:
-                    raise InvalidArgumentError(
-                        f"Initializer for variable {scope[:-1]!r} is from inside a control-flow construct, such as a "
-                        "loop or conditional; when creating a variable there, use a lambda as the initializer",
-                        self._initial.op,
-                    )
+                if not callable(initial_value):
+                    _check_outside(self._initial, scope[:-1])
                 static = self._initial.shape if validate_shape else unknown_shape
                 if validate_shape and use_resource:  # such a variable takes any shape that fits
                     validate_shape = static.is_fully_defined()
-                elif validate_shape and not static.is_fully_defined():
-                    raise ShapeError(
-                        f"the initial value of the variable {scope[:-1]!r} must have a fully known shape, got "
-                        f"{static}; pass validate_shape=False if that is meant",
-                        self._initial.op,
-                    )
+                elif validate_shape:
+                    _check_known(self._initial, scope[:-1])
                 if expected_shape is not None:
                     static = static.merge_with(as_shape(expected_shape))
                 if shape is not None:
@@ -262,7 +255,7 @@ class Variable(VariableReference, Sliced, metaclass=CreatedThroughScopes):
 
     def load(self, value: TensorLike, session: object = None) -> None:
         """Sets the variable to `value` in `session` or in the default session, without adding a node to the graph."""
-        call_operator("run", self._initializer, {self._initializer.inputs[-1]: np.asarray(value)}, session)
+        upcall("run", self._initializer, {self._initializer.inputs[-1]: np.asarray(value)}, session)
 
     # operators
 
@@ -281,6 +274,26 @@ def _graph_for(initial_value: object) -> Any:
     return getattr(initial_value, "graph", None) or get_default_graph()
 
 
+def _check_outside(initial: Tensor, name: str) -> None:
+    """Raises `InvalidArgumentError` where the initial value of the variable `name` is of a loop or conditional."""
+    if CONTEXT in initial.op.extra:
+        raise InvalidArgumentError(
+            f"Initializer for variable {name!r} is from inside a control-flow construct, such as a "
+            "loop or conditional; when creating a variable there, use a lambda as the initializer",
+            initial.op,
+        )
+
+
+def _check_known(initial: Tensor, name: str) -> None:
+    """Raises `ShapeError` where the shape of the initial value of the variable `name` is not fully known."""
+    if not initial.shape.is_fully_defined():
+        raise ShapeError(
+            f"the initial value of the variable {name!r} must have a fully known shape, got "
+            f"{initial.shape}; pass validate_shape=False if that is meant",
+            initial.op,
+        )
+
+
 def _initial_tensor(graph: GraphBuilder, value: Tensor, dtype: DType | None) -> Tensor:
     if isinstance(value, Tensor) or hasattr(value, "__tensor__"):
         initial: Tensor = graph.to_tensor(value)
@@ -296,10 +309,10 @@ def _initial_tensor(graph: GraphBuilder, value: Tensor, dtype: DType | None) -> 
 
 def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     def forward(self: Variable, other: TensorLike) -> Any:
-        return call_operator(name, self, other)
+        return upcall(name, self, other)
 
     def backward(self: Variable, other: TensorLike) -> Any:
-        return call_operator(name, other, self)
+        return upcall(name, other, self)
 
     return backward if swap else forward
 
@@ -322,7 +335,7 @@ for _name in (
 for _name in ("lt", "le", "gt", "ge"):
     setattr(Variable, f"__{_name}__", _operator(_name))
 for _name in ("neg", "abs", "invert"):
-    setattr(Variable, f"__{_name}__", lambda self, _name=_name: call_operator(_name, self))
+    setattr(Variable, f"__{_name}__", lambda self, _name=_name: upcall(_name, self))
 Variable.__array_priority__ = 100  # type: ignore[attr-defined]
 
 

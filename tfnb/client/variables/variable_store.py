@@ -189,10 +189,7 @@ def _shared_or_new(
     existing = store.variables.get(full)
     if existing is not None:
         if scope.reuse is False or scope.reuse is None:
-            raise VariableExistsError(
-                f"Variable {full} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in "
-                f"VarScope? It exists already (source: {existing.op.origin})"
-            )
+            raise _exists(full, existing)
         return _checked(existing, full, shape, requested_dtype)
     if scope.reuse is True:
         raise _missing(full)
@@ -226,6 +223,13 @@ def _add_penalty(graph: GraphBuilder, variable: Variable, full: str, regularizer
 
 def _full(scope: ScopeDefaults, name: str) -> str:
     return "/".join(part for part in (scope.name, name) if part)
+
+
+def _exists(full: str, variable: Variable) -> VariableExistsError:
+    return VariableExistsError(
+        f"Variable {full} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in "
+        f"VarScope? It exists already (source: {variable.op.origin})"
+    )
 
 
 def _missing(full: str) -> VariableMissingError:

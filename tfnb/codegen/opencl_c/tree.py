@@ -2,6 +2,9 @@
 
 Loops, locals and stores are nodes; the expressions in them are C text, which the printer of scalar expressions
 (clexpr.py) makes. Invariant: a node says all that its text needs, so that the renderer looks at no other node.
+
+Names in a kernel say what an array, a local or a size is there, and never what the user's graph calls it. So kernels
+that do equal work have equal text and are compiled once.
 """
 
 from __future__ import annotations

@@ -79,6 +79,14 @@ def read_data_sets(
     )
 
 
+def load_mnist(train_dir: str = "MNIST-data") -> Datasets:
+    """Returns `read_data_sets(train_dir)`: the digits in `train_dir`, or else those of the package.
+
+    It has the errors of `read_data_sets`.
+    """
+    return read_data_sets(train_dir)
+
+
 def load_data(path: object = None) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
     """Returns ((train images, train labels), (test images, test labels)), as `tf.keras.datasets.mnist.load_data` does.
 

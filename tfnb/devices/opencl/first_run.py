@@ -2,6 +2,8 @@
 
 That may take seconds, so the progress is shown, and Ctrl-C ends the run after the present kernel. Invariant: a run that
 ends early has changed no variable, because their old values were copied before the first launch that writes one.
+
+At most 256 MB of variables are copied in this way.
 """
 
 from __future__ import annotations

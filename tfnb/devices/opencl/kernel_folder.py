@@ -4,7 +4,12 @@ PoCL loads the files of its folder without checking them, so a file that a power
 crashes this process and every later one. Therefore no two processes share a folder: each process creates one, unpacks
 the archives with a correct checksum (`DiskCache`) into it, and archives the kernels that it has compiled. The folder is
 removed at the end of the process; a lock shows other processes whether it is still alive. LLVM aborts the process when
-a disk is full, so free space is checked before each compilation.
+it cannot write a file, so free space and the limit on the size of files are checked before each compilation.
+
+The folder lies below the cache. Where that cannot be written or has less than 32 MB left, it lies in the system's
+folder for temporary files, and one warning says so; it moves there, too, when the disk fills up later. Where the
+process may not write files as large as the compiler's (`ulimit -f`), a step that has to compile is an error. Folders of
+processes that were killed no longer hold their lock, and the next process removes them.
 """
 
 from __future__ import annotations
@@ -29,6 +34,10 @@ from tfnb.errors import ResourceExhaustedError
 from tfnb.system import process_end
 
 try:
+    import resource
+except ImportError:  # not a POSIX system, which has no limit on the size of files
+    resource = None  # type: ignore[assignment]
+try:
     import fcntl
 except ImportError:  # not a POSIX system, so folders of dead processes are not removed
     fcntl = None  # type: ignore[assignment]
@@ -37,6 +46,9 @@ __all__ = ["KernelFolder"]
 
 _ROOM = 32 << 20  # bytes that must be free on the disk that a process chooses for its folder
 _LEAST = 4 << 20  # bytes that must be free before each program
+# Bytes. 99 of 100 kernels are below 190,000; PoCL's own library of functions, 1.7 million, is not kept where it has no
+# room, without harm.
+_LARGEST_FILE = 256_000
 _NAME = re.compile(r"tfnb-\d+-\w{8}")  # the folders below `processes` that this module creates and removes
 _LOCK = "lock"
 _CURRENT = "current"  # a link to the folder that PoCL uses, so that the folder can move to another disk
@@ -100,7 +112,17 @@ class KernelFolder:
 
     @contextlib.contextmanager
     def compiling(self) -> Iterator[None]:
-        """A context in which PoCL compiles. Raises `ResourceExhaustedError` if no disk has enough space."""
+        """A context in which PoCL compiles.
+
+        Raises `ResourceExhaustedError` if no disk has enough space, or the process may not write files that are as
+        large as PoCL's.
+        """
+        limit = _limit_of_files()
+        if limit is not None and limit < _LARGEST_FILE:
+            raise ResourceExhaustedError(
+                f"compiling a kernel writes files of up to {_LARGEST_FILE:,} bytes, but the process may write no file "
+                f"of more than {limit:,} (RLIMIT_FSIZE; `ulimit -f` in a shell). Raise this limit"
+            )
         with self._lock:
             if _free(self._folder) < _LEAST:
                 if self._busy:
@@ -301,7 +323,7 @@ def _place(cache: Path | None, taken: set[Path] | None = None) -> tuple[Path, st
     """
     reasons = []
     cache_bases = [] if cache is None else [cache / "processes"]
-    for base in (*cache_bases, Path(tempfile.gettempdir()), Path("/dev/shm")):
+    for base in (*cache_bases, *_folder_of_temporary_files(), Path("/dev/shm")):
         if taken and base in taken:
             continue
         try:
@@ -318,10 +340,28 @@ def _place(cache: Path | None, taken: set[Path] | None = None) -> tuple[Path, st
             reasons.append(f"{base}: {e.strerror or e}")
             continue
         return base, "; ".join(reasons)
+    limit = _limit_of_files()
+    if limit is not None and limit < _LARGEST_FILE:
+        reasons.append(f"no file may have more than {limit:,} bytes, which RLIMIT_FSIZE says, `ulimit -f` in a shell")
     raise ResourceExhaustedError(
         f"there is no folder to compile kernels in: {'; '.join(reasons)}. Free some space, or set TFNB_CACHE_DIR to a "
         "folder that can be written and has room"
     )
+
+
+def _limit_of_files() -> int | None:
+    """Returns how many bytes a file of this process may have; None without a limit."""
+    if resource is None:
+        return None
+    limit: int = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def _folder_of_temporary_files() -> list[Path]:
+    try:
+        return [Path(tempfile.gettempdir())]
+    except OSError:  # Python has tried several, and could write into none
+        return []
 
 
 def _warn(where: Path, why: str, instead: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from tfnb.caches import remembered
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.graph_function import GraphFunction
-from tfnb.ir.graphdef.later_attrs import LATER_ATTRS, LATER_DEFAULTS, OWN_ATTRS
+from tfnb.ir.graphdef.attrs_beyond_1_15 import LATER_ATTRS, LATER_DEFAULTS, OWN_ATTRS
 from tfnb.ir.graphdef.message_types import AttrList, AttrValue
 from tfnb.ir.graphdef.tensor_proto import (
     decode_array,
@@ -36,6 +36,7 @@ __all__ = [
     "default_attrs",
     "encode_attrs",
     "encode_value",
+    "function_attributes",
     "is_sendable",
     "numbers_of",
     "output_places",
@@ -79,8 +80,8 @@ def _fields(attrs: type) -> Mapping[str, Form]:
 
 
 @remembered("attributes that are functions", 2048)
-def _functions(attrs: type) -> frozenset[str]:
-    """Returns the attributes that are functions of a file's library."""
+def function_attributes(attrs: type) -> frozenset[str]:
+    """Returns the names of the attributes that are functions, which stand in the library of a file."""
     hints = typing.get_type_hints(attrs)
     return frozenset(name for name, hint in hints.items() if GraphFunction in (hint, *typing.get_args(hint)))
 
@@ -235,7 +236,7 @@ def decode_attrs(
     Raises `InvalidArgumentError` or `DTypeError` that names the attribute.
     """
     fields, numbers, lists = _fields(opdef.attrs), numbers_of(opdef), type_lists_of(opdef)
-    functions = _functions(opdef.attrs)
+    functions = function_attributes(opdef.attrs)
     attrs: dict[str, Any] = {}
     for given_name in sorted(given):
         name = given_name

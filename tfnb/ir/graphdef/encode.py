@@ -1,16 +1,19 @@
 """Graphs as GraphDef messages.
 
 Node names, inputs ("x", "x:1", "^x"), attributes and devices are TensorFlow's. Invariant: a graph of standard ops
-loads in TensorFlow; attributes that are objects of this process are left out.
+loads in TensorFlow; attributes that are objects of this process are left out. The functions that attributes hold, as
+those of tf.data, become functions of the library, which are named by their content: equal ones are written once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from tfnb.errors import GraphError
-from tfnb.ir.graphdef.attrs import encode_attrs, encode_value, output_places
+from tfnb.ir.graph_function import GraphFunction
+from tfnb.ir.graphdef.attrs import encode_attrs, encode_value, function_attributes, output_places
 from tfnb.ir.graphdef.loop_constants import Copy, LoopConstants, Written
 from tfnb.ir.graphdef.message_types import FunctionDef, FunctionDefLibrary, GraphDef, NodeDef, Versions
 from tfnb.ir.opdef import Kind, OpDef
@@ -69,6 +72,8 @@ def node_def(op: Written, add_shapes: bool = False, into: NodeDef | None = None)
     node.input.extend(input_name(t) for t in op.inputs)
     node.input.extend(f"^{c.name}" for c in op.control_inputs)
     encode_attrs(op.opdef, op.types, op.attrs, node.attr)
+    for name, function in _held_functions(op):
+        node.attr[name].func.name = encode_graph_function(function, op).signature.name
     if op.colocation:
         encode_value("s", True, op.colocation, node.attr["_class"])
     if op.gradient_type is not None:
@@ -122,36 +127,91 @@ def _of_loop(node: NodeDef, copies: Mapping[str, Copy], pivot: Written | None) -
 
 
 def encode_library(graph: WrittenGraph) -> FunctionDefLibrary:
-    """Returns the FunctionDefLibrary of the functions that a graph calls, and of those that these call.
+    """Returns the FunctionDefLibrary of the functions that a graph calls or holds, and of those that these need.
 
     Raises `GraphError` when two different functions have one name.
     """
     library: FunctionDefLibrary = proto("function").FunctionDefLibrary()
     seen: dict[str, WrittenFunction] = {}
-    stack = [op.opdef.body for op in reversed(graph.get_operations()) if op.opdef.body is not None]
+    held: set[str] = set()
+    stack: list[Written] = [*reversed(graph.get_operations())]
     while stack:
-        function = stack.pop()
-        if seen.get(function.name) is function:
-            continue
-        message = encode_function(function)
-        if function.name in seen:
-            if message != encode_function(seen[function.name]):
-                raise GraphError(f"two different functions of the graph have the name {function.name!r}")
-            continue
-        seen[function.name] = function
-        library.function.append(message)
-        stack.extend(op.opdef.body for op in function.body.get_operations() if op.opdef.body is not None)
-        if function.gradient_function is not None:
-            other = function.gradient_function()
-            library.gradient.add(function_name=function.name, gradient_func=other.name)
-            stack.append(other)
+        op = stack.pop()
+        for _, graph_function in _held_functions(op):
+            message = encode_graph_function(graph_function, op)
+            if message.signature.name not in held:
+                held.add(message.signature.name)
+                library.function.append(message)
+                stack.extend(reversed(_operations_of(graph_function, op)))
+        function = op.opdef.body
+        while function is not None and seen.get(function.name) is not function:
+            message = encode_function(function)
+            if function.name in seen:
+                if message != encode_function(seen[function.name]):
+                    raise GraphError(f"two different functions of the graph have the name {function.name!r}")
+                break
+            seen[function.name] = function
+            library.function.append(message)
+            stack.extend(function.body.get_operations())
+            other = None if function.gradient_function is None else function.gradient_function()
+            if other is not None:
+                library.gradient.add(function_name=function.name, gradient_func=other.name)
+            function = other
     return library
+
+
+def _held_functions(op: Written) -> Iterator[tuple[str, GraphFunction]]:
+    """Yields the attributes of an operation that hold functions, with these."""
+    for name in sorted(function_attributes(op.attrs.__class__)):
+        function = getattr(op.attrs, name)
+        if function is not None:
+            yield name, function
+
+
+def _operations_of(function: GraphFunction, holder: Written) -> list[Any]:
+    """Returns the operations of a function without its arguments, in the order in which they were added.
+
+    A function that is a part of its holder's own graph has those that its results need, another one has all.
+    """
+    args = {t.op for t in function.inputs}
+    operations = [op for t in (*function.outputs, *function.inputs)[:1] for op in t.graph.get_operations()]
+    if holder in operations:
+        needed: set[Any] = set()
+        stack = [t.op for t in function.outputs]
+        while stack:
+            op = stack.pop()
+            if op not in needed:
+                needed.add(op)
+                stack.extend((*(t.op for t in op.inputs), *op.control_inputs))
+        operations = [op for op in operations if op in needed]
+    return [op for op in operations if op not in args]
+
+
+def encode_graph_function(function: GraphFunction, holder: Written) -> FunctionDef:
+    """Returns the FunctionDef of a function that an attribute of the operation `holder` holds."""
+    message: FunctionDef = proto("function").FunctionDef()
+    operations = _operations_of(function, holder)
+    prefix = "arg"
+    while any(op.name.startswith(prefix) for op in operations):
+        prefix = f"an_{prefix}"
+    args = {t.op: f"{prefix}_{i}" for i, t in enumerate(function.inputs)}
+    message.signature.is_stateful = any(op.opdef.stateful for op in operations)
+    for t in function.inputs:
+        message.signature.input_arg.add(name=args[t.op], type=t.dtype.enum)
+    for i, t in enumerate(function.outputs):
+        message.signature.output_arg.add(name=f"output_{i}", type=t.dtype.enum)
+        message.ret[f"output_{i}"] = _inner_name(t, args)
+    _write_body(message, operations, args)
+    content: Any = message
+    content = content.SerializeToString(deterministic=True)
+    message.signature.name = f"function_{hashlib.sha1(content).hexdigest()[:16]}"
+    return message
 
 
 def encode_function(function: WrittenFunction) -> FunctionDef:
     """Returns the FunctionDef of a function."""
     message: FunctionDef = proto("function").FunctionDef()
-    args = {t.op for t in function.args}
+    args = {t.op: t.op.name for t in function.args}
     signature = message.signature
     signature.name = function.name
     signature.is_stateful = function.opdef.stateful
@@ -164,7 +224,12 @@ def encode_function(function: WrittenFunction) -> FunctionDef:
     for a, t in zip(function.opdef.output_args, function.results, strict=True):
         signature.output_arg.add(name=a.name, type=t.dtype.enum)
         message.ret[a.name] = _inner_name(t, args)
-    operations = function.body.get_operations()
+    _write_body(message, function.body.get_operations(), args)
+    return message
+
+
+def _write_body(message: FunctionDef, operations: Sequence[Any], args: Mapping[Any, str]) -> None:
+    """Writes the nodes of a function, whose arguments have the names in `args`."""
     constants = LoopConstants(operations)
     for op in operations:
         if op in args:
@@ -178,13 +243,12 @@ def encode_function(function: WrittenFunction) -> FunctionDef:
         control = [c.name for c in op.control_inputs if c not in args]
         node.input[:] = [_inner_name(t, args) for t in op.inputs] + [f"^{c}" for c in control]
         _of_loop(node, copies, constants.pivot(op))
-    return message
 
 
-def _inner_name(t: Tensor, args: set[Any]) -> str:
+def _inner_name(t: Tensor, args: Mapping[Any, str]) -> str:
     op = t.op
     if op in args:
-        return str(op.name)
+        return args[op]
     for name, (start, count) in output_places(op.opdef, op.types).items():
         if start <= t.index < start + count:
             return f"{op.name}:{name}:{t.index - start}"

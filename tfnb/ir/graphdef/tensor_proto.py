@@ -18,7 +18,7 @@ from tfnb.ir.bind import to_numpy
 from tfnb.ir.const import MAX_RANK
 from tfnb.ir.graphdef.message_types import TensorProto, TensorShapeProto
 from tfnb.ir.protos import proto
-from tfnb.types import DType, DTypeLike, Shape, as_dtype, as_shape, install_shape_message
+from tfnb.types import DType, DTypeLike, Shape, as_dtype, as_shape
 
 __all__ = [
     "MAX_BYTES",
@@ -85,9 +85,6 @@ def encode_shape(shape: Shape) -> TensorShapeProto:
         for d in shape.sizes:
             message.dim.add(size=-1 if d is None else d)
     return message
-
-
-install_shape_message(encode_shape)
 
 
 def decode_shape(message: TensorShapeProto) -> Shape:

@@ -59,27 +59,27 @@ tanh = Unary("tanh", np.tanh, floats=MATH, cost=SLOW)
 sigmoid = Unary("sigmoid", on_host.sigmoid, floats=MATH, cost=SLOW)
 sinh = Unary("sinh", np.sinh, floats=MATH, cost=SLOW)
 cosh = Unary("cosh", np.cosh, floats=MATH, cost=SLOW)
-asinh = Unary("asinh", np.arcsinh, floats="asinh({0})", cost=SLOW)
-acosh = Unary("acosh", np.arccosh, floats="acosh({0})", cost=SLOW)
-atanh = Unary("atanh", np.arctanh, floats="atanh({0})", cost=SLOW)
+asinh = Unary("asinh", np.arcsinh, floats=MATH, cost=SLOW)
+acosh = Unary("acosh", np.arccosh, floats=MATH, cost=SLOW)
+atanh = Unary("atanh", np.arctanh, floats=MATH, cost=SLOW)
 
 # angles
 
 sin = Unary("sin", np.sin, floats=MATH, cost=SLOW)
 cos = Unary("cos", np.cos, floats=MATH, cost=SLOW)
 tan = Unary("tan", np.tan, floats=MATH, cost=SLOW)
-asin = Unary("asin", np.arcsin, floats="asin({0})", cost=SLOW)
-acos = Unary("acos", np.arccos, floats="acos({0})", cost=SLOW)
-atan = Unary("atan", np.arctan, floats="atan({0})", cost=SLOW)
+asin = Unary("asin", np.arcsin, floats=MATH, cost=SLOW)
+acos = Unary("acos", np.arccos, floats=MATH, cost=SLOW)
+atan = Unary("atan", np.arctan, floats=MATH, cost=SLOW)
 atan2 = Binary("atan2", np.arctan2, floats=MATH, cost=SLOW)
 
 # special functions
 
-erf = Unary("erf", on_host.special("erf"), floats=MATH, doubles="erf({0})", cost=SLOW)
+erf = Unary("erf", on_host.special("erf"), floats=MATH, cost=SLOW)
 erfc = Unary("erfc", on_host.special("erfc"), floats=MATH, cost=SLOW)
 erfinv = Unary("erfinv", on_host.special("erfinv"), floats=MATH, doubles=SPECIAL, cost=SLOW)
-lgamma = Unary("lgamma", on_host.lgamma, floats="lgamma({0})", cost=SLOW)
-digamma = Unary("digamma", on_host.digamma, floats=SPECIAL, doubles=SPECIAL, vectors=MATH, cost=SLOW)
+lgamma = Unary("lgamma", on_host.lgamma, floats=MATH, cost=SLOW)
+digamma = Unary("digamma", on_host.digamma, floats=MATH, doubles=SPECIAL, cost=SLOW)
 
 # comparisons, and operations on bools
 

@@ -11,6 +11,15 @@ Each folder imports only those above it in this list:
     server, cluster one process as a task; the workers of a Dask cluster as tasks
 
 The names in `__all__` are loaded when they are first used, because importing a session must not import Dask.
+
+The tasks' parts of a step are registered once (`master`). From then on a step takes one message to each task and one
+answer from it, on a connection that the step leases from a pool (`transport/connection_pool.py`). At the task, the
+thread that reads this connection runs the part and answers. At the master, the thread that called `run` reads the
+connections of all tasks while it waits (`transport/poller.py`). So no message has to wake a second thread. All other
+values are pushed from task to task, on one connection for each pair (`transport/channel.py`). A part that only reads
+variables is answered without a rendezvous (`task/read_only_part.py`), and NumPy copies up to 64 KB of a variable or of
+its rows without a launch. Sockets are plain on loopback, where a password is asked for; elsewhere they use TLS with the
+certificates of Dask's comm.
 """
 
 from __future__ import annotations

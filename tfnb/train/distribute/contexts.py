@@ -16,6 +16,7 @@ from tfnb.client.losses_metrics.losses import LAST_REDUCTION, Reduction
 from tfnb.errors import FailedPreconditionError
 from tfnb.ir.default import get_default_graph
 from tfnb.train.distribute.reduction import ReduceOp
+from tfnb.upcalls import upcall
 
 __all__ = [
     "ReplicaContext",
@@ -29,7 +30,6 @@ __all__ = [
     "in_cross_replica_context",
     "replica_of_several",
     "require_replica_context",
-    "set_default",
 ]
 
 
@@ -85,19 +85,18 @@ class _Contexts(threading.local):
 
 
 _CONTEXTS = _Contexts()
-_DEFAULT: list[Any] = []  # the default strategy, and above it the one that experimental_set_strategy gave
+_chosen: list[Any] = []  # the strategy that experimental_set_strategy gave, if any
 
 
-def set_default(strategy: Any) -> None:
-    """Sets the strategy that is below all others."""
-    _DEFAULT[:] = [strategy]
+def _default() -> Any:
+    return upcall("default_strategy")
 
 
 def current() -> tuple[Any, ReplicaContext | None]:
     """Returns the strategy in force and the replica's context, None where all replicas are spoken of."""
     if _CONTEXTS.stack:
         return _CONTEXTS.stack[-1]
-    return _DEFAULT[-1], None if len(_DEFAULT) > 1 else ReplicaContext(_DEFAULT[0])
+    return (_chosen[0], None) if _chosen else (_default(), ReplicaContext(_default()))
 
 
 @contextmanager
@@ -117,7 +116,7 @@ def get_strategy() -> Any:
 
 def has_strategy() -> bool:
     """Returns whether a strategy other than the default one is in force."""
-    return current()[0] is not _DEFAULT[0]
+    return current()[0] is not _default()
 
 
 def get_replica_context() -> ReplicaContext | None:
@@ -150,7 +149,7 @@ def experimental_set_strategy(strategy: Any) -> None:
     """
     if _CONTEXTS.stack:
         raise FailedPreconditionError("experimental_set_strategy: it must not be called in the scope of a strategy")
-    _DEFAULT[1:] = [] if strategy is None else [strategy]
+    _chosen[:] = [] if strategy is None else [strategy]
 
 
 def get_loss_reduction() -> ReduceOp:

@@ -23,7 +23,6 @@ from tfnb.train.distribute.contexts import (
     get_loss_reduction,
     get_strategy,
     in_cross_replica_context,
-    set_default,
 )
 from tfnb.train.distribute.inputs import (
     DistributedDataset,
@@ -35,7 +34,14 @@ from tfnb.train.distribute.reduction import CrossDeviceOps, ReduceOp, ReductionT
 from tfnb.train.distribute.replica_threads import call_for_each
 from tfnb.train.distribute.values import PerReplica, joined, of_replica, parts
 
-__all__ = ["Strategy", "StrategyExtended", "devices_of", "get_cross_replica_context", "loss_divisor"]
+__all__ = [
+    "Strategy",
+    "StrategyExtended",
+    "default_strategy",
+    "devices_of",
+    "get_cross_replica_context",
+    "loss_divisor",
+]
 
 
 class StrategyExtended:
@@ -272,4 +278,9 @@ def loss_divisor() -> int:
     return count if count > 1 and get_loss_reduction() is ReduceOp.MEAN else 1
 
 
-set_default(Strategy())
+_DEFAULT = Strategy()
+
+
+def default_strategy() -> Strategy:
+    """Returns the strategy that is below all others, always the same one."""
+    return _DEFAULT

@@ -27,13 +27,11 @@ from tfnb.session.session import Session
 from tfnb.train.hooks.basic_hooks import StepCounterHook
 from tfnb.train.hooks.saving_hooks import CheckpointSaverHook, SummarySaverHook
 from tfnb.train.hooks.session_run_hook import (
-    SessionRunArgs,
-    SessionRunContext,
     SessionRunHook,
-    SessionRunValues,
 )
 from tfnb.train.saving.checkpoint_state import FilePath
 from tfnb.train.sessions.coordinator import Coordinator
+from tfnb.train.sessions.hooked_session import run_with_hooks
 from tfnb.train.sessions.scaffold import (
     ChiefSessionCreator,
     Scaffold,
@@ -244,31 +242,9 @@ class _Monitored:
         options: RunOptions | None,
         run_metadata: RunMetadata | None,
     ) -> Any:
-        context = SessionRunContext(SessionRunArgs(fetches, feed_dict, options), running.session)
-        feeds = dict(feed_dict or {})
-        all_fetches: dict[Any, Any] = {"caller": fetches}
-        hook_options = []
-        for i, hook in enumerate(self._hooks):
-            args = hook.before_run(context)
-            if args is None:
-                continue
-            if args.fetches is not None:
-                all_fetches[i] = args.fetches
-            for key, value in (args.feed_dict or {}).items():
-                if key in feeds:
-                    raise InvalidArgumentError(f"{getattr(key, 'name', key)} is fed twice, once by a hook")
-                feeds[key] = value
-            if args.options is not None:
-                hook_options.append(args.options)
-        merged = _merged_options([*([options] if options is not None else []), *hook_options])
-        metadata = run_metadata
-        if metadata is None and merged is not None and merged.trace_level:
-            metadata = RunMetadata()
-        values = running.session.run(all_fetches, feeds, merged, metadata)
-        for i, hook in enumerate(self._hooks):
-            hook.after_run(context, SessionRunValues(values.get(i), merged, metadata))
+        value, context = run_with_hooks(running.session, self._hooks, fetches, feed_dict, options, run_metadata)
         self._stop = self._stop or context.stop_requested
-        return values["caller"]
+        return value
 
     # ---- the end ---------------------------------------------------------------------------------
 
@@ -328,16 +304,6 @@ def _failure_of(coord: Coordinator) -> Exception | None:
     except Exception as e:
         return e
     return None
-
-
-def _merged_options(options: list[Any]) -> Any:
-    """Returns RunOptions that contain everything that the user and the hooks requested."""
-    if len(options) < 2:
-        return options[0] if options else None
-    return RunOptions(
-        trace_level=max(o.trace_level for o in options),
-        timeout_in_ms=max(o.timeout_in_ms for o in options),
-    )
 
 
 class MonitoredSession(_Monitored):

@@ -101,12 +101,12 @@ class Supervisor:
         if not is_chief:
             self._check_devices()
         self._graph.finalize()
-        self._graph_is_written = False
+        self._graph_is_written = self._writer_is_closed = False
         saves = is_chief and self.logdir is not None
         self.save_path = os.path.join(self.logdir or "", checkpoint_basename) if saves else None
-        writes = saves and summary_writer is Supervisor.USE_DEFAULT
-        scaffold = FileWriter(self.logdir) if writes and self.logdir is not None else None
-        self.summary_writer: Any = scaffold if summary_writer is Supervisor.USE_DEFAULT else summary_writer
+        self.summary_writer: Any = self._chosen(
+            summary_writer, lambda: FileWriter(self.logdir) if saves and self.logdir is not None else None
+        )
         self.session_manager = session_manager or SessionManager(
             local_init_op=self.local_init_op,
             ready_op=self.ready_op,
@@ -165,6 +165,7 @@ class Supervisor:
                 write_graph(self._graph, self.logdir, "graph.pbtxt")
             if self.summary_writer is not None and not self._graph_is_written:
                 self.summary_writer.reopen()
+                self._writer_is_closed = False
                 self.summary_writer.add_graph(self._graph)
                 self.summary_writer.add_meta_graph(self._meta_graph())
                 self._graph_is_written = True
@@ -223,7 +224,7 @@ class Supervisor:
         if self.logdir is None:
             logging.warning("Standard services need a 'logdir' passed to the Supervisor")
             return threads
-        if self.summary_writer is not None and self.global_step is not None:
+        if self.summary_writer is not None and not self._writer_is_closed and self.global_step is not None:
             log = proto("event").SessionLog(status=proto("event").SessionLog.START)
             self.summary_writer.add_session_log(log, step_number(sess, self.global_step))
         if self.summary_op is not None and self.summary_writer is not None and self.save_summaries_secs:
@@ -244,7 +245,7 @@ class Supervisor:
 
     def _save(self, sess: Session) -> None:
         self.saver.save(sess, self.save_path, global_step=self.global_step)
-        if self.summary_writer is not None and self.global_step is not None:
+        if self.summary_writer is not None and not self._writer_is_closed and self.global_step is not None:
             log = proto("event").SessionLog(status=proto("event").SessionLog.CHECKPOINT, checkpoint_path=self.save_path)
             self.summary_writer.add_session_log(log, step_number(sess, self.global_step))
 
@@ -297,16 +298,18 @@ class Supervisor:
         close_summary_writer: bool = True,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Stops all threads and waits for them. Raises the error of a thread or of `request_stop`."""
+        """Stops all threads and waits for them; it may be called again. Raises the error of a thread or of
+        `request_stop`.
+        """
         self.coord.request_stop()
         try:
             self._join(threads, ignore_live_threads)
         finally:
-            if close_summary_writer and self.summary_writer is not None:
+            if close_summary_writer and self.summary_writer is not None and not self._writer_is_closed:
                 log = proto("event").SessionLog(status=proto("event").SessionLog.STOP)
                 self.summary_writer.add_session_log(log)
                 self.summary_writer.close()
-                self._graph_is_written = False
+                self._graph_is_written, self._writer_is_closed = False, True
 
     def _join(self, threads: Iterable[Any] | None = None, ignore_live_threads: bool = False) -> None:
         self.coord.join(threads, stop_grace_period_secs=self.stop_grace_secs, ignore_live_threads=ignore_live_threads)

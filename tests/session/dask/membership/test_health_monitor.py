@@ -6,7 +6,8 @@ import time
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
+from preloaded import local_cluster
 
 import tfnb as tf
 from tfnb.errors import ClosedSessionError, FailedPreconditionError
@@ -67,7 +68,7 @@ def test_tasks_devices_and_who_sends_what(dask):
 
 def test_a_task_that_pauses_is_late_and_one_that_died_is_lost():
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0") as local,
+        local_cluster(2) as local,
         Client(local) as client,
         tf.train.DaskCluster(client, ps=1, worker=1) as cluster,
     ):

@@ -3,6 +3,17 @@
 All requests go over Dask's comm, on an event loop in a thread of its own. Each task is watched over one comm, which
 breaks at once when the process dies. A heartbeat detects a process that is paused. Invariant: a task whose comm breaks,
 or that does not answer in time, is reported as lost once, and requests that wait for its answer fail then.
+
+Every running step that has a part at a lost task fails with `UnavailableError`, at all tasks, whether or not the lost
+task had finished its own part. If no such step was running, the next step that needs the task fails with
+`AbortedError`. So a loss is reported once, before anything notices that state is missing, and steps that do not need
+the task go on. The next step looks for the task again: for a `Server` at its address, for a role of a `DaskCluster` at
+the worker that has it. That is another worker if the former one died, or did not answer for the cluster's `patience`.
+If there is no such process, the step waits for one, logs after five seconds which tasks are missing, and raises
+`UnavailableError` after a minute. A call that arrives twice is recognised by the number of its step and dropped. A
+`MonitoredSession` closes what it has, makes another session, restores the last checkpoint and goes on; with a
+`Supervisor` the program's own loop enters `managed_session` again. `python tests/session/dask/chaos.py 50` kills tasks
+of a training at random and compares its weights with those of an undisturbed one.
 """
 
 from __future__ import annotations

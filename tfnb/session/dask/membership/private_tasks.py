@@ -2,6 +2,8 @@
 
 The processes of a cluster host them beside their own tasks, which they do not touch. Invariant: each has devices and
 state of its own, and its process closes it when the master of the session is gone.
+
+A request to such a task carries the task's key over the comm of its process.
 """
 
 from __future__ import annotations

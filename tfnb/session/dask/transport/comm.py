@@ -2,6 +2,14 @@
 
 Dask knows a comm by the scheme of an address: "tfnb://" is over TCP, "tfnbs://" over TLS. Everything else of these
 comms is Dask's own. Invariant: no byte of a peer is decoded, let alone unpickled, before it has shown the secret.
+
+The secret is shown as `handshake.py` says, and found as `secret.py` says. Beyond loopback there is TLS as well, in
+which each side shows a certificate of the cluster's authority. A stranger has five seconds, and gets a random number.
+No request contains values that Dask would unpickle, and a `Server` unpickles none. The channel of the tensors
+(`channel.py`) asks for a password, which travels over this comm. Its messages are parsed, checked against their head
+before memory is taken, and refused above a limit. The scheduler and workers of a Dask cluster that the user has made
+listen as Dask does it, and whoever connects to them can run code; docs/cluster.md says what to do on a machine with
+other users.
 """
 
 from __future__ import annotations

@@ -1,0 +1,141 @@
+"""`tfnb check` reads programs: what is missing, which arguments are not taken, what has no effect, what differs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tfnb.v1.programs.check import check
+from tfnb.v1.programs.command_line import main
+from tfnb.v1.programs.errors import ProgramSyntaxError
+
+PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
+def test_the_programs_that_run_have_nothing_missing(path):
+    report = check(path.read_text())
+    assert report.missing == report.calls == [] and report.names >= 8
+
+
+def test_missing_names_by_line():
+    report = check("""
+import tensorflow as tf
+import tensorflow.contrib.slim as slim
+from tensorflow.python.ops import rnn_cell as cells
+from tensorflow.contrib import tpu
+from tensorflow.contrib.nothing import at_all
+
+x = tf.nn.reluu(tf.zeros([2]))
+y = slim.no_such_layer(x)
+y = slim.no_such_layer(y)
+cell = cells.NoSuchCell(3)
+keys = tf.GraphKeys.NO_SUCH_KEY
+tf.app.flags.FLAGS.batch_size
+""")
+    assert report.missing == [
+        "6: tf.contrib.nothing",
+        "8: tf.nn.reluu (similar: tf.nn.relu, tf.nn.relu6, tf.nn.crelu)",
+        "9, 10: tf.contrib.slim.no_such_layer",
+        "11: tf.python.ops.rnn_cell.NoSuchCell",
+        "12: tf.GraphKeys.NO_SUCH_KEY",
+    ]
+
+
+def test_what_a_program_can_do_without_is_not_missing():
+    report = check("""
+import tensorflow as tf
+try:
+    from tensorflow.contrib.tpu import one
+except ImportError:
+    one = None
+if hasattr(tf, 'no_such'):
+    tf.no_such()
+z = tf.no_such_thing() if hasattr(tf, 'no_such_thing') else tf.zeros([1])
+try:
+    tf.gone()
+finally:
+    pass
+""")
+    assert [text.partition(" (")[0] for text in report.guarded] == [
+        "4: tf.contrib.tpu.one",
+        "8: tf.no_such",
+        "9: tf.no_such_thing",
+    ]
+    assert report.missing == ["11: tf.gone"]
+
+
+def test_names_are_followed_in_their_scope():
+    report = check("""
+import tensorflow as tf
+import tensorflow
+layers = tf.contrib.layers
+slim = tf.contrib.slim
+
+def model(layers, x):
+    return layers.not_of_tensorflow(x), slim.gone_1(x), later.gone_2(x), (lambda tf: tf.not_either)(x)
+
+class Net:
+    def build(self):
+        nn = tf.nn
+        self.tf = nn.gone_3
+        for slim in range(3):
+            slim.not_a_module
+        return self.tf.not_of_tensorflow
+
+later = tensorflow.nn
+layers.gone_4
+later = object()
+tf.nn = 3
+""")
+    assert [text.partition(" (")[0] for text in report.missing] == [
+        "8: tf.contrib.slim.gone_1",
+        "13: tf.nn.gone_3",
+        "19: tf.contrib.layers.gone_4",
+    ]
+
+
+def test_calls_and_what_differs():
+    report = check("""
+import tensorflow as tf
+a = tf.nn.relu(x, nmae='relu')
+b = tf.nn.relu(x, 'relu', 3, *rest)
+c = tf.reshape(x, [1], 'name', 4)
+d = tf.nn.dynamic_rnn(cell, x, **options)
+e = tf.matmul(x, x, a_is_sparse=True)
+values, _ = tf.nn.top_k(x, 3)
+loss = tf.nn.weighted_cross_entropy_with_logits(x, y, 2.0)
+f = tf.log(x)
+""")
+    assert report.missing == []
+    assert report.calls == ["3: tf.nn.relu: nmae=", "5: tf.reshape: 4 positional arguments"]
+    assert report.without_effect == ["7: tf.matmul: a_is_sparse= (zeros are multiplied as other numbers are)"]
+    assert "8: tf.nn.top_k: where NaN stands in the order is not defined" in report.differs
+    assert report.differs[-1].startswith("9: tf.nn.weighted_cross_entropy_with_logits: 0.x gave the logits first")
+    assert not any("log" in text.split(":")[1] for text in report.differs[:-1])
+
+
+def test_a_program_of_python_2():
+    with pytest.raises(ProgramSyntaxError, match=r"program\.py:2: print 'loss', x\nif this is a program of Python 2"):
+        check("import tensorflow as tf\nprint 'loss', x\n", name="program.py")
+
+
+def test_the_command(tmp_path, monkeypatch, capsys):
+    (tmp_path / "one.py").write_text("import tensorflow as tf\ntf.gone\n")
+    (tmp_path / "two.py").write_text("print 'hello'\n")
+    (tmp_path / "three.py").write_text("import os\n")
+    (tmp_path / "fine.py").write_text("raise SystemExit\nimport tensorflow as tf\ntf.zeros([1])\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "."]) == 1
+    assert main(["check", "--era", "0.12", "fine.py", "three.py"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:4] == [
+        "fine.py: 1 names of TensorFlow, 0 missing",
+        "one.py: 1 names of TensorFlow, 1 missing",
+        "missing:",
+        "  2: tf.gone",
+    ]
+    assert lines[4].startswith("two.py: Missing parentheses") and lines[6:] == lines[:1]
+    assert "tensorflow" not in sys.modules

@@ -1,0 +1,1 @@
+"""Frames, windows, spectra and transforms of signals: `tf.signal` and `tf.spectral`."""

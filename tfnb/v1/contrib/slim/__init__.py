@@ -1,0 +1,1 @@
+"""Training loops, evaluation and input of `tf.contrib.slim`."""

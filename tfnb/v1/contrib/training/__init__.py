@@ -1,0 +1,1 @@
+"""Training loops, evaluation and hyperparameters: `tf.contrib.training`."""

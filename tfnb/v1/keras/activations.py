@@ -1,0 +1,105 @@
+"""`tf.keras.activations`: functions of a tensor that layers take by name.
+
+Invariant: `get(serialize(f))` is f.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.v1.keras.backend import nn
+from tfnb.v1.keras.graph_api import tf
+from tfnb.v1.keras.serialization import deserialize_keras_object
+
+
+def softmax(x: Any, axis: int = -1) -> Any:
+    """Returns the softmax along `axis`. Raises `InvalidArgumentError` for a vector."""
+    rank = x.shape.ndims
+    if rank == 1:
+        raise InvalidArgumentError(f"Cannot apply softmax to a tensor that is 1D. Received input: {x}")
+    return tf.nn.softmax(x, axis=axis)
+
+
+def elu(x: Any, alpha: float = 1.0) -> Any:
+    """Returns x where it is positive, and alpha * (exp(x) - 1) elsewhere."""
+    return nn.elu(x, alpha)
+
+
+def selu(x: Any) -> Any:
+    """Returns the scaled exponential linear unit."""
+    return tf.nn.selu(x)
+
+
+def softplus(x: Any) -> Any:
+    """Returns log(1 + exp(x))."""
+    return tf.nn.softplus(x)
+
+
+def softsign(x: Any) -> Any:
+    """Returns x / (1 + abs(x))."""
+    return tf.nn.softsign(x)
+
+
+def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0) -> Any:
+    """Returns x where it is at least `threshold`, alpha * (x - threshold) below, and at most `max_value`."""
+    return nn.relu(x, alpha, max_value, threshold)
+
+
+def tanh(x: Any) -> Any:
+    """Returns the hyperbolic tangent."""
+    return tf.tanh(x)
+
+
+def sigmoid(x: Any) -> Any:
+    """Returns 1 / (1 + exp(-x))."""
+    return tf.sigmoid(x)
+
+
+def exponential(x: Any) -> Any:
+    """Returns exp(x)."""
+    return tf.exp(x)
+
+
+def hard_sigmoid(x: Any) -> Any:
+    """Returns 0.2 x + 0.5, limited to [0, 1]."""
+    return nn.hard_sigmoid(x)
+
+
+def linear(x: Any) -> Any:
+    """Returns x."""
+    return x
+
+
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    f.__name__: f
+    for f in (softmax, elu, selu, softplus, softsign, relu, tanh, sigmoid, exponential, hard_sigmoid, linear)
+}
+# Functions of tf.nn that programs pass to layers, by the names under which a configuration keeps them.
+_OTHER_NAMES = {"softmax_v2": "softmax"}
+
+
+def serialize(activation: Any) -> Any:
+    """Returns the name of an activation function, or the configuration of a layer."""
+    if hasattr(activation, "get_config"):
+        return {"class_name": type(activation).__name__, "config": activation.get_config()}
+    name = getattr(activation, "__name__", None) or getattr(activation, "name", None)
+    if name is None:
+        raise InvalidArgumentError(f"Cannot serialize the activation {activation!r}")
+    name = str(name)
+    return _OTHER_NAMES.get(name, name.lower() if name.lower() in _FUNCTIONS else name)
+
+
+def deserialize(name: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+    """Returns the activation function of a name. Raises `InvalidArgumentError` for an unknown one."""
+    return deserialize_keras_object(name, _FUNCTIONS, custom_objects, "activation function")
+
+
+def get(identifier: Any) -> Any:
+    """Returns the activation function of a name; None is `linear`, and a callable is returned unchanged."""
+    if identifier is None:
+        return linear
+    if callable(identifier):
+        return identifier
+    return deserialize(identifier)
