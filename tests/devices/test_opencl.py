@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import gc
 import itertools
+import mmap
 import sys
 import threading
 import time
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from tfnb.codegen.program import F32, Copy, Launch, Module, Program, Slot, VariableUse
 from tfnb.devices.buffers import Cell
-from tfnb.devices.host import capacity_of
+from tfnb.devices.host import HostPool, capacity_of, numpy_block
 from tfnb.devices.interface import ProgramTakenError
 from tfnb.devices.opencl import build
 from tfnb.devices.opencl import program as opencl_program
@@ -116,6 +117,24 @@ def test_a_large_input_is_read_where_it_lies(make_device):
         assert device.memory_stats().in_use - before == copies * capacity_of(400_000)
         np.testing.assert_array_equal(program.run([value, a], [])[0].numpy(), a * 4)
         del value
+
+
+def test_a_value_of_another_device_is_read_where_it_lies(make_device):
+    """Wherever it ends in its page: blocks of all devices are padded."""
+    device = make_device()
+    program = device.load(p.add_scale(100_000))
+
+    def ends_with_its_page(capacity):
+        block = numpy_block(capacity + mmap.PAGESIZE)
+        block.start = -(block.ctypes.data + 400_000) % mmap.PAGESIZE
+        return block
+
+    a, _ = HostPool("another", 0, ends_with_its_page).take(capacity_of(400_000), (100_000,), np.dtype(np.float32))
+    a[:] = floats(100_000)
+    before = device.memory_stats().in_use
+    value = device.memory.admit(a, device.info_of(a), capacity_of(a.nbytes))
+    assert device.memory_stats().in_use == before
+    np.testing.assert_array_equal(program.run([value, a], [])[0].numpy(), a * 4)
 
 
 @pytest.mark.parametrize("n", [10, 100_000])

@@ -211,11 +211,13 @@ def _on(raw: ctypes.Array[ctypes.c_ubyte], memory: cl.SVMAllocation, begin: int,
 def _readable(array: np.ndarray) -> bool:
     """Returns whether a kernel may read the memory of the array, and PAD bytes past its end.
 
-    The bytes up to the end of the page can always be read, whatever they contain.
+    The blocks of every pool are padded. Elsewhere, the bytes up to the end of the page can be read, whatever they are.
     """
     flags = array.flags
     if not (flags.c_contiguous and flags.writeable and flags.aligned):
         return False  # an SVM argument needs writable memory
+    if type(array.base) is Block:
+        return True
     bytes_to_page_end = -(array.ctypes.data + array.nbytes) % mmap.PAGESIZE
     return bytes_to_page_end >= PAD
 
