@@ -38,8 +38,9 @@ _ITEMS = ("get_global_id", "get_global_size", "get_group_id", "get_local_id", "g
 _TESTS = ("isfinite", "isinf", "isnan")
 _WITH_NUMBERS = {"fmax": (2, _FLOATS), "fmin": (2, _FLOATS), "max": (2, _NUMBERS), "min": (2, _NUMBERS)}
 _WITH_NUMBERS["clamp"] = (3, _NUMBERS)
+_OF_INTEGERS = {"clz": 1, "mul_hi": 2}
 
-_ALL = (*_OPERANDS, *_ITEMS, *_TESTS, *_WITH_NUMBERS, "abs", "all", "any", "barrier")
+_ALL = (*_OPERANDS, *_ITEMS, *_TESTS, *_WITH_NUMBERS, *_OF_INTEGERS, "abs", "all", "any", "barrier")
 _PROTOTYPE = re.compile(r"(\w+) BUILTIN(?:_VALUE|_READ| __attribute__\(\(\w+\)\))? (\w+)\((.*)\);")
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -97,6 +98,8 @@ def _declared(name: str) -> list[str]:
         return [f"void BUILTIN __attribute__((convergent)) {name}(cl_mem_fence_flags);"]
     if name in _OPERANDS:
         return _values(name, [(v, [v] * _OPERANDS[name]) for t in _FLOATS for v in _vectors(t)])
+    if name in _OF_INTEGERS:
+        return _values(name, [(v, [v] * _OF_INTEGERS[name]) for t in _INTEGERS for v in _vectors(t)])
     if name in _WITH_NUMBERS:
         count, types = _WITH_NUMBERS[name]
         same = [(v, [v] * count) for t in types for v in _vectors(t)]
