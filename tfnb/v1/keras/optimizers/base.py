@@ -6,12 +6,19 @@ Invariant: names are TensorFlow 1.15's ("training/Adam/dense/kernel/m"), and `we
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.types import DType, float32
+from tfnb.v1.keras import initializers
 from tfnb.v1.keras.backend.values import batch_get_value, batch_set_value, get_session
 from tfnb.v1.keras.graph_api import tf
 from tfnb.v1.keras.optimizers.schedules import LearningRateSchedule
@@ -27,7 +34,6 @@ class Optimizer:
     """
 
     slots: tuple[str, ...] = ()
-    by_rows = False  # whether a gradient of some rows leaves the slots of the other rows as they are
 
     def __init__(self, name: str, **kwargs: Any) -> None:
         allowed = {"clipnorm", "clipvalue", "lr", "decay"}
@@ -40,7 +46,6 @@ class Optimizer:
         state.update(_name=name, _hyper={}, _variables={}, _slots={}, _weights=[], iterations_variable=None)
         state.update(_initial_decay=float(kwargs.pop("decay", 0.0)), _clip=kwargs, _pending=None)
         state["_scope"] = None
-        state["_rows"] = {}  # id of the tensor of rows that a step reads -> (tensor, variable, numbers of the rows)
 
     # hyperparameters
 
@@ -79,7 +84,8 @@ class Optimizer:
             self._variables[name] = self._add(name, np.float32(_number(self._hyper[name])))
         return self._variables[name]
 
-    def _value(self, name: str, dtype: Any) -> Any:
+    def _get_hyper(self, name: str, dtype: DType = float32) -> Tensor:
+        """Returns the tensor of a hyperparameter, of the type `dtype`."""
         value = self._hyper[name]
         if isinstance(value, LearningRateSchedule):
             return tf.cast(value(tf.cast(self.iterations, tf.float32)), dtype)
@@ -87,7 +93,7 @@ class Optimizer:
             return tf.cast(value, dtype)
         return tf.cast(value() if callable(value) else self._variable(name), dtype)
 
-    def _serialized(self, name: str) -> Any:
+    def _serialize_hyperparameter(self, name: str) -> Any:
         value = self._hyper[name]
         if isinstance(value, LearningRateSchedule):
             return {"class_name": type(value).__name__, "config": value.get_config()}
@@ -111,23 +117,20 @@ class Optimizer:
 
     # slots
 
-    def add_slot(self, var: Any, slot_name: str, initial: float = 0.0) -> Any:
-        """Returns the variable `slot_name` of the weight `var`, created on first use."""
+    def add_slot(self, var: Variable, slot_name: str, initializer: Any = "zeros") -> Variable:
+        """Returns the variable `slot_name` of the weight `var`, created on first use by an initializer of Keras."""
         key = (var.op.name, slot_name)
         if key not in self._slots:
-            value = np.full(var.shape.as_list(), initial, var.dtype.base_dtype.as_numpy_dtype)
-            self._slots[key] = self._add(f"{var.op.name}/{slot_name}", value)
+            make = partial(initializers.get(initializer), var.shape.as_list(), dtype=var.dtype.base_dtype)
+            self._slots[key] = self._add(f"{var.op.name}/{slot_name}", make, var.dtype.base_dtype)
             self._weights.append(self._slots[key])
         return self._slots[key]
 
-    def get_slot(self, var: Any, slot_name: str) -> Any:
+    def get_slot(self, var: Variable, slot_name: str) -> Variable:
         """Returns the variable `slot_name` of a weight. Raises `KeyError` when there is none."""
-        if id(var) in self._rows:
-            _, variable, indices = self._rows[id(var)]
-            return self._read_rows(self.get_slot(variable, slot_name), indices)
         return self._slots[(var.op.name, slot_name)]
 
-    def _create_slots(self, var_list: Sequence[Any]) -> None:
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
         for slot in self.slots:
             for var in var_list:
                 self.add_slot(var, slot)
@@ -191,53 +194,43 @@ class Optimizer:
             with graph.control_dependencies(updates):
                 return tf.assign_add(step, np.int64(1)).op
 
-    def _updated(self, gradient: Any, var: Any) -> Any:
-        dtype = var.dtype.base_dtype
-        rate = self._value("learning_rate", dtype)
-        if self._initial_decay > 0:
-            steps = tf.cast(self.iterations, dtype)
-            rate = rate / (1.0 + self._value("decay", dtype) * steps)
-        if isinstance(gradient, tf.IndexedSlices) and self.by_rows:
-            indices, position = tf.unique(gradient.indices)
-            gradient = tf.unsorted_segment_sum(gradient.values, position, tf.shape(indices)[0])
-            operation = tf.group(*self._step(gradient, self._read_rows(var, indices), rate))
+    def _updated(self, gradient: Tensor | IndexedSlices, var: Variable) -> Operation:
+        if isinstance(gradient, IndexedSlices):
+            done = self._resource_apply_sparse_duplicate_indices(gradient.values, var, gradient.indices)
         else:
-            operation = tf.group(*self._step(tf.convert_to_tensor(gradient), var, rate))
+            done = self._resource_apply_dense(gradient, var)
+        operation = tf.group(done)
         if var.constraint is None:
             return operation
         with get_default_graph().control_dependencies([operation]):
             return tf.assign(var, var.constraint(var.value())).op
 
-    def _read_rows(self, variable: Any, indices: Any) -> Any:
-        """Returns some rows of a variable; a step that changes the tensor changes these rows."""
-        rows = tf.gather(variable, indices)
-        self._rows[id(rows)] = (rows, variable, indices)
-        return rows
+    def _resource_apply_dense(self, grad: Tensor, var: Variable) -> Tensor | Operation:
+        """Returns the operation that changes a variable and its slots for a whole gradient. Subclasses define it."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _resource_apply_dense")
 
-    def _changed(self, target: Any, value: Any, whole: Any, of_rows: Any) -> Any:
-        if id(target) not in self._rows:
-            return whole(target, value)
-        _, variable, indices = self._rows[id(target)]
-        return of_rows(variable, indices, value)
+    def _resource_apply_sparse(self, grad: Tensor, var: Variable, indices: Tensor) -> Tensor | Operation:
+        """Returns the operation for the gradients of some rows, each row once. Subclasses may define it.
 
-    def _set(self, target: Any, value: Any) -> Any:
-        """Returns the operation that gives a variable, or the rows that were read of it, a value."""
-        return self._changed(target, value, tf.assign, tf.scatter_update)
-
-    def _take(self, target: Any, value: Any) -> Any:
-        """Returns the operation that subtracts a value from a variable or the rows of it."""
-        return self._changed(target, value, tf.assign_sub, tf.scatter_sub)
-
-    def _give(self, target: Any, value: Any) -> Any:
-        """Returns the operation that adds a value to a variable or the rows of it."""
-        return self._changed(target, value, tf.assign_add, tf.scatter_add)
-
-    def _step(self, gradient: Any, var: Any, rate: Any) -> list[Any]:
-        """Returns the operations that change the weight `var` and its slots. Subclasses define it.
-
-        gradient, var: whole, or the rows of both that a sparse gradient has.
+        Here it takes the gradients of the other rows for 0, so that their slots change, too.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not define its step")
+        whole = tf.convert_to_tensor(IndexedSlices(grad, indices, tf.shape(var)))
+        return self._resource_apply_dense(whole, var)
+
+    def _resource_apply_sparse_duplicate_indices(
+        self, grad: Tensor, var: Variable, indices: Tensor
+    ) -> Tensor | Operation:
+        """Returns the operation for the gradients of rows of which some occur more than once: it adds them up."""
+        rows, position = tf.unique(indices)
+        total = tf.unsorted_segment_sum(grad, position, tf.shape(rows)[0])
+        return self._resource_apply_sparse(total, var, rows)
+
+    def _decayed_lr(self, var_dtype: DType) -> Tensor:
+        """Returns the learning rate of this step, a scalar of the type `var_dtype`."""
+        rate = self._get_hyper("learning_rate", var_dtype)
+        if self._initial_decay > 0:
+            rate = rate / (1.0 + self._get_hyper("decay", var_dtype) * tf.cast(self.iterations, var_dtype))
+        return rate
 
     # state
 
@@ -266,7 +259,7 @@ class Optimizer:
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
         limits = {k: v for k, v in self._clip.items() if k != "lr"}
-        return {"name": self._name, **{name: self._serialized(name) for name in self._hyper}, **limits}
+        return {"name": self._name, **{name: self._serialize_hyperparameter(name) for name in self._hyper}, **limits}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:

@@ -1,15 +1,23 @@
 """The update rules: SGD, RMSprop, Adagrad, Adadelta, Adam, Adamax, Nadam and Ftrl.
 
-Invariant: formulas, slots and defaults are those of TensorFlow 1.15's Keras, where epsilon None is `epsilon()`.
+`tfnb/ops/training/` has the formulas of all rules that TensorFlow has an op for. Invariant: steps, slots and defaults
+are those of TensorFlow 1.15's Keras, where epsilon None is `epsilon()`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.ops import CATALOG
+from tfnb.types import DType
+from tfnb.v1.keras import initializers
 from tfnb.v1.keras.backend.settings import epsilon as default_epsilon
 from tfnb.v1.keras.graph_api import tf
 from tfnb.v1.keras.optimizers.base import Optimizer
@@ -28,8 +36,6 @@ class _Rule(Optimizer):
 class SGD(_Rule):
     """Gradient descent, with momentum, which may be Nesterov's."""
 
-    by_rows = True
-
     def __init__(
         self,
         learning_rate: Any = 0.01,
@@ -46,13 +52,21 @@ class SGD(_Rule):
         self.nesterov = nesterov
         self.slots = ("momentum",) if self._momentum else ()
 
-    def _step(self, gradient: Any, var: Any, rate: Any) -> list[Any]:
+    def _resource_apply_dense(self, grad: Tensor, var: Variable) -> Tensor | Operation:
+        dtype = var.dtype.base_dtype
+        rate = self._decayed_lr(dtype)
         if not self._momentum:
-            return [self._take(var, rate * gradient)]
-        factor, slot = self._value("momentum", var.dtype.base_dtype), self.get_slot(var, "momentum")
-        speed = factor * slot - rate * gradient
-        moved = factor * speed - rate * gradient if self.nesterov else speed
-        return [self._set(slot, speed), self._give(var, moved)]
+            return CATALOG["ApplyGradientDescent"](var, rate, grad)
+        references, factor = (var, self.get_slot(var, "momentum")), self._get_hyper("momentum", dtype)
+        return CATALOG["ApplyKerasMomentum"](*references, rate, grad, factor, use_nesterov=self.nesterov)
+
+    def _resource_apply_sparse(self, grad: Tensor, var: Variable, indices: Tensor) -> Tensor | Operation:
+        dtype = var.dtype.base_dtype
+        rate = self._decayed_lr(dtype)
+        if not self._momentum:
+            return tf.scatter_sub(var, indices, rate * grad)
+        references, factor = (var, self.get_slot(var, "momentum")), self._get_hyper("momentum", dtype)
+        return CATALOG["SparseApplyKerasMomentum"](*references, rate, grad, indices, factor, use_nesterov=self.nesterov)
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "nesterov": self.nesterov}
@@ -78,21 +92,36 @@ class RMSprop(_Rule):
         self.centered = centered
         self.slots = ("rms", *(["momentum"] if self._momentum else []), *(["mg"] if centered else []))
 
-    def _step(self, gradient: Any, var: Any, rate: Any) -> list[Any]:
-        rho, rms = self._value("rho", var.dtype.base_dtype), self.get_slot(var, "rms")
-        squares = rho * rms + (1 - rho) * tf.square(gradient)
-        updates, denominator = [self._set(rms, squares)], squares
+    def _resource_apply_dense(self, grad: Tensor, var: Variable) -> Tensor | Operation:
+        if self._momentum:
+            return CATALOG[self._op](*self._inputs(var), grad)
+        dtype = var.dtype.base_dtype
+        rho, rms = self._get_hyper("rho", dtype), self.get_slot(var, "rms")
+        squares = rho * rms + (1 - rho) * tf.square(grad)
+        updates, denominator = [tf.assign(rms, squares)], squares
         if self.centered:
             mg = self.get_slot(var, "mg")
-            mean = rho * mg + (1 - rho) * gradient
-            updates.append(self._set(mg, mean))
+            mean = rho * mg + (1 - rho) * grad
+            updates.append(tf.assign(mg, mean))
             denominator = squares - tf.square(mean)
+        change = self._decayed_lr(dtype) * grad / (tf.sqrt(denominator) + self.epsilon)
+        return tf.group(*updates, tf.assign_sub(var, change))
+
+    def _resource_apply_sparse(self, grad: Tensor, var: Variable, indices: Tensor) -> Tensor | Operation:
         if not self._momentum:
-            return [*updates, self._take(var, rate * gradient / (tf.sqrt(denominator) + self.epsilon))]
-        slot = self.get_slot(var, "momentum")
-        speed = self._value("momentum", var.dtype.base_dtype) * slot
-        speed = speed + rate * gradient / tf.sqrt(denominator + self.epsilon)
-        return [*updates, self._set(slot, speed), self._take(var, speed)]
+            return super()._resource_apply_sparse(grad, var, indices)
+        return CATALOG[f"Sparse{self._op}"](*self._inputs(var), grad, indices)
+
+    @property
+    def _op(self) -> str:
+        return "ApplyCenteredRMSProp" if self.centered else "ApplyRMSProp"
+
+    def _inputs(self, var: Variable) -> list[Any]:
+        """Returns the inputs of the op with momentum, but for the gradient."""
+        dtype = var.dtype.base_dtype
+        slots = [self.get_slot(var, name) for name in (*(["mg"] if self.centered else []), "rms", "momentum")]
+        numbers = (self._decayed_lr(dtype), self._get_hyper("rho", dtype), self._get_hyper("momentum", dtype))
+        return [var, *slots, *numbers, self.epsilon]
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "epsilon": self.epsilon, "centered": self.centered}
@@ -100,8 +129,6 @@ class RMSprop(_Rule):
 
 class Adagrad(_Rule):
     """Divides gradients by the root of the sum of their squares."""
-
-    by_rows = True
 
     slots = ("accumulator",)
 
@@ -118,14 +145,18 @@ class Adagrad(_Rule):
         super().__init__(name, learning_rate, epsilon, **kwargs)
         self._initial_accumulator_value = initial_accumulator_value
 
-    def _create_slots(self, var_list: Any) -> None:
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
         for var in var_list:
-            self.add_slot(var, "accumulator", self._initial_accumulator_value)
+            self.add_slot(var, "accumulator", initializers.Constant(self._initial_accumulator_value))
 
-    def _step(self, gradient: Any, var: Any, rate: Any) -> list[Any]:
-        slot = self.get_slot(var, "accumulator")
-        total = slot + tf.square(gradient)
-        return [self._set(slot, total), self._take(var, rate * gradient / (tf.sqrt(total) + self.epsilon))]
+    def _resource_apply_dense(self, grad: Tensor, var: Variable) -> Tensor | Operation:
+        return CATALOG["ApplyAdagradV2"](*self._inputs(var), grad)
+
+    def _resource_apply_sparse(self, grad: Tensor, var: Variable, indices: Tensor) -> Tensor | Operation:
+        return CATALOG["SparseApplyAdagradV2"](*self._inputs(var), grad, indices)
+
+    def _inputs(self, var: Variable) -> tuple[Any, ...]:
+        return var, self.get_slot(var, "accumulator"), self._decayed_lr(var.dtype.base_dtype), self.epsilon
 
     def get_config(self) -> dict[str, Any]:
         own = {"initial_accumulator_value": self._initial_accumulator_value, "epsilon": self.epsilon}
@@ -134,8 +165,6 @@ class Adagrad(_Rule):
 
 class Adadelta(_Rule):
     """Scales gradients by moving averages of their squares and of the squares of the updates."""
-
-    by_rows = True
 
     slots = ("accum_grad", "accum_var")
 
@@ -150,16 +179,16 @@ class Adadelta(_Rule):
         super().__init__(name, learning_rate, epsilon, **kwargs)
         self._set_hyper("rho", rho)
 
-    def _step(self, gradient: Any, var: Any, rate: Any) -> list[Any]:
-        rho = self._value("rho", var.dtype.base_dtype)
-        squares, updates = self.get_slot(var, "accum_grad"), self.get_slot(var, "accum_var")
-        mean = rho * squares + (1 - rho) * tf.square(gradient)
-        change = gradient * tf.sqrt(updates + self.epsilon) / tf.sqrt(mean + self.epsilon)
-        return [
-            self._set(squares, mean),
-            self._set(updates, rho * updates + (1 - rho) * tf.square(change)),
-            self._take(var, rate * change),
-        ]
+    def _resource_apply_dense(self, grad: Tensor, var: Variable) -> Tensor | Operation:
+        return CATALOG["ApplyAdadelta"](*self._inputs(var), grad)
+
+    def _resource_apply_sparse(self, grad: Tensor, var: Variable, indices: Tensor) -> Tensor | Operation:
+        return CATALOG["SparseApplyAdadelta"](*self._inputs(var), grad, indices)
+
+    def _inputs(self, var: Variable) -> tuple[Any, ...]:
+        dtype = var.dtype.base_dtype
+        slots = (self.get_slot(var, name) for name in self.slots)
+        return var, *slots, self._decayed_lr(dtype), self._get_hyper("rho", dtype), self.epsilon
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "epsilon": self.epsilon}
@@ -177,9 +206,9 @@ class _Moments(_Rule):
         self._set_hyper("beta_1", beta_1)
         self._set_hyper("beta_2", beta_2)
 
-    def _betas(self, var: Any) -> tuple[Any, Any, Any]:
+    def _betas(self, var: Variable) -> tuple[Tensor, Tensor, Tensor]:
         dtype = var.dtype.base_dtype
-        return self._value("beta_1", dtype), self._value("beta_2", dtype), tf.cast(self.iterations + 1, dtype)
+        return self._get_hyper("beta_1", dtype), self._get_hyper("beta_2", dtype), tf.cast(self.iterations + 1, dtype)
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "epsilon": self.epsilon}
@@ -202,17 +231,12 @@ class Adam(_Moments):
         self.amsgrad = amsgrad
         self.slots = ("m", "v", "vhat") if amsgrad else ("m", "v")
 
-    def _step(self, gradient: Any, var: Any, rate: Any) -> list[Any]:
+    def _resource_apply_dense(self, grad: Tensor, var: Variable) -> Tensor | Operation:
         beta_1, beta_2, step = self._betas(var)
-        m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
-        mean, squares = m + (gradient - m) * (1 - beta_1), v + (tf.square(gradient) - v) * (1 - beta_2)
-        rate = rate * tf.sqrt(1 - tf.pow(beta_2, step)) / (1 - tf.pow(beta_1, step))
-        updates, largest = [self._set(m, mean), self._set(v, squares)], squares
-        if self.amsgrad:
-            vhat = self.get_slot(var, "vhat")
-            largest = tf.maximum(vhat, squares)
-            updates.append(self._set(vhat, largest))
-        return [*updates, self._take(var, rate * mean / (tf.sqrt(largest) + self.epsilon))]
+        slots = (self.get_slot(var, name) for name in self.slots)
+        powers = (tf.pow(beta_1, step), tf.pow(beta_2, step))
+        op = CATALOG["ApplyAdamWithAmsgrad" if self.amsgrad else "ApplyAdam"]
+        return op(var, *slots, *powers, self._decayed_lr(var.dtype.base_dtype), beta_1, beta_2, self.epsilon, grad)
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "amsgrad": self.amsgrad}
@@ -220,8 +244,6 @@ class Adam(_Moments):
 
 class Adamax(_Moments):
     """Adam with the largest gradient so far instead of the average of squares."""
-
-    by_rows = True
 
     def __init__(
         self,
@@ -234,12 +256,21 @@ class Adamax(_Moments):
     ) -> None:
         super().__init__(name, learning_rate, beta_1, beta_2, epsilon, **kwargs)
 
-    def _step(self, gradient: Any, var: Any, rate: Any) -> list[Any]:
+    def _resource_apply_dense(self, grad: Tensor, var: Variable) -> Tensor | Operation:
         beta_1, beta_2, step = self._betas(var)
-        m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
-        mean, largest = m + (gradient - m) * (1 - beta_1), tf.maximum(beta_2 * v, tf.abs(gradient))
-        change = rate / (1 - tf.pow(beta_1, step)) * mean / (largest + self.epsilon)
-        return [self._set(m, mean), self._set(v, largest), self._take(var, change)]
+        slots, rate = (self.get_slot(var, name) for name in self.slots), self._decayed_lr(var.dtype.base_dtype)
+        return CATALOG["ApplyAdaMax"](var, *slots, tf.pow(beta_1, step), rate, beta_1, beta_2, self.epsilon, grad)
+
+    def _resource_apply_sparse(self, grad: Tensor, var: Variable, indices: Tensor) -> Tensor | Operation:
+        beta_1, beta_2, step = self._betas(var)
+        m, v = (tf.gather(self.get_slot(var, name), indices) for name in self.slots)
+        mean, largest = m * beta_1 + grad * (1 - beta_1), tf.maximum(v * beta_2, tf.abs(grad))
+        rate = self._decayed_lr(var.dtype.base_dtype) / (1 - tf.pow(beta_1, step))
+        return tf.group(
+            tf.scatter_update(self.get_slot(var, "m"), indices, mean),
+            tf.scatter_update(self.get_slot(var, "v"), indices, largest),
+            tf.scatter_sub(var, indices, rate * (mean / (largest + self.epsilon))),
+        )
 
 
 class Nadam(_Moments):
@@ -258,7 +289,7 @@ class Nadam(_Moments):
         super().__init__(name, learning_rate, beta_1, beta_2, epsilon, **kwargs)
         self._cache: Any = None
 
-    def _create_slots(self, var_list: Any) -> None:
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
         if self._cache is None:
             self._cache = self._add("momentum_cache", np.float32(1.0))
             self._weights.append(self._cache)
@@ -270,29 +301,38 @@ class Nadam(_Moments):
         done = super().apply_gradients(grads_and_vars, name)
         return tf.group(done, tf.assign(self._cache, self._product))
 
-    def _updated(self, gradient: Any, var: Any) -> Any:
-        rate = self._value("learning_rate", var.dtype.base_dtype)
-        return tf.group(*self._step(tf.convert_to_tensor(gradient), var, rate))
+    def _decayed_lr(self, var_dtype: DType) -> Tensor:
+        """Returns the learning rate; the decay is that of the momentum."""
+        return self._get_hyper("learning_rate", var_dtype)
 
-    def _step(self, gradient: Any, var: Any, rate: Any) -> list[Any]:
+    def _resource_apply_dense(self, grad: Tensor, var: Variable) -> Tensor | Operation:
+        updates, change = self._moved(grad, var)
+        return tf.group(*updates, tf.assign_sub(var, change))
+
+    def _resource_apply_sparse(self, grad: Tensor, var: Variable, indices: Tensor) -> Tensor | Operation:
+        updates, change = self._moved(tf.convert_to_tensor(tf.IndexedSlices(grad, indices, tf.shape(var))), var)
+        return tf.group(*updates, tf.scatter_sub(var, indices, tf.gather(change, indices)))
+
+    def _moved(self, grad: Tensor, var: Variable) -> tuple[list[Tensor], Tensor]:
+        """Returns the operations that change the slots, and what is to be subtracted from the variable."""
         beta_1, beta_2, step = self._betas(var)
-        decay = self._value("decay", var.dtype.base_dtype)
+        dtype = var.dtype.base_dtype
+        decay = self._get_hyper("decay", dtype)
         now = beta_1 * (1.0 - 0.5 * tf.pow(0.96, decay * step))
         following = beta_1 * (1.0 - 0.5 * tf.pow(0.96, decay * (step + 1)))
         if self._product is None:
             self._product = self._cache.value() * now
-        product = tf.cast(self._product, var.dtype.base_dtype)
+        product = tf.cast(self._product, dtype)
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
-        mean, squares = beta_1 * m + (1 - beta_1) * gradient, beta_2 * v + (1 - beta_2) * tf.square(gradient)
-        corrected = following * mean / (1.0 - product * following) + (1 - now) * gradient / (1.0 - product)
+        mean, squares = beta_1 * m + (1 - beta_1) * grad, beta_2 * v + (1 - beta_2) * tf.square(grad)
+        corrected = following * mean / (1.0 - product * following) + (1 - now) * grad / (1.0 - product)
         root = tf.sqrt(squares / (1.0 - tf.pow(beta_2, step)))
-        return [self._set(m, mean), self._set(v, squares), self._take(var, rate * corrected / (root + self.epsilon))]
+        change = self._decayed_lr(dtype) * corrected / (root + self.epsilon)
+        return [tf.assign(m, mean), tf.assign(v, squares)], change
 
 
 class Ftrl(_Rule):
     """Follows the regularised leader (McMahan and others, 2013), with penalties l1, l2 and shrinkage."""
-
-    by_rows = True
 
     slots = ("accumulator", "linear")
 
@@ -320,23 +360,32 @@ class Ftrl(_Rule):
         self._initial_accumulator_value = initial_accumulator_value
         self._shrinkage = l2_shrinkage_regularization_strength
 
-    def _create_slots(self, var_list: Any) -> None:
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
         for var in var_list:
-            self.add_slot(var, "accumulator", self._initial_accumulator_value)
+            self.add_slot(var, "accumulator", initializers.Constant(self._initial_accumulator_value))
             self.add_slot(var, "linear")
 
-    def _step(self, gradient: Any, var: Any, rate: Any) -> list[Any]:
+    def _resource_apply_dense(self, grad: Tensor, var: Variable) -> Tensor | Operation:
+        return CATALOG[self._op](*self._references(var), grad, *self._numbers(var))
+
+    def _resource_apply_sparse(self, grad: Tensor, var: Variable, indices: Tensor) -> Tensor | Operation:
+        return CATALOG[f"Sparse{self._op}"](*self._references(var), grad, indices, *self._numbers(var))
+
+    @property
+    def _op(self) -> str:
+        return "ApplyFtrlV2" if self._shrinkage > 0 else "ApplyFtrl"
+
+    def _references(self, var: Variable) -> list[Variable]:
+        return [var, *(self.get_slot(var, name) for name in self.slots)]
+
+    def _numbers(self, var: Variable) -> list[Any]:
+        """Returns the inputs after the gradient: rate, penalties and power."""
         dtype = var.dtype.base_dtype
-        power, l1 = self._value("learning_rate_power", dtype), self._value("l1_regularization_strength", dtype)
-        l2 = self._value("l2_regularization_strength", dtype)
-        slot, linear = self.get_slot(var, "accumulator"), self.get_slot(var, "linear")
-        total = slot + tf.square(gradient)
-        shrunk = gradient + 2.0 * self._shrinkage * var
-        sigma = (tf.pow(total, -power) - tf.pow(tf.convert_to_tensor(slot), -power)) / rate
-        new = linear + shrunk - sigma * var
-        quadratic = tf.pow(total, -power) / rate + 2.0 * l2
-        value = (tf.clip_by_value(new, -l1, l1) - new) / quadratic
-        return [self._set(slot, total), self._set(linear, new), self._set(var, value)]
+        l1, l2, power = (
+            self._get_hyper(name, dtype)
+            for name in ("l1_regularization_strength", "l2_regularization_strength", "learning_rate_power")
+        )
+        return [self._decayed_lr(dtype), l1, l2, *([self._shrinkage] if self._shrinkage > 0 else []), power]
 
     def get_config(self) -> dict[str, Any]:
         own = {
