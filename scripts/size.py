@@ -1,6 +1,6 @@
 """Prints what has grown past the sizes that the project holds itself to (CONTRIBUTING.md).
 
-Limits: 500 lines a file, 60 lines a function (under 1% of them over), 25 methods a class, and 2
+Limits: 800 lines a file, 60 lines a function (under 1% of them over), 25 methods a class, and 2
 levels of inheritance among classes of our own. It reports and never fails; what fails is
 tests/test_layers.py.
 """
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-FILE_LINES, FUNCTION_LINES, CLASS_METHODS, DEPTH = 500, 60, 25, 2
+FILE_LINES, FUNCTION_LINES, CLASS_METHODS, DEPTH = 800, 60, 25, 2
 ROOT = Path(__file__).resolve().parents[1]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

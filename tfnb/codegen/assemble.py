@@ -9,9 +9,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from tfnb.codegen.class_steps import Call, Chain, Choice, ClassStep
+from tfnb.codegen.fusion.cuts import regions_of
 from tfnb.codegen.fusion.group import Group, is_large
-from tfnb.codegen.fusion.pieces import regions_of
 from tfnb.codegen.fusion.specialize import Specialized
 from tfnb.codegen.fusion.values import CallDef, CopyDef, Lowered, Value
 from tfnb.codegen.memory import NO_BLOCK, Block
@@ -25,6 +24,7 @@ from tfnb.codegen.schedules.pointwise import biggest, emit_pointwise, nest_of, s
 from tfnb.codegen.schedules.product import emit_product, emit_small_product, is_small_product
 from tfnb.codegen.schedules.rows import emit_rows
 from tfnb.codegen.schedules.transpose import emit_transpose
+from tfnb.codegen.step_templates import Call, Chain, Choice, ClassStep
 from tfnb.codegen.whynot import WhyNot
 from tfnb.errors import FailedPreconditionError, InternalError, OpError
 from tfnb.ir.kernelcall import F32, F64, I32, Arg, BiasIn, In, KernelCall, Out, Temp, TensorInfo

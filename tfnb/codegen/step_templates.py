@@ -1,28 +1,33 @@
-"""Templates: the steps of a program class, prepared so that those for the shapes of a run are made fast.
+"""The steps of a program class, and templates of them, by which those for the shapes of a run are made fast.
 
-A template has the places of its numbers and arguments in tables that are filled for each run (`program_class.py`).
+A step says everything about itself except the numbers for its sizes, which may be formulas. A template has the places
+of its numbers and arguments in tables that are filled for each run (`program_class.py`).
 Invariant: a step of which nothing has changed since the latest program is the same object, so that it is found fast.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfnb.codegen.class_steps import Call
 from tfnb.codegen.program import Copy, Launch, Module, Slot
 from tfnb.errors import InternalError, OpError
 from tfnb.ir.kernelcall import I32, BiasIn, In, KernelCall, KernelSite, Out, Temp, TensorInfo
+from tfnb.ir.step_graph.graph import Node
 
 __all__ = [
     "Answer",
+    "Call",
     "CallTemplate",
+    "Chain",
     "ChainTemplate",
+    "Choice",
     "ChoiceTemplate",
+    "ClassStep",
     "CopyTemplate",
     "LaunchTemplate",
     "Numbers",
@@ -31,6 +36,46 @@ __all__ = [
     "Template",
     "picker",
 ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """The launches of library kernels for `node`, for which `recipe` is asked when sizes are numbers.
+
+    `ins`, `outs` and `bias` are the memory of the operands.
+    """
+
+    node: Node
+    nodes: tuple[int, ...]
+    label: str
+    recipe: Callable[[KernelSite], Sequence[KernelCall]]
+    site: KernelSite
+    ins: tuple[Slot, ...]
+    outs: tuple[Slot, ...]
+    bias: Slot | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """Two ways of computing the same values: `launch` runs, or the step `otherwise` if the size `when` is 0."""
+
+    when: int
+    launch: Launch
+    otherwise: ClassStep
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chain:
+    """Small kernels that follow each other: `whole` runs instead of `parts` if each part has a single work-item.
+
+    Else `parts` are launches of the same kernel, and those of neighbours with a single work-item are joined.
+    """
+
+    whole: Launch
+    parts: tuple[ClassStep, ...]
+
+
+ClassStep = Launch | Copy | Call | Choice | Chain
 
 Numbers = tuple[int, ...]
 """The values of all sizes of a class for the shapes of a run."""

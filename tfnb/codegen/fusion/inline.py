@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from tfnb.caches import remembered
+from tfnb.codegen.fusion.cuts import regions_of
 from tfnb.codegen.fusion.indexing import Indexing, index_vars
-from tfnb.codegen.fusion.pieces import regions_of
 from tfnb.codegen.fusion.values import (
     CallDef,
     CopyDef,

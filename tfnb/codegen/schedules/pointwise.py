@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tfnb.codegen.fusion.cuts import Region, Segment, split_segments
 from tfnb.codegen.fusion.group import Group
 from tfnb.codegen.fusion.inline import cost
 from tfnb.codegen.fusion.nest import Loop, Nest, make_nest
-from tfnb.codegen.fusion.pieces import Region
-from tfnb.codegen.fusion.segments import Segment, split_segments
 from tfnb.codegen.opencl_c.clexpr import INNER, Printer
 from tfnb.codegen.opencl_c.ctypes import vector_lanes
 from tfnb.codegen.opencl_c.emission import Generated, Geometry, assemble, geometry
