@@ -36,7 +36,7 @@ class ConstAttrs:
     value: np.ndarray
 
 
-CONST = OpDef(
+CONST: OpDef[Tensor] = OpDef(
     "Const",
     outputs="output: dtype",
     types={"dtype": (*ALL, *QUANTIZED)},

@@ -39,7 +39,7 @@ class ArgAttrs:
     shape: Shape = dataclasses.field(default=unknown_shape, metadata=OURS)
 
 
-def _arg(name: str, output: str, doc: str) -> OpDef:
+def _arg(name: str, output: str, doc: str) -> OpDef[Tensor]:
     return OpDef(
         name,
         outputs=f"output: {output}",
@@ -69,7 +69,7 @@ def _no_caller(call: HostCall) -> Any:
     raise InvalidArgumentError(f"SetRetval {call.attrs.index} is not within [0, 0): no function is called", call.op)
 
 
-RETVAL = OpDef(
+RETVAL: OpDef[Operation] = OpDef(
     "_Retval",
     inputs="input: T",
     outputs="",

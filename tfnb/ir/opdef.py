@@ -12,7 +12,7 @@ import itertools
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from tfnb.caches import remembered
 from tfnb.errors import InternalError
@@ -22,6 +22,16 @@ from tfnb.ir.kernelcall import A, KernelCall, KernelSite, Product, TensorInfo
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.types import ANY, DType, Shape
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    R = TypeVar("R", default=Any, covariant=True)
+else:
+    from typing import TypeVar
+
+    R = TypeVar("R", covariant=True)
+"""What a call of an op returns: `RELU: OpDef[Tensor]`. Where any op may stand, `OpDef` says no more."""
 
 __all__ = [
     "LOCAL",
@@ -229,8 +239,10 @@ GradFn = Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OpDef:
+class OpDef(Generic[R]):
     """The definition of an operation.
+
+    `R` is what a call returns (see `pack_outputs`): a Tensor, a list, a tuple, or the Operation if it has no outputs.
 
     name, inputs, outputs, doc   identity, signature (see `parse_signature`), docstring
     types        type variable -> allowed dtypes, e.g. {"T": FLOATS}
@@ -346,7 +358,7 @@ class OpDef:
         parts = (self.scalar, self.lower, self.reduce, self.opencl, self.alias)
         return any(p is not None for p in parts)
 
-    def __call__(self, *inputs: object, name: str | None = None, graph: object = None, **attrs: object) -> Any:
+    def __call__(self, *inputs: object, name: str | None = None, graph: object = None, **attrs: object) -> R:
         """Adds a node and returns what `pack_outputs` makes of it: a Tensor, a list or named tuple, or the Operation.
 
         Inputs that are not tensors become constants of the type that the signature requires. The node is added to

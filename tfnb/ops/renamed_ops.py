@@ -17,6 +17,7 @@ import numpy as np
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array import identity
 from tfnb.ops.array.concat import CONCAT_V2
 from tfnb.ops.array.shape_ops import EXPAND_DIMS
@@ -65,7 +66,7 @@ _TRANSFORMS = "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D"
 _ACCUMULATORS = "AccumulatorApplyGradient AccumulatorNumAccumulated AccumulatorSetGlobalStep AccumulatorTakeGradient"
 
 
-def _old(name: str, current: str, **changes: Any) -> OpDef:
+def _old(name: str, current: str, **changes: Any) -> OpDef[Tensor]:
     """The operation `current` under the name `name`, with other fields where `changes` has them."""
     op = _CURRENT[current]
     doc = f"{current} under an older name.\n\n{op.doc}"

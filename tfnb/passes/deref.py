@@ -41,8 +41,8 @@ def deref(graph: Graph) -> Graph:
     for i, k in reference_inputs:
         node = edit.nodes[i]
         edit.at(node)
-        identity = IDENTITY(edit.tensor(node.refs[k]), graph=edit)
-        node.refs = (*node.refs[:k], Edge(identity.op.id, 0), *node.refs[k + 1 :])
+        value = IDENTITY(edit.tensor(node.refs[k]), graph=edit)
+        node.refs = (*node.refs[:k], Edge(value.op.id, 0), *node.refs[k + 1 :])
     return edit.freeze()
 
 

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, AsyncCall, HostCall, Kind, OpDef
-from tfnb.ir.step_graph.edit import GraphEdit
+from tfnb.ir.step_graph.edit import EditNode, GraphEdit
 from tfnb.ir.step_graph.graph import Edge, Graph
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.sync.waiting_list import Attempt, Lines
 from tfnb.system.interrupts import LONGEST_WAIT, HeldInterrupts
 from tfnb.system.timed_queue import TimedQueue
@@ -111,7 +112,7 @@ def _hand_out(call: HostCall[PartAttrs], *value: np.ndarray) -> tuple[()]:
     return ()
 
 
-_PART_FEED = OpDef(
+_PART_FEED: OpDef[Tensor] = OpDef(
     "_PartFeed",
     "",
     "value: dtype",
@@ -124,7 +125,7 @@ _PART_FEED = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-_PART_FETCH = OpDef(
+_PART_FETCH: OpDef[EditNode] = OpDef(
     "_PartFetch",
     "value: T",
     "",
@@ -135,7 +136,7 @@ _PART_FETCH = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-_PART_DONE = OpDef(
+_PART_DONE: OpDef[EditNode] = OpDef(
     "_PartDone",
     "",
     "",

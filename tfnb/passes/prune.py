@@ -19,7 +19,7 @@ from tfnb.types import ALL, OLD_NAMES, TensorSpec, bracketed
 
 __all__ = ["FEED", "Request", "prune"]
 
-FEED = OpDef(
+FEED: OpDef[Tensor] = OpDef(
     "_Feed",
     outputs="value: dtype",
     types={"dtype": ALL},

@@ -157,7 +157,7 @@ def _split_like(dy: Tensor, parts: Sequence[Any], axis: Tensor) -> list[Any]:
     return SPLIT_V(dy, PACK(counts), at, num_split=len(parts))
 
 
-CONCAT = OpDef(
+CONCAT: OpDef[Tensor] = OpDef(
     "Concat",
     inputs="concat_dim: int32, values: N*T",
     outputs="output: T",
@@ -176,7 +176,7 @@ CONCAT = OpDef(
     partial=lambda c: _joined_values(c, range(1, len(c.shapes))),
 )
 
-CONCAT_V2 = OpDef(
+CONCAT_V2: OpDef[Tensor] = OpDef(
     "ConcatV2",
     inputs="values: N*T, axis: Tidx",
     outputs="output: T",
@@ -238,7 +238,7 @@ def _lower_split(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return site.load(1, (*idx[:a], s.add(idx[a], start), *idx[a + 1 :]))
 
 
-SPLIT = OpDef(
+SPLIT: OpDef[list[Tensor]] = OpDef(
     "Split",
     inputs="split_dim: int32, value: T",
     outputs="output: num_split*T",
@@ -291,7 +291,7 @@ def _lower_splitv(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return site.load(0, (*idx[:a], s.add(idx[a], start), *idx[a + 1 :]))
 
 
-SPLIT_V = OpDef(
+SPLIT_V: OpDef[list[Tensor]] = OpDef(
     "SplitV",
     inputs="value: T, size_splits: Tlen, split_dim: int32",
     outputs="output: num_split*T",
@@ -425,7 +425,7 @@ def _joined_rows(c: Infer) -> Shape:
     return joined.merge_with(c.attrs.shape)
 
 
-PARALLEL_CONCAT = OpDef(
+PARALLEL_CONCAT: OpDef[Tensor] = OpDef(
     "ParallelConcat",
     inputs="values: N*T",
     outputs="output: T",

@@ -12,6 +12,7 @@ from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
+from tfnb.ir.tensor import Tensor
 from tfnb.sizes import integer
 from tfnb.types import INDEX, Shape
 
@@ -58,7 +59,7 @@ def _lower(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(s.eq(idx[0], axis), start, s.const(0, site.outputs[port].dtype))
 
 
-CONCAT_OFFSET = OpDef(
+CONCAT_OFFSET: OpDef[list[Tensor]] = OpDef(
     "ConcatOffset",
     inputs="concat_dim: int32, shape: N*shape_type",
     outputs="offset: N*shape_type",

@@ -74,7 +74,7 @@ def _grad_fill(op: Operation, dy: Tensor) -> Any:
     return None, SUM(dy, all_axes(dy))
 
 
-FILL = OpDef(
+FILL: OpDef[Tensor] = OpDef(
     "Fill",
     inputs="dims: index_type, value: T",
     outputs="output: T",
@@ -97,7 +97,7 @@ def _zero_of(dtype: DType) -> Any:
     return b"" if dtype.is_string else 0
 
 
-ZEROS_LIKE = OpDef(
+ZEROS_LIKE: OpDef[Tensor] = OpDef(
     "ZerosLike",
     inputs="x: T",
     outputs="y: T",
@@ -110,7 +110,7 @@ ZEROS_LIKE = OpDef(
     shape_only=True,
 )
 
-ONES_LIKE = OpDef(
+ONES_LIKE: OpDef[Tensor] = OpDef(
     "OnesLike",
     inputs="x: T",
     outputs="y: T",
@@ -164,7 +164,7 @@ def _lower_range(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.add(s.mul(s.cast(idx[0], dtype), delta), start)
 
 
-RANGE = OpDef(
+RANGE: OpDef[Tensor] = OpDef(
     "Range",
     inputs="start: Tidx, limit: Tidx, delta: Tidx",
     outputs="output: Tidx",
@@ -204,7 +204,7 @@ def _lower_space(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.add(start, s.mul(step, s.cast(idx[0], dtype)))
 
 
-LIN_SPACE = OpDef(
+LIN_SPACE: OpDef[Tensor] = OpDef(
     "LinSpace",
     inputs="start: T, stop: T, num: Tidx",
     outputs="output: T",

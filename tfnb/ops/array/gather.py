@@ -192,7 +192,7 @@ def _rows_gradient(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices
     return IndexedSlices(values, flat, params.graph.to_tensor(shape_of(params)))
 
 
-GATHER = OpDef(
+GATHER: OpDef[Tensor] = OpDef(
     "Gather",
     inputs="params: Tparams, indices: Tindices",
     outputs="output: Tparams",
@@ -254,7 +254,7 @@ def _gathered_v2(c: Infer) -> Shape:
     return _gathered(c, None if axis is None else int(axis.reshape(())), c.attrs.batch_dims)
 
 
-GATHER_V2 = OpDef(
+GATHER_V2: OpDef[Tensor] = OpDef(
     "GatherV2",
     inputs="params: Tparams, indices: Tindices, axis: Taxis",
     outputs="output: Tparams",
@@ -381,7 +381,7 @@ def _expand_complex(op: Operation, data: Tensor, ids: Tensor, count: Tensor) -> 
     return COMPLEX_OF(*parts, Tout=data.dtype)
 
 
-UNSORTED_SEGMENT_SUM: OpDef = OpDef(
+UNSORTED_SEGMENT_SUM: OpDef[Tensor] = OpDef(
     "UnsortedSegmentSum",
     inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",
     outputs="output: T",

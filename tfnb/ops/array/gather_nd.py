@@ -106,7 +106,7 @@ def _grad_gather_nd(op: Operation, dy: Tensor) -> Any:
     return SCATTER_ND(indices, dy, shape), None
 
 
-GATHER_ND = OpDef(
+GATHER_ND: OpDef[Tensor] = OpDef(
     "GatherNd",
     inputs="params: Tparams, indices: Tindices",
     outputs="output: Tparams",
@@ -228,7 +228,7 @@ def _row_bounds(c: Infer) -> list[Bound]:
     return [Bound(0, shape[:depth])] if depth else []
 
 
-SCATTER_ROWS = OpDef(
+SCATTER_ROWS: OpDef[Tensor] = OpDef(
     "ScatterRows",
     inputs="indices: Tindices, updates: T, shape: Tindices",
     outputs="rows: T",
@@ -248,7 +248,7 @@ SCATTER_ROWS = OpDef(
 )
 
 
-SCATTER_ND: OpDef = OpDef(
+SCATTER_ND: OpDef[Tensor] = OpDef(
     "ScatterNd",
     inputs="indices: Tindices, updates: T, shape: Tindices",
     outputs="output: T",
@@ -380,7 +380,7 @@ def _grad_dense(op: Operation, dy: Tensor) -> Any:
     return None, None, d_values, rest
 
 
-SPARSE_TO_DENSE = OpDef(
+SPARSE_TO_DENSE: OpDef[Tensor] = OpDef(
     "SparseToDense",
     inputs="sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T",
     outputs="dense: T",

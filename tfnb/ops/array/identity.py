@@ -14,13 +14,13 @@ from tfnb.errors import ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.record import record
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.types import ALL_AND_QUANTIZED, Shape, as_shape, unknown_shape
 
 __all__ = ["API", "OPS"]
 
-IDENTITY_N = OpDef(
+IDENTITY_N: OpDef[list[Tensor]] = OpDef(
     "IdentityN",
     inputs="input: [T]",
     outputs="output: [T]",
@@ -35,7 +35,7 @@ IDENTITY_N = OpDef(
 )
 
 
-def _passed(name: str, doc: str) -> OpDef:
+def _passed(name: str, doc: str) -> OpDef[Tensor]:
     return OpDef(
         name,
         inputs="input: T",
@@ -73,7 +73,7 @@ def _host_ensure(call: HostCall, x: np.ndarray) -> np.ndarray:
     return x
 
 
-ENSURE_SHAPE = OpDef(
+ENSURE_SHAPE: OpDef[Tensor] = OpDef(
     "EnsureShape",
     inputs="input: T",
     outputs="output: T",

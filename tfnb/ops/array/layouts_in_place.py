@@ -14,6 +14,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import unchanged
+from tfnb.ir.tensor import Tensor
 from tfnb.sizes import integer
 from tfnb.types import ALL, ALL_AND_QUANTIZED, INDEX, NUMBERS, Shape, unknown_shape
 
@@ -62,7 +63,7 @@ def _permute(call: HostCall, x: np.ndarray) -> np.ndarray:
     return x[[source.index(letter) for letter in target]]
 
 
-DATA_FORMAT_DIM_MAP = OpDef(
+DATA_FORMAT_DIM_MAP: OpDef[Tensor] = OpDef(
     "DataFormatDimMap",
     "x: T",
     "y: T",
@@ -75,7 +76,7 @@ DATA_FORMAT_DIM_MAP = OpDef(
     host=_map_dims,
     grad=NOT_DIFFERENTIABLE,
 )
-DATA_FORMAT_VEC_PERMUTE = OpDef(
+DATA_FORMAT_VEC_PERMUTE: OpDef[Tensor] = OpDef(
     "DataFormatVecPermute",
     "x: T",
     "y: T",
@@ -89,7 +90,7 @@ DATA_FORMAT_VEC_PERMUTE = OpDef(
     host=_permute,
     grad=NOT_DIFFERENTIABLE,
 )
-DEEP_COPY = OpDef(
+DEEP_COPY: OpDef[Tensor] = OpDef(
     "DeepCopy",
     "x: T",
     "y: T",
@@ -109,7 +110,7 @@ class EmptyAttrs:
     init: bool = False
 
 
-EMPTY = OpDef(
+EMPTY: OpDef[Tensor] = OpDef(
     "Empty",
     "shape: int32",
     "output: dtype",
@@ -127,7 +128,7 @@ EMPTY = OpDef(
 )
 
 
-def _in_place(name: str, doc: str, update: Callable[[np.ndarray, Any, np.ndarray], None]) -> OpDef:
+def _in_place(name: str, doc: str, update: Callable[[np.ndarray, Any, np.ndarray], None]) -> OpDef[Tensor]:
     def host(call: HostCall, x: np.ndarray, i: np.ndarray, v: np.ndarray) -> np.ndarray:
         if i.ndim > 1 or not x.ndim or v.shape != (i.size, *x.shape[1:]):
             raise InvalidArgumentError(f"{name}: rows {i.shape} of x {x.shape} and v {v.shape} do not fit", call.op)
@@ -178,7 +179,7 @@ def _sum_tiles(call: HostCall, x: np.ndarray, multiples: np.ndarray) -> np.ndarr
     return np.asarray(x.reshape(parts).sum(tuple(range(0, 2 * x.ndim, 2)), dtype=x.dtype))
 
 
-TILE_GRAD = OpDef(
+TILE_GRAD: OpDef[Tensor] = OpDef(
     "TileGrad",
     "input: T, multiples: int32",
     "output: T",
@@ -192,7 +193,7 @@ TILE_GRAD = OpDef(
     grad=GRADIENT_MISSING,
     shape_inputs=(1,),
 )
-DEBUG_GRADIENT_IDENTITY = OpDef(
+DEBUG_GRADIENT_IDENTITY: OpDef[Tensor] = OpDef(
     "DebugGradientIdentity",
     "input: T",
     "output: T",

@@ -16,7 +16,7 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, unlike
-from tfnb.ir.tensor import is_tensor_like
+from tfnb.ir.tensor import Tensor, is_tensor_like
 from tfnb.ops.array.parts_recipes import join_calls, split_calls
 from tfnb.sizes import integer
 from tfnb.types import ALL, ANY, DType, Shape, unknown_shape
@@ -76,7 +76,7 @@ def _lower_pack(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return _pick([site.load(i, rest) for i in range(len(site.inputs))], idx[a])
 
 
-PACK = OpDef(
+PACK: OpDef[Tensor] = OpDef(
     "Pack",
     inputs="values: N*T",
     outputs="output: T",
@@ -125,7 +125,7 @@ def _lower_unpack(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return site.load(0, (*idx[:a], port, *idx[a:]))
 
 
-UNPACK: OpDef = OpDef(
+UNPACK: OpDef[list[Tensor]] = OpDef(
     "Unpack",
     inputs="value: T",
     outputs="output: num*T",

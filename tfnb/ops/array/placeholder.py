@@ -28,7 +28,7 @@ class PlaceholderAttrs:
     shape: Shape = unknown_shape
 
 
-PLACEHOLDER = OpDef(
+PLACEHOLDER: OpDef[Tensor] = OpDef(
     "Placeholder",
     outputs="output: dtype",
     types={"dtype": ANY},
@@ -47,7 +47,7 @@ def _with_default(c: Infer) -> Shape:
     return c.attrs.shape
 
 
-PLACEHOLDER_WITH_DEFAULT = OpDef(
+PLACEHOLDER_WITH_DEFAULT: OpDef[Tensor] = OpDef(
     "PlaceholderWithDefault",
     inputs="input: dtype",
     outputs="output: dtype",

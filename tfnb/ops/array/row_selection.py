@@ -14,6 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.gather import GATHER
 from tfnb.types import Shape, bracketed
 
@@ -54,7 +55,7 @@ def _host_partition_rows(call: HostCall, partitions: np.ndarray) -> list[np.ndar
     return np.split(order.astype(np.int32), ends[:-1])
 
 
-PARTITION_ROWS = OpDef(
+PARTITION_ROWS: OpDef[list[Tensor]] = OpDef(
     "PartitionRows",
     inputs="partitions: int32",
     outputs="rows: num_partitions*int32",
@@ -88,7 +89,7 @@ def _host_stitch_rows(call: HostCall, *indices: np.ndarray) -> np.ndarray:
     return rows
 
 
-STITCH_ROWS = OpDef(
+STITCH_ROWS: OpDef[Tensor] = OpDef(
     "StitchRows",
     inputs="indices: N*int32",
     outputs="rows: int32",
@@ -111,7 +112,7 @@ def _host_take(call: HostCall, params: np.ndarray, indices: np.ndarray) -> np.nd
     return out
 
 
-TAKE_ROWS = replace(
+TAKE_ROWS: OpDef[Tensor] = replace(
     GATHER,
     name="TakeRows",
     doc="""Takes rows of a tensor by their numbers; a number that is not one of a row gives zeros.

@@ -39,7 +39,7 @@ def _bound_shape(c: Infer) -> Shape:
     return values
 
 
-def _bound(name: str, side: str, what: str, op: OpDef) -> OpDef:
+def _bound(name: str, side: str, what: str, op: OpDef) -> OpDef[Tensor]:
     def host(call: HostCall, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         positions = [np.searchsorted(r, v, side) for r, v in zip(rows, values, strict=True)]  # type: ignore[call-overload]
         return np.asarray(positions, call.types["out_type"].np).reshape(values.shape)
@@ -89,7 +89,7 @@ def _lower_unravel(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.floormod(s.floordiv(site.load(0, idx[1:]), step), size)
 
 
-UNRAVEL_INDEX = OpDef(
+UNRAVEL_INDEX: OpDef[Tensor] = OpDef(
     "UnravelIndex",
     inputs="indices: Tidx, dims: Tidx",
     outputs="output: Tidx",

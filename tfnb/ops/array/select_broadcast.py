@@ -27,7 +27,7 @@ from tfnb.types import ALL, ALL_AND_QUANTIZED, INDEX, DTypeLike, Shape, ShapeLik
 
 __all__ = ["API", "OPS"]
 
-ADD_V2 = dataclasses.replace(ADD, name="AddV2", api="")
+ADD_V2: OpDef[Tensor] = dataclasses.replace(ADD, name="AddV2", api="")
 
 
 def _grad_select(op: Operation, dy: Tensor) -> Any:
@@ -37,7 +37,7 @@ def _grad_select(op: Operation, dy: Tensor) -> Any:
     return None, unbroadcast(t, op.y, first, None)[0], unbroadcast(e, op.y, second, None)[0]
 
 
-SELECT_V2 = OpDef(
+SELECT_V2: OpDef[Tensor] = OpDef(
     "SelectV2",
     inputs="condition: bool, t: T, e: T",
     outputs="output: T",
@@ -57,7 +57,7 @@ def _all_shapes(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     return tuple(np.asarray(x.shape, kind) for x in inputs)
 
 
-SHAPE_N = OpDef(
+SHAPE_N: OpDef[list[Tensor]] = OpDef(
     "ShapeN",
     inputs="input: N*T",
     outputs="output: N*out_type",
@@ -89,7 +89,7 @@ def _wider_size(c: Infer) -> Shape:
     return Shape((None if None in sizes else max(sizes),))  # type: ignore[type-var]
 
 
-BROADCAST_ARGS = OpDef(
+BROADCAST_ARGS: OpDef[Tensor] = OpDef(
     "BroadcastArgs",
     inputs="s0: T, s1: T",
     outputs="r0: T",

@@ -77,7 +77,7 @@ def _output_dtype(call: HostCall) -> Any:
     return call.outputs[0].dtype.np
 
 
-SHAPE = OpDef(
+SHAPE: OpDef[Tensor] = OpDef(
     "Shape",
     inputs="input: T",
     outputs="output: out_type",
@@ -94,7 +94,7 @@ SHAPE = OpDef(
     defaults={"out_type": int32},
 )
 
-SIZE = OpDef(
+SIZE: OpDef[Tensor] = OpDef(
     "Size",
     inputs="input: T",
     outputs="output: out_type",
@@ -111,7 +111,7 @@ SIZE = OpDef(
     defaults={"out_type": int32},
 )
 
-RANK = OpDef(
+RANK: OpDef[Tensor] = OpDef(
     "Rank",
     inputs="input: T",
     outputs="output: int32",
@@ -207,7 +207,7 @@ def reshape_like(value: Any, x: Any) -> Any:
     return RESHAPE(value, shape_of(x))
 
 
-RESHAPE = OpDef(
+RESHAPE: OpDef[Tensor] = OpDef(
     "Reshape",
     inputs="tensor: T, shape: Tshape",
     outputs="output: T",
@@ -237,7 +237,7 @@ def _expanded(c: Infer) -> Shape:
     return Shape((*x.sizes[:i], 1, *x.sizes[i:]))
 
 
-EXPAND_DIMS = OpDef(
+EXPAND_DIMS: OpDef[Tensor] = OpDef(
     "ExpandDims",
     inputs="input: T, dim: Tdim",
     outputs="output: T",
@@ -297,7 +297,7 @@ def _host_squeeze(call: HostCall, x: np.ndarray) -> np.ndarray:
     return x.reshape(tuple(d for i, d in enumerate(x.shape) if i not in dropped))
 
 
-SQUEEZE = OpDef(
+SQUEEZE: OpDef[Tensor] = OpDef(
     "Squeeze",
     inputs="input: T",
     outputs="output: T",
@@ -313,7 +313,7 @@ SQUEEZE = OpDef(
     alias=0,
 )
 
-IDENTITY = OpDef(
+IDENTITY: OpDef[Tensor] = OpDef(
     "Identity",
     inputs="input: T",
     outputs="output: T",
@@ -329,7 +329,7 @@ IDENTITY = OpDef(
     api="identity",
 )
 
-STOP_GRADIENT = OpDef(
+STOP_GRADIENT: OpDef[Tensor] = OpDef(
     "StopGradient",
     inputs="input: T",
     outputs="output: T",
@@ -356,7 +356,7 @@ def _no_gradient_allowed(op: Operation, dy: Tensor) -> Any:
     raise NotFoundError(f"Gradient explicitly disabled: none is taken through {op.name}: {op.attrs.message}", op)
 
 
-PREVENT_GRADIENT = OpDef(
+PREVENT_GRADIENT: OpDef[Tensor] = OpDef(
     "PreventGradient",
     inputs="input: T",
     outputs="output: T",
@@ -405,7 +405,7 @@ def _lower_gradient_args(site: LowerSite, idx: tuple[Expr, ...], port: int) -> E
     return constant_lookup(axes, idx[0], site.outputs[port].dtype)
 
 
-BROADCAST_GRADIENT_ARGS = OpDef(
+BROADCAST_GRADIENT_ARGS: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "BroadcastGradientArgs",
     inputs="s0: T, s1: T",
     outputs="r0: T, r1: T",

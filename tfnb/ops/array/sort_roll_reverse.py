@@ -94,7 +94,7 @@ def _bounds_reverse(c: Infer) -> list[Bound]:
     return [Bound(1, dims[_sequence_axes(c.attrs, len(dims))[0]] + 1, what="length")]
 
 
-REVERSE_SEQUENCE = OpDef(
+REVERSE_SEQUENCE: OpDef[Tensor] = OpDef(
     "ReverseSequence",
     inputs="input: T, seq_lengths: Tlen",
     outputs="output: T",
@@ -138,7 +138,7 @@ def _lower_roll(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return site.load(0, source)
 
 
-ROLL: OpDef = OpDef(
+ROLL: OpDef[Tensor] = OpDef(
     "Roll",
     inputs="input: T, shift: Tshift, axis: Taxis",
     outputs="output: T",
@@ -197,7 +197,7 @@ def _grad_nth(op: Operation, dy: Tensor) -> Any:
     return share * EXPAND_DIMS(dy, last), None
 
 
-NTH_ELEMENT = OpDef(
+NTH_ELEMENT: OpDef[Tensor] = OpDef(
     "NthElement",
     inputs="input: T, n: int32",
     outputs="values: T",
@@ -261,7 +261,7 @@ def _ordered(values: TensorLike, axis: int, direction: str, which: int, name: st
         x = x if a == rank - 1 else TRANSPOSE(x, perm)
         rising = direction == "ASCENDING"
         keys = _falling(x) if rising else x
-        size = x.shape.sizes[-1]
+        size = x.shape.as_list()[-1]
         ordered = TOP_K_V2(keys, SHAPE(x, out_type=int32)[-1] if size is None else np.int32(size))[which]
         ordered = _falling(ordered) if rising and which == 0 else ordered
         return ordered if a == rank - 1 else TRANSPOSE(ordered, perm)

@@ -19,7 +19,7 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.pack import PACK
 from tfnb.types import ALL, ALL_AND_QUANTIZED, FIXED_SIZE, INDEX, Shape, int32, unknown_shape
 
@@ -101,7 +101,7 @@ def _same(op: Operation) -> dict[str, Any]:
     return {"block_size": op.attrs.block_size, "data_format": op.attrs.data_format}
 
 
-SPACE_TO_DEPTH = OpDef(
+SPACE_TO_DEPTH: OpDef[Tensor] = OpDef(
     "SpaceToDepth",
     inputs="input: T",
     outputs="output: T",
@@ -118,7 +118,7 @@ SPACE_TO_DEPTH = OpDef(
     grad=lambda op, dy: DEPTH_TO_SPACE(dy, **_same(op)),
 )
 
-DEPTH_TO_SPACE: OpDef = OpDef(
+DEPTH_TO_SPACE: OpDef[Tensor] = OpDef(
     "DepthToSpace",
     inputs="input: T",
     outputs="output: T",
@@ -245,7 +245,7 @@ def _lower_into_space(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr
     return site.load(0, source)
 
 
-SPACE_TO_BATCH_ND = OpDef(
+SPACE_TO_BATCH_ND: OpDef[Tensor] = OpDef(
     "SpaceToBatchND",
     inputs="input: T, block_shape: Tblock_shape, paddings: Tpaddings",
     outputs="output: T",
@@ -265,7 +265,7 @@ SPACE_TO_BATCH_ND = OpDef(
     api="space_to_batch_nd",
 )
 
-BATCH_TO_SPACE_ND: OpDef = OpDef(
+BATCH_TO_SPACE_ND: OpDef[Tensor] = OpDef(
     "BatchToSpaceND",
     inputs="input: T, block_shape: Tblock_shape, crops: Tcrops",
     outputs="output: T",
@@ -306,7 +306,7 @@ def _square_shape(c: Infer, into: bool) -> Shape:
     return Shape(_batched(c.op_name, x.sizes, *_margins(c.op_name, block, pairs), into))
 
 
-SPACE_TO_BATCH = OpDef(
+SPACE_TO_BATCH: OpDef[Tensor] = OpDef(
     "SpaceToBatch",
     inputs="input: T, paddings: Tpaddings",
     outputs="output: T",
@@ -323,7 +323,7 @@ SPACE_TO_BATCH = OpDef(
     shape_inputs=(1,),
 )
 
-BATCH_TO_SPACE: OpDef = OpDef(
+BATCH_TO_SPACE: OpDef[Tensor] = OpDef(
     "BatchToSpace",
     inputs="input: T, crops: Tidx",
     outputs="output: T",

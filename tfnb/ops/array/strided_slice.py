@@ -243,7 +243,7 @@ def _masks(attrs: StridedSliceAttrs) -> dict[str, Any]:
     return {name: getattr(attrs, name) for name in MASKS}
 
 
-STRIDED_SLICE = OpDef(
+STRIDED_SLICE: OpDef[Tensor] = OpDef(
     "StridedSlice",
     inputs="input: T, begin: Index, end: Index, strides: Index",
     outputs="output: T",
@@ -313,7 +313,7 @@ def _grad_strided_grad(op: Operation, g: Tensor) -> Any:
     return None, None, None, None, STRIDED_SLICE(g, *op.inputs[1:4], **_masks(op.attrs))
 
 
-STRIDED_SLICE_GRAD = OpDef(
+STRIDED_SLICE_GRAD: OpDef[Tensor] = OpDef(
     "StridedSliceGrad",
     inputs="shape: Index, begin: Index, end: Index, strides: Index, dy: T",
     outputs="output: T",

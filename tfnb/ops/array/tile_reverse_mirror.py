@@ -114,7 +114,7 @@ def _fold_axis(dy: Tensor, axis: int, before: int, after: int, skip: int, op: An
     return total
 
 
-MIRROR_PAD: OpDef = OpDef(
+MIRROR_PAD: OpDef[Tensor] = OpDef(
     "MirrorPad",
     inputs="input: T, paddings: Tpaddings",
     outputs="output: T",
@@ -164,7 +164,7 @@ def _grad_fold(op: Operation, dy: Tensor) -> Any:
     return MIRROR_PAD(dy, op.inputs[1], mode=op.attrs.mode), None
 
 
-MIRROR_PAD_GRAD = OpDef(
+MIRROR_PAD_GRAD: OpDef[Tensor] = OpDef(
     "MirrorPadGrad",
     "input: T, paddings: Tpaddings",
     "output: T",
@@ -258,7 +258,7 @@ def _grad_tile(op: Operation, dy: Tensor) -> Any:
     return RESHAPE(SUM(RESHAPE(dy, parts), axes), shape_of(x)), None
 
 
-TILE = OpDef(
+TILE: OpDef[Tensor] = OpDef(
     "Tile",
     inputs="input: T, multiples: Tmultiples",
     outputs="output: T",
@@ -277,7 +277,7 @@ TILE = OpDef(
 )
 
 
-def _reversal(name: str, second: str, doc: str, axes: Callable[[np.ndarray, int], Sequence[int]]) -> OpDef:
+def _reversal(name: str, second: str, doc: str, axes: Callable[[np.ndarray, int], Sequence[int]]) -> OpDef[Tensor]:
     def host(call: HostCall, x: np.ndarray, which: np.ndarray) -> np.ndarray:
         return np.flip(x, tuple(axes(which, x.ndim)))
 

@@ -101,7 +101,7 @@ _TOP_DOC = """The k largest elements of each row, in descending order, and their
     shape (..., k). indices: int32; among equal elements the lower index comes first. A NaN is smaller than every
     number. Errors: k is larger than a row."""
 
-TOP_K_V2 = OpDef(
+TOP_K_V2: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "TopKV2",
     inputs="input: T, k: int32",
     outputs="values: T, indices: int32",
@@ -116,7 +116,7 @@ TOP_K_V2 = OpDef(
     defaults={"Tk": int32, "index_type": int32},
 )
 
-TOP_K = OpDef(
+TOP_K: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "TopK",
     inputs="input: T",
     outputs="values: T, indices: int32",
@@ -169,7 +169,7 @@ def _in_top_mask(predictions: Tensor, targets: Tensor, k: Tensor) -> Any:
     return LOGICAL_AND(valid, LESS(better, k))
 
 
-IN_TOP_K = OpDef(
+IN_TOP_K: OpDef[Tensor] = OpDef(
     "InTopK",
     inputs="predictions: float32, targets: T",
     outputs="precision: bool",
@@ -191,7 +191,7 @@ def _host_in_top_k(call: HostCall, predictions: np.ndarray, targets: np.ndarray,
     return _in_top(predictions, targets, int(k))
 
 
-IN_TOP_K_V2 = OpDef(
+IN_TOP_K_V2: OpDef[Tensor] = OpDef(
     "InTopKV2",
     inputs="predictions: float32, targets: T, k: T",
     outputs="precision: bool",
@@ -218,7 +218,7 @@ def in_top_k(
     return IN_TOP_K(predictions, targets, k=k, name=name)
 
 
-def top_k(input: TensorLike, k: int = 1, sorted: bool = True, name: str | None = None) -> Any:
+def top_k(input: TensorLike, k: TensorLike = 1, sorted: bool = True, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Returns the k largest elements of each row (along the last dimension) in descending order, and their indices.
 
     input: a real number type, shape (..., n). Both results have shape (..., k); the values have the dtype of the input,

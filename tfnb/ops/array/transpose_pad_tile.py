@@ -82,7 +82,7 @@ def grad_transpose(op: Any, dy: Tensor) -> Any:
     return TRANSPOSE(dy, np.argsort(_axes_of(perm, perm.size)).astype(np.int32)), None
 
 
-TRANSPOSE = OpDef(
+TRANSPOSE: OpDef[Tensor] = OpDef(
     "Transpose",
     inputs="x: T, perm: Tperm",
     outputs="y: T",
@@ -104,7 +104,7 @@ def _host_invert(call: HostCall, x: np.ndarray) -> np.ndarray:
     return np.argsort(_permutation("InvertPermutation", x, x.size)).astype(x.dtype)
 
 
-INVERT_PERMUTATION = OpDef(
+INVERT_PERMUTATION: OpDef[Tensor] = OpDef(
     "InvertPermutation",
     inputs="x: T",
     outputs="y: T",
@@ -184,7 +184,7 @@ def _grad_slice(op: Operation, dy: Tensor) -> Any:
     return PAD(dy, PACK([before, rest], axis=1)), None, None
 
 
-SLICE = OpDef(
+SLICE: OpDef[Tensor] = OpDef(
     "Slice",
     inputs="input: T, begin: Index, size: Index",
     outputs="output: T",
@@ -313,7 +313,7 @@ PAD_DOC = """Adds margins {fill} around a tensor.
     along each axis. output: the size along each axis is before + size + after. Errors: the paddings have another
     shape or are negative."""
 
-PAD = OpDef(
+PAD: OpDef[Tensor] = OpDef(
     "Pad",
     inputs="input: T, paddings: Tpaddings",
     outputs="output: T",
@@ -327,7 +327,7 @@ PAD = OpDef(
     shape_inputs=(1,),
 )
 
-PAD_V2 = OpDef(
+PAD_V2: OpDef[Tensor] = OpDef(
     "PadV2",
     inputs="input: T, paddings: Tpaddings, constant_values: T",
     outputs="output: T",

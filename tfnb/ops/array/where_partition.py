@@ -54,7 +54,7 @@ def _places(x: np.ndarray) -> np.ndarray:
     return out
 
 
-WHERE = OpDef(
+WHERE: OpDef[Tensor] = OpDef(
     "Where",
     inputs="input: T",
     outputs="index: int64",
@@ -97,7 +97,7 @@ def _host_unique(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return x[first], place.astype(call.outputs[1].dtype.np)
 
 
-UNIQUE = OpDef(
+UNIQUE: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "Unique",
     inputs="x: T",
     outputs="y: T, idx: out_idx",
@@ -173,7 +173,7 @@ def product(vector: Tensor) -> Any:
     return PROD(vector, np.int32(0))
 
 
-DYNAMIC_PARTITION = OpDef(
+DYNAMIC_PARTITION: OpDef[list[Tensor]] = OpDef(
     "DynamicPartition",
     inputs="data: T, partitions: int32",
     outputs="outputs: num_partitions*T",
@@ -239,7 +239,7 @@ def _grad_stitch(op: Operation, dy: Tensor) -> Any:
     return (*(None,) * n, *(GATHER(dy, i) for i in op.inputs[:n]))
 
 
-DYNAMIC_STITCH = OpDef(
+DYNAMIC_STITCH: OpDef[Tensor] = OpDef(
     "DynamicStitch",
     inputs="indices: N*int32, data: N*T",
     outputs="merged: T",
@@ -367,7 +367,7 @@ def _grid_shape(vectors: Sequence[Any]) -> Any:
     return CONCAT(np.int32(0), [SHAPE(v, out_type=int32) for v in vectors])
 
 
-PARALLEL_DYNAMIC_STITCH = replace(
+PARALLEL_DYNAMIC_STITCH: OpDef[Tensor] = replace(
     DYNAMIC_STITCH,
     name="ParallelDynamicStitch",
     doc=DYNAMIC_STITCH.doc.replace("a later one wins", "of two rows for one index, here the later one wins"),

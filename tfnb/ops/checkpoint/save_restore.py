@@ -12,8 +12,10 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import no_outputs, scalar_shape
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.checkpoint.files import merge_checkpoints, write_checkpoint
 from tfnb.ops.checkpoint.parts import claim_folder, remove_folders
 from tfnb.ops.checkpoint.tensorflow_v2 import open_checkpoint
@@ -91,7 +93,7 @@ def _sharded(call: HostCall, basename: np.ndarray, shard: np.ndarray, num_shards
     return np.array(name.encode(), object)
 
 
-SAVE_V2 = OpDef(
+SAVE_V2: OpDef[Operation] = OpDef(
     "SaveV2",
     "prefix: string, tensor_names: string, shape_and_slices: string, tensors: [dtypes]",
     "",
@@ -107,7 +109,7 @@ SAVE_V2 = OpDef(
     stateful=True,
 )
 
-RESTORE_V2 = OpDef(
+RESTORE_V2: OpDef[list[Tensor]] = OpDef(
     "RestoreV2",
     "prefix: string, tensor_names: string, shape_and_slices: string",
     "tensors: [dtypes]",
@@ -124,7 +126,7 @@ RESTORE_V2 = OpDef(
     dynamic=True,
 )
 
-MERGE_V2 = OpDef(
+MERGE_V2: OpDef[Operation] = OpDef(
     "MergeV2Checkpoints",
     "checkpoint_prefixes: string, destination_prefix: string",
     "",
@@ -138,7 +140,7 @@ MERGE_V2 = OpDef(
     stateful=True,
 )
 
-SHARDED_FILENAME = OpDef(
+SHARDED_FILENAME: OpDef[Tensor] = OpDef(
     "ShardedFilename",
     "basename: string, shard: int32, num_shards: int32",
     "filename: string",

@@ -14,7 +14,9 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import no_outputs, with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.checkpoint.files import Checkpoint
 from tfnb.ops.checkpoint.index import index_path
 from tfnb.ops.checkpoint.save_restore import SAVE_V2
@@ -62,14 +64,14 @@ def _one_shape(c: Infer) -> Shape:
     return unknown_shape
 
 
-SAVE_SLICES = replace(
+SAVE_SLICES: OpDef[Operation] = replace(
     SAVE_V2,
     name="SaveSlices",
     inputs="filename: string, tensor_names: string, shapes_and_slices: string, data: [T]",
     doc="SaveV2 under the name and with the inputs that it had before TensorFlow 0.12; it writes what SaveV2 writes.",
     types={"T": ALL_AND_QUANTIZED},
 )
-SAVE = OpDef(
+SAVE: OpDef[Operation] = OpDef(
     "Save",
     "filename: string, tensor_names: string, data: [T]",
     "",
@@ -80,7 +82,7 @@ SAVE = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-RESTORE = OpDef(
+RESTORE: OpDef[Tensor] = OpDef(
     "Restore",
     "file_pattern: string, tensor_name: string",
     "tensor: dt",
@@ -96,7 +98,7 @@ RESTORE = OpDef(
     stateful=True,
     dynamic=True,
 )
-RESTORE_SLICE = OpDef(
+RESTORE_SLICE: OpDef[Tensor] = OpDef(
     "RestoreSlice",
     "file_pattern: string, tensor_name: string, shape_and_slice: string",
     "tensor: dt",

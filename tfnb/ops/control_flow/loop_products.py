@@ -16,6 +16,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.kernelcall import KernelCall, KernelSite, TensorInfo
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.linalg.matmul import MatMulAttrs
 from tfnb.ops.linalg.matmul_recipes import matmul_calls
 from tfnb.ops.state.handles import make_handle, resource_of
@@ -101,7 +102,7 @@ def _sum_shape(c: Infer) -> Shape:
 
 def _raw(
     name: str, inputs: str, outputs: str, doc: str, host: Callable[..., Any], infer: Callable[[Infer], Any], **rest: Any
-) -> OpDef:
+) -> OpDef[Tensor]:
     return OpDef(
         name, inputs, outputs, doc, host=host, infer=infer, grad=GRADIENT_MISSING, stateful=True, raw=True, **rest
     )

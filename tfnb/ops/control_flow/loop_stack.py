@@ -14,6 +14,7 @@ from tfnb.errors import FailedPreconditionError
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
+from tfnb.ir.tensor import Tensor
 from tfnb.types import ANY, Shape, as_shape, unknown_shape
 
 __all__ = ["API", "LOOP_STACK", "LOOP_STACK_POP", "LOOP_STACK_PUSH", "OPS", "handle_of"]
@@ -64,7 +65,7 @@ def _popped_shape(c: Infer) -> Shape:
     return unknown_shape if c.attrs.shape is None else as_shape(c.attrs.shape)
 
 
-LOOP_STACK = OpDef(
+LOOP_STACK: OpDef[Tensor] = OpDef(
     "LoopStack",
     outputs="handle: resource",
     doc="Creates a stack for the iterations of one run of a loop.\n\nhandle: a scalar.",
@@ -75,7 +76,7 @@ LOOP_STACK = OpDef(
     raw=True,
 )
 
-LOOP_STACK_PUSH = OpDef(
+LOOP_STACK_PUSH: OpDef[Tensor] = OpDef(
     "LoopStackPush",
     "handle: resource, index: int32, elem: T",
     "output: T",
@@ -91,7 +92,7 @@ LOOP_STACK_PUSH = OpDef(
     raw=True,
 )
 
-LOOP_STACK_POP = OpDef(
+LOOP_STACK_POP: OpDef[Tensor] = OpDef(
     "LoopStackPop",
     "handle: resource, index: int32",
     "elem: T",

@@ -18,6 +18,7 @@ from tfnb.ir.bind import bind, to_bytes
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.system.interrupts import interruptible, is_from_handler
 from tfnb.system.ownership import arguments, make_own
 from tfnb.types import ALL_AND_QUANTIZED, DType, Shape, as_dtype, unknown_shape
@@ -96,7 +97,7 @@ def _call(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     return tuple(results)
 
 
-def _py_func(name: str, stateful: bool, doc: str) -> OpDef:
+def _py_func(name: str, stateful: bool, doc: str) -> OpDef[list[Tensor]]:
     return OpDef(
         name,
         "input: [Tin]",

@@ -8,7 +8,9 @@ one Recv, whatever the number of its consumers there.
 from __future__ import annotations
 
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Kind, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.types import ANY, Shape, unknown_shape
 
 __all__ = ["RECV", "SEND", "TransferAttrs"]
@@ -27,7 +29,7 @@ class TransferAttrs:
     shape: Shape = unknown_shape
 
 
-SEND = OpDef(
+SEND: OpDef[Operation] = OpDef(
     "_Send",
     "tensor: T",
     "",
@@ -38,7 +40,7 @@ SEND = OpDef(
     stateful=True,
     grad=NOT_DIFFERENTIABLE,
 )
-RECV = OpDef(
+RECV: OpDef[Tensor] = OpDef(
     "_Recv",
     "",
     "tensor: tensor_type",

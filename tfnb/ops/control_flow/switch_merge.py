@@ -150,7 +150,7 @@ def _grad_merge(op: Operation, dy: Tensor, dindex: Tensor) -> Any:
     return (*grads, rest)
 
 
-NO_OP = OpDef(
+NO_OP: OpDef[Operation] = OpDef(
     "NoOp",
     doc="Does nothing; it serves as an end of control edges.\n\nNo inputs, no outputs.",
     infer=no_outputs,
@@ -160,7 +160,7 @@ NO_OP = OpDef(
     api="no_op",
 )
 
-CONTROL_TRIGGER = OpDef(
+CONTROL_TRIGGER: OpDef[Operation] = OpDef(
     "ControlTrigger",
     doc="Like NoOp, but runs even if some of its control inputs are dead.",
     infer=no_outputs,
@@ -173,7 +173,7 @@ _SWITCH_DOC = """Sends `data` to output_true where the scalar bool `pred` is tru
 
 The other output is dead. Both have the dtype and shape of `data`. Errors: `pred` is not a scalar."""
 
-SWITCH = OpDef(
+SWITCH: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "Switch",
     "data: T, pred: bool",
     "output_false: T, output_true: T",
@@ -185,7 +185,7 @@ SWITCH = OpDef(
     kind=Kind.SWITCH,
 )
 
-REF_SWITCH = OpDef(
+REF_SWITCH: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "RefSwitch",
     "data: Ref(T), pred: bool",
     "output_false: Ref(T), output_true: Ref(T)",
@@ -202,7 +202,7 @@ _MERGE_DOC = """Returns the one of N `inputs` that is not dead, as soon as it ar
 inputs: N tensors of the same dtype. output: that dtype; its static shape is what the inputs' shapes have in common.
 value_index: an int32 scalar."""
 
-MERGE = OpDef(
+MERGE: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "Merge",
     "inputs: N*T",
     "output: T, value_index: int32",
@@ -214,7 +214,7 @@ MERGE = OpDef(
     kind=Kind.MERGE,
 )
 
-REF_MERGE = OpDef(
+REF_MERGE: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "RefMerge",
     "inputs: N*Ref(T)",
     "output: Ref(T), value_index: int32",
@@ -240,7 +240,7 @@ def _loop_op(
     doc: str,
     ref: bool = False,
     attrs: Any = None,
-) -> OpDef:
+) -> OpDef[Tensor]:
     of = "Ref(T)" if ref else "T"
     keywords = {} if attrs is None else {"attrs": attrs}
     return OpDef(
@@ -288,7 +288,7 @@ REF_NEXT_ITERATION = _loop_op(
     ref=True,
 )
 
-LOOP_COND = OpDef(
+LOOP_COND: OpDef[Tensor] = OpDef(
     "LoopCond",
     "input: bool",
     "output: bool",

@@ -138,7 +138,7 @@ def _grad_from_value(op: Operation, dy: Tensor) -> Any:
     return tuple(grads)
 
 
-FROM_VALUE = OpDef(
+FROM_VALUE: OpDef[Tensor] = OpDef(
     "OptionalFromValue",
     "components: [Toutput_types]",
     "optional: variant",
@@ -150,7 +150,7 @@ FROM_VALUE = OpDef(
     stateful=True,
     raw=True,
 )
-NONE = OpDef(
+NONE: OpDef[Tensor] = OpDef(
     "OptionalNone",
     "",
     "optional: variant",
@@ -161,7 +161,7 @@ NONE = OpDef(
     stateful=True,
     raw=True,
 )
-GET_VALUE = OpDef(
+GET_VALUE: OpDef[list[Tensor]] = OpDef(
     "OptionalGetValue",
     "optional: variant",
     "components: [output_types]",
@@ -174,7 +174,7 @@ GET_VALUE = OpDef(
     stateful=True,
     raw=True,
 )
-HAS_VALUE = OpDef(
+HAS_VALUE: OpDef[Tensor] = OpDef(
     "OptionalHasValue",
     "optional: variant",
     "has_value: bool",
@@ -184,7 +184,7 @@ HAS_VALUE = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-FAKE_PARAM = OpDef(
+FAKE_PARAM: OpDef[Tensor] = OpDef(
     "FakeParam",
     "",
     "output: dtype",
@@ -196,7 +196,7 @@ FAKE_PARAM = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-VARIANT_ZEROS = OpDef(
+VARIANT_ZEROS: OpDef[Tensor] = OpDef(
     "VariantZerosLike",
     "x: variant",
     "y: variant",
@@ -207,7 +207,7 @@ VARIANT_ZEROS = OpDef(
     stateful=True,
     raw=True,
 )
-VARIANT_ADD = OpDef(
+VARIANT_ADD: OpDef[Tensor] = OpDef(
     "VariantAddN",
     "inputs: N*variant",
     "sum: variant",

@@ -177,7 +177,7 @@ def _grad_backprop_filter(op: Operation, g: Tensor) -> Any:
     return CONV2D_BACKPROP_INPUT(shape_of(x), g, dy, **attrs), None, CONV2D(x, g, **attrs)
 
 
-CONV2D = OpDef(
+CONV2D: OpDef[Tensor] = OpDef(
     "Conv2D",
     "input: T, filter: T",
     "output: T",
@@ -200,7 +200,7 @@ CONV2D = OpDef(
     epilogue=True,
 )
 
-CONV2D_BACKPROP_INPUT = OpDef(
+CONV2D_BACKPROP_INPUT: OpDef[Tensor] = OpDef(
     "Conv2DBackpropInput",
     "input_sizes: int32, filter: T, out_backprop: T",
     "output: T",
@@ -220,7 +220,7 @@ CONV2D_BACKPROP_INPUT = OpDef(
     shape_inputs=(0,),
 )
 
-CONV2D_BACKPROP_FILTER = OpDef(
+CONV2D_BACKPROP_FILTER: OpDef[Tensor] = OpDef(
     "Conv2DBackpropFilter",
     "input: T, filter_sizes: int32, out_backprop: T",
     "output: T",

@@ -154,7 +154,7 @@ def _grad_filter_grad(op: Operation, g: Tensor) -> Any:
     return CONV3D_BACKPROP_INPUT_V2(shape_of(x), g, dy, **attrs), None, CONV3D(x, g, **attrs)
 
 
-CONV3D = OpDef(
+CONV3D: OpDef[Tensor] = OpDef(
     "Conv3D",
     "input: T, filter: T",
     "output: T",
@@ -173,7 +173,7 @@ CONV3D = OpDef(
     epilogue=True,
 )
 
-CONV3D_BACKPROP_INPUT_V2 = OpDef(
+CONV3D_BACKPROP_INPUT_V2: OpDef[Tensor] = OpDef(
     "Conv3DBackpropInputV2",
     "input_sizes: Tshape, filter: T, out_backprop: T",
     "output: T",
@@ -192,7 +192,7 @@ CONV3D_BACKPROP_INPUT_V2 = OpDef(
     shape_inputs=(0,),
 )
 
-CONV3D_BACKPROP_FILTER_V2 = OpDef(
+CONV3D_BACKPROP_FILTER_V2: OpDef[Tensor] = OpDef(
     "Conv3DBackpropFilterV2",
     "input: T, filter_sizes: int32, out_backprop: T",
     "output: T",

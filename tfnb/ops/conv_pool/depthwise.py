@@ -217,7 +217,7 @@ def _grad_filter_grad(op: Operation, g: Tensor) -> Any:
     )
 
 
-DEPTHWISE_CONV2D = OpDef(
+DEPTHWISE_CONV2D: OpDef[Tensor] = OpDef(
     "DepthwiseConv2dNative",
     "input: T, filter: T",
     "output: T",
@@ -236,7 +236,7 @@ DEPTHWISE_CONV2D = OpDef(
     grad=_grad,
 )
 
-DEPTHWISE_CONV2D_BACKPROP_INPUT = OpDef(
+DEPTHWISE_CONV2D_BACKPROP_INPUT: OpDef[Tensor] = OpDef(
     "DepthwiseConv2dNativeBackpropInput",
     "input_sizes: int32, filter: T, out_backprop: T",
     "output: T",
@@ -253,7 +253,7 @@ DEPTHWISE_CONV2D_BACKPROP_INPUT = OpDef(
     shape_inputs=(0,),
 )
 
-DEPTHWISE_CONV2D_BACKPROP_FILTER = OpDef(
+DEPTHWISE_CONV2D_BACKPROP_FILTER: OpDef[Tensor] = OpDef(
     "DepthwiseConv2dNativeBackpropFilter",
     "input: T, filter_sizes: int32, out_backprop: T",
     "output: T",

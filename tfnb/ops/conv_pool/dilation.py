@@ -144,7 +144,7 @@ def _grad(op: Operation, dy: Tensor) -> Any:
     )
 
 
-DILATION2D = OpDef(
+DILATION2D: OpDef[Tensor] = OpDef(
     "Dilation2D",
     "input: T, filter: T",
     "output: T",
@@ -163,7 +163,7 @@ DILATION2D = OpDef(
     grad=_grad,
 )
 
-DILATION2D_BACKPROP_INPUT = OpDef(
+DILATION2D_BACKPROP_INPUT: OpDef[Tensor] = OpDef(
     "Dilation2DBackpropInput",
     "input: T, filter: T, out_backprop: T",
     "in_backprop: T",
@@ -181,7 +181,7 @@ DILATION2D_BACKPROP_INPUT = OpDef(
     grad=GRADIENT_MISSING,
 )
 
-DILATION2D_BACKPROP_FILTER = OpDef(
+DILATION2D_BACKPROP_FILTER: OpDef[Tensor] = OpDef(
     "Dilation2DBackpropFilter",
     "input: T, filter: T, out_backprop: T",
     "filter_backprop: T",

@@ -169,7 +169,7 @@ def _grad_avg(op: Any, dy: Tensor, *_: Tensor | None) -> Any:
 
 def _forward(
     name: str, what: str, reduce: Callable[[np.ndarray], np.ndarray], grad: GradFn | NotDifferentiable | GradientMissing
-) -> OpDef:
+) -> OpDef[tuple[Tensor, Tensor, Tensor]]:
     return OpDef(
         name,
         "value: T",
@@ -189,7 +189,7 @@ def _forward(
 
 FRACTIONAL_MAX_POOL = _forward("FractionalMaxPool", "maximum", lambda part: part.max((1, 2)), _grad_max)
 FRACTIONAL_AVG_POOL = _forward("FractionalAvgPool", "mean", _mean, _grad_avg)
-FRACTIONAL_MAX_POOL_GRAD = OpDef(
+FRACTIONAL_MAX_POOL_GRAD: OpDef[Tensor] = OpDef(
     "FractionalMaxPoolGrad",
     "orig_input: T, orig_output: T, out_backprop: T, row_pooling_sequence: int64, col_pooling_sequence: int64",
     "output: T",
@@ -201,7 +201,7 @@ FRACTIONAL_MAX_POOL_GRAD = OpDef(
     host=_max_grad,
     grad=GRADIENT_MISSING,
 )
-FRACTIONAL_AVG_POOL_GRAD = OpDef(
+FRACTIONAL_AVG_POOL_GRAD: OpDef[Tensor] = OpDef(
     "FractionalAvgPoolGrad",
     "orig_input_tensor_shape: int64, out_backprop: T, row_pooling_sequence: int64, col_pooling_sequence: int64",
     "output: T",

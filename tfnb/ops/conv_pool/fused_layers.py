@@ -107,7 +107,7 @@ def _matmul_host(call: HostCall, a: np.ndarray, b: np.ndarray, *args: np.ndarray
     return _after_host(call, a @ b, args)
 
 
-FUSED_MATMUL = OpDef(
+FUSED_MATMUL: OpDef[Tensor] = OpDef(
     "_FusedMatMul",
     "a: T, b: T, args: num_args*T",
     "product: T",
@@ -135,7 +135,7 @@ def _conv_shape(c: Infer) -> Shape:
     return shape
 
 
-FUSED_CONV = OpDef(
+FUSED_CONV: OpDef[Tensor] = OpDef(
     "_FusedConv2D",
     "input: T, filter: T, args: num_args*T",
     "output: T",

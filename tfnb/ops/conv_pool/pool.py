@@ -203,7 +203,7 @@ def _grad_avg_pool_grad(op: Operation, g: Tensor) -> Any:
     return None, AVG_POOL(g, **attrs_of(op.attrs))
 
 
-MAX_POOL = OpDef(
+MAX_POOL: OpDef[Tensor] = OpDef(
     "MaxPool",
     "input: T",
     "output: T",
@@ -224,7 +224,7 @@ MAX_POOL = OpDef(
     grad=_grad_max_pool,
 )
 
-MAX_POOL_GRAD = OpDef(
+MAX_POOL_GRAD: OpDef[Tensor] = OpDef(
     "MaxPoolGrad",
     "orig_input: T, orig_output: T, grad: T",
     "output: T",
@@ -242,7 +242,7 @@ MAX_POOL_GRAD = OpDef(
     grad=_grad_max_pool_grad,
 )
 
-MAX_POOL_GRAD_GRAD = OpDef(
+MAX_POOL_GRAD_GRAD: OpDef[Tensor] = OpDef(
     "MaxPoolGradGrad",
     "orig_input: T, orig_output: T, grad: T",
     "output: T",
@@ -259,7 +259,7 @@ MAX_POOL_GRAD_GRAD = OpDef(
     grad=_grad_max_pool_grad_grad,
 )
 
-AVG_POOL = OpDef(
+AVG_POOL: OpDef[Tensor] = OpDef(
     "AvgPool",
     "value: T",
     "output: T",
@@ -276,7 +276,7 @@ AVG_POOL = OpDef(
     grad=_grad_avg_pool,
 )
 
-AVG_POOL_GRAD = OpDef(
+AVG_POOL_GRAD: OpDef[Tensor] = OpDef(
     "AvgPoolGrad",
     "orig_input_shape: int32, grad: T",
     "output: T",

@@ -221,7 +221,7 @@ def _grad_avg_grad(op: Operation, g: Tensor) -> Any:
     return None, AVG_POOL_3D(g, **attrs_of(op.attrs))
 
 
-MAX_POOL_3D = OpDef(
+MAX_POOL_3D: OpDef[Tensor] = OpDef(
     "MaxPool3D",
     "input: T",
     "output: T",
@@ -238,7 +238,7 @@ MAX_POOL_3D = OpDef(
     grad=_grad_max,
 )
 
-MAX_POOL_3D_GRAD = OpDef(
+MAX_POOL_3D_GRAD: OpDef[Tensor] = OpDef(
     "MaxPool3DGrad",
     "orig_input: TInput, orig_output: TInput, grad: T",
     "output: T",
@@ -255,7 +255,7 @@ MAX_POOL_3D_GRAD = OpDef(
     grad=_grad_max_grad,
 )
 
-MAX_POOL_3D_GRAD_GRAD = OpDef(
+MAX_POOL_3D_GRAD_GRAD: OpDef[Tensor] = OpDef(
     "MaxPool3DGradGrad",
     "orig_input: T, orig_output: T, grad: T",
     "output: T",
@@ -272,7 +272,7 @@ MAX_POOL_3D_GRAD_GRAD = OpDef(
     grad=_grad_max_grad_grad,
 )
 
-AVG_POOL_3D = OpDef(
+AVG_POOL_3D: OpDef[Tensor] = OpDef(
     "AvgPool3D",
     "input: T",
     "output: T",
@@ -289,7 +289,7 @@ AVG_POOL_3D = OpDef(
     grad=_grad_avg,
 )
 
-AVG_POOL_3D_GRAD = OpDef(
+AVG_POOL_3D_GRAD: OpDef[Tensor] = OpDef(
     "AvgPool3DGrad",
     "orig_input_shape: int32, grad: T",
     "output: T",

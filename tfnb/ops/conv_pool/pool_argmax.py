@@ -169,7 +169,7 @@ def _grad_grad_grad(op: Operation, g: Tensor) -> Any:
     return ZEROS_LIKE(x), MAX_POOL_GRAD_WITH_ARGMAX(x, g, argmax, **attrs_of(op.attrs)), None
 
 
-MAX_POOL_WITH_ARGMAX = OpDef(
+MAX_POOL_WITH_ARGMAX: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "MaxPoolWithArgmax",
     "input: T",
     "output: T, argmax: Targmax",
@@ -188,7 +188,7 @@ MAX_POOL_WITH_ARGMAX = OpDef(
     grad=_grad,
 )
 
-MAX_POOL_GRAD_WITH_ARGMAX = OpDef(
+MAX_POOL_GRAD_WITH_ARGMAX: OpDef[Tensor] = OpDef(
     "MaxPoolGradWithArgmax",
     "input: T, grad: T, argmax: Targmax",
     "output: T",
@@ -206,7 +206,7 @@ MAX_POOL_GRAD_WITH_ARGMAX = OpDef(
     grad=_grad_grad,
 )
 
-MAX_POOL_GRAD_GRAD_WITH_ARGMAX = OpDef(
+MAX_POOL_GRAD_GRAD_WITH_ARGMAX: OpDef[Tensor] = OpDef(
     "MaxPoolGradGradWithArgmax",
     "input: T, grad: T, argmax: Targmax",
     "output: T",

@@ -45,7 +45,7 @@ def _windows(attrs: InputWindowsAttrs, ksize: Any, strides: Any, of: type) -> An
     return of(ksize=sizes, strides=steps, padding=attrs.padding, data_format=attrs.data_format)
 
 
-def _same_pool(name: str, fixed: OpDef, of: type, doc: str, grad: Callable[..., Any]) -> OpDef:
+def _same_pool(name: str, fixed: OpDef, of: type, doc: str, grad: Callable[..., Any]) -> OpDef[Tensor]:
     """The op that takes `ksize` and `strides` as its last two inputs, where `fixed` has attributes."""
     count = len(fixed.input_args)
     rule, kernel = fixed.infer, fixed.host
@@ -164,7 +164,7 @@ def _margins_then_conv(call: HostCall, x: np.ndarray, paddings: np.ndarray, w: n
     )
 
 
-FUSED_PAD_CONV = OpDef(
+FUSED_PAD_CONV: OpDef[Tensor] = OpDef(
     "FusedPadConv2D",
     "input: T, paddings: int32, filter: T",
     "output: T",
@@ -209,7 +209,7 @@ def _expand_resize(op: Operation, x: Tensor, size: Tensor, paddings: Tensor, w: 
     return CONV2D(MIRROR_PAD(resized, paddings, mode=a.mode), w, strides=a.strides, padding=a.padding)
 
 
-FUSED_RESIZE_PAD_CONV = OpDef(
+FUSED_RESIZE_PAD_CONV: OpDef[Tensor] = OpDef(
     "FusedResizeAndPadConv2D",
     "input: T, size: int32, paddings: int32, filter: T",
     "output: T",

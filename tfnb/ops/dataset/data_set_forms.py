@@ -16,6 +16,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, UnimplementedError
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.dataset import batches, sources, transforms
 from tfnb.ops.dataset.choices import DIRECTED_INTERLEAVE, TAKE_WHILE, UNIQUE
 from tfnb.ops.dataset.definition import GraphFunction, dataset_op, element_function, int_of, source_of, text_of
@@ -203,7 +204,7 @@ def _only(call: HostCall, dataset: np.ndarray) -> tuple[np.ndarray, ...]:
     return tuple(np.asarray(x, d.np) for x, d in zip(first[0], call.types["output_types"], strict=True))
 
 
-SINGLE_ELEMENT = OpDef(
+SINGLE_ELEMENT: OpDef[list[Tensor]] = OpDef(
     "DatasetToSingleElement",
     "dataset: variant",
     "components: [output_types]",
@@ -241,7 +242,7 @@ def _folded(call: HostCall, dataset: np.ndarray, *rest: np.ndarray) -> tuple[np.
     return tuple(np.asarray(x, d.np) for x, d in zip(state, call.types["output_types"], strict=True))
 
 
-REDUCE = OpDef(
+REDUCE: OpDef[list[Tensor]] = OpDef(
     "ReduceDataset",
     "input_dataset: variant, initial_state: [Tstate], other_arguments: [Targuments]",
     "components: [output_types]",

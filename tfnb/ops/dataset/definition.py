@@ -18,6 +18,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.graph_function import GraphFunction
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.dataset import sources as s
 from tfnb.ops.dataset import transforms as t
 from tfnb.ops.state.handles import make_handle, resource_of
@@ -137,7 +138,7 @@ def dataset_op(
     attrs: type = DatasetAttrs,
     values: str = "",
     defaults: Mapping[str, Any] | None = None,
-) -> OpDef:
+) -> OpDef[Tensor]:
     """Returns the definition of an operation whose output is a data set, a variant scalar.
 
     `make` computes the source from the call and the input arrays. `values` names the type variable of an input that

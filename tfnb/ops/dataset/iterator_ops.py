@@ -14,7 +14,9 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, AsyncCall, HostCall, Infer, Kind, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.dataset.definition import DatasetAttrs, GraphFunction, source_of
 from tfnb.ops.dataset.iterator import DatasetIterator
 from tfnb.ops.state.handles import make_handle, named_resource, resource_of
@@ -105,7 +107,7 @@ class NextAttrs:
     output_shapes: tuple[Shape, ...] = ()
 
 
-def _resource(name: str, host: Callable[..., Any], doc: str, attrs: type) -> OpDef:
+def _resource(name: str, host: Callable[..., Any], doc: str, attrs: type) -> OpDef[Tensor]:
     return OpDef(
         name,
         "",
@@ -128,7 +130,7 @@ ITERATOR = _resource(
 ONE_SHOT = _resource(
     "OneShotIterator", _one_shot, "An iterator over one data set that needs no initialisation.", OneShotAttrs
 )
-MAKE_ITERATOR = OpDef(
+MAKE_ITERATOR: OpDef[Operation] = OpDef(
     "MakeIterator",
     "dataset: variant, iterator: resource",
     "",
@@ -138,7 +140,7 @@ MAKE_ITERATOR = OpDef(
     stateful=True,
     blocking=True,
 )
-GET_NEXT = OpDef(
+GET_NEXT: OpDef[list[Tensor]] = OpDef(
     "IteratorGetNext",
     "iterator: resource",
     "components: [output_types]",
@@ -152,7 +154,7 @@ GET_NEXT = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-TO_STRING = OpDef(
+TO_STRING: OpDef[Tensor] = OpDef(
     "IteratorToStringHandle",
     "resource_handle: resource",
     "string_handle: string",
@@ -162,7 +164,7 @@ TO_STRING = OpDef(
     stateful=True,
     host=lambda call, x: f"/{resource_of(x, DatasetIterator, call.op).name}".encode(),
 )
-FROM_STRING = OpDef(
+FROM_STRING: OpDef[Tensor] = OpDef(
     "IteratorFromStringHandleV2",
     "string_handle: string",
     "resource_handle: resource",

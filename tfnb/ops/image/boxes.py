@@ -16,7 +16,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.random.functions import seeds_for
 from tfnb.ops.random.uniform_normal import random_words
 from tfnb.types import Shape, float16, float32, int8, int16, int32, int64, uint8
@@ -86,7 +86,7 @@ def draw_boxes(call: HostCall, images: np.ndarray, boxes: np.ndarray, colours: n
     return np.asarray(out)
 
 
-DRAW_BOUNDING_BOXES = OpDef(
+DRAW_BOUNDING_BOXES: OpDef[Tensor] = OpDef(
     "DrawBoundingBoxes",
     "images: T, boxes: float32",
     "output: T",
@@ -160,7 +160,7 @@ _BOX_FLOATS = (float32, float16)
 _BOX_DEFAULTS = {"T": float32, "T_threshold": float32}
 
 
-def _suppression(name: str, inputs: str, host: Callable[..., Any], **more: Any) -> OpDef:
+def _suppression(name: str, inputs: str, host: Callable[..., Any], **more: Any) -> OpDef[Tensor]:
     return OpDef(
         name,
         inputs,
@@ -304,7 +304,7 @@ def _sample(call: HostCall, size: np.ndarray, boxes: np.ndarray, share: float) -
     )
 
 
-def _sampling(name: str, extra: str, host: Callable[..., Any], attrs: type) -> OpDef:
+def _sampling(name: str, extra: str, host: Callable[..., Any], attrs: type) -> OpDef[tuple[Tensor, Tensor, Tensor]]:
     return OpDef(
         name,
         "image_size: T, bounding_boxes: float32" + extra,
@@ -389,7 +389,7 @@ def _host_glimpse(call: HostCall, x: np.ndarray, size: np.ndarray, offsets: np.n
     return out
 
 
-EXTRACT_GLIMPSE = OpDef(
+EXTRACT_GLIMPSE: OpDef[Tensor] = OpDef(
     "ExtractGlimpse",
     "input: float32, size: int32, offsets: float32",
     "glimpse: float32",

@@ -17,7 +17,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, OpError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.image.file_formats import decode, jpeg_shape
 from tfnb.ops.lazy_library import library
 from tfnb.types import (
@@ -173,7 +173,7 @@ def _frames(c: Infer) -> Shape:
 
 def _decoder(
     name: str, host: Callable[..., Any], doc: str, api: str, inputs: str = "contents: string", **more: Any
-) -> OpDef:
+) -> OpDef[Tensor]:
     return OpDef(
         name,
         inputs,
@@ -364,7 +364,7 @@ def _host_encode_png(call: HostCall, image: np.ndarray) -> np.ndarray:
     return out
 
 
-ENCODE_PNG = OpDef(
+ENCODE_PNG: OpDef[Tensor] = OpDef(
     "EncodePng",
     "image: T",
     "contents: string",
@@ -415,7 +415,7 @@ def _encoded_jpeg(c: Infer) -> Shape:
     return scalar
 
 
-ENCODE_JPEG = OpDef(
+ENCODE_JPEG: OpDef[Tensor] = OpDef(
     "EncodeJpeg",
     "image: uint8",
     "contents: string",

@@ -169,7 +169,7 @@ def _pixel_op(
     types: tuple[DType, ...],
     grad: GradFn | NotDifferentiable | GradientMissing | None,
     api: str = "",
-) -> OpDef:
+) -> OpDef[Tensor]:
     return OpDef(
         name,
         inputs,
@@ -248,7 +248,7 @@ def _grad_contrast(op: Operation, dy: Tensor) -> Any:
     return _contrast(dy, factor), reduce_sum(cast_to(dy, float32) * deviation)
 
 
-ADJUST_CONTRAST = OpDef(
+ADJUST_CONTRAST: OpDef[Tensor] = OpDef(
     "AdjustContrastv2",
     "images: T, contrast_factor: float32",
     "output: T",

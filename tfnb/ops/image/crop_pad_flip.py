@@ -396,12 +396,12 @@ def _resized(
         if preserve_aspect_ratio:
             new_size = _kept_ratio(batch, new_size)
         static_size = constant_value(new_size)
-        if static_size is not None and list(batch.shape.sizes[1:3]) == static_size.tolist():
+        if static_size is not None and batch.shape.as_list()[1:3] == static_size.tolist():
             return x  # as in TensorFlow, nothing is done, not even a change of dtype
         resized = op(batch, new_size, align_corners=align_corners)
         if not preserve_aspect_ratio:
             sides = constant_shape(new_size).sizes or (None, None)
-            resized.set_shape([batch.shape.sizes[0], *sides, batch.shape.sizes[3]])
+            resized.set_shape([batch.shape.as_list()[0], *sides, batch.shape.as_list()[3]])
         return squeeze(resized, [0]) if x.shape.ndims == 3 else resized
 
 

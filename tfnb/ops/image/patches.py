@@ -147,7 +147,7 @@ def _grad_patches(op: Any, dy: Tensor) -> Any:
     return total[:, rows.before : rows.before + height, columns.before : columns.before + width]
 
 
-EXTRACT_IMAGE_PATCHES = OpDef(
+EXTRACT_IMAGE_PATCHES: OpDef[Tensor] = OpDef(
     "ExtractImagePatches",
     "images: T",
     "patches: T",
@@ -329,7 +329,7 @@ def _grad_crops(op: Operation, dy: Tensor) -> Any:
     return to_image, CROP_GRAD_BOXES(dy, image, boxes, index), None, None
 
 
-CROP_AND_RESIZE: OpDef = OpDef(
+CROP_AND_RESIZE: OpDef[Tensor] = OpDef(
     "CropAndResize",
     "image: T, boxes: float32, box_ind: int32, crop_size: int32",
     "crops: float32",
@@ -370,7 +370,7 @@ def _grad_image_grad(op: Operation, g: Tensor) -> Any:
     return CROP_AND_RESIZE(g, boxes, index, size, method=op.attrs.method), None, None, None
 
 
-CROP_GRAD_IMAGE = OpDef(
+CROP_GRAD_IMAGE: OpDef[Tensor] = OpDef(
     "CropAndResizeGradImage",
     "grads: float32, boxes: float32, box_ind: int32, image_size: int32",
     "output: T",
@@ -419,7 +419,7 @@ def _host_grad_boxes(
     return out.astype(np.float32)
 
 
-CROP_GRAD_BOXES = OpDef(
+CROP_GRAD_BOXES: OpDef[Tensor] = OpDef(
     "CropAndResizeGradBoxes",
     "grads: float32, image: T, boxes: float32, box_ind: int32",
     "output: float32",

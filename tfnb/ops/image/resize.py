@@ -154,7 +154,7 @@ _DOC = """images: a number type, (n, height, width, channels). size: int32, (new
     (n, *size, channels), {dtype}. Errors: there are no pixels, or a size is not positive."""
 
 
-RESIZE_BILINEAR: OpDef = OpDef(
+RESIZE_BILINEAR: OpDef[Tensor] = OpDef(
     "ResizeBilinear",
     "images: T, size: int32",
     "resized_images: float32",
@@ -202,9 +202,9 @@ def _gradient(
     )
 
 
-RESIZE_BILINEAR_GRAD: OpDef = _gradient("ResizeBilinearGrad", "bilinear", FLOATS, lambda: RESIZE_BILINEAR)
+RESIZE_BILINEAR_GRAD: OpDef[Tensor] = _gradient("ResizeBilinearGrad", "bilinear", FLOATS, lambda: RESIZE_BILINEAR)
 
-RESIZE_BICUBIC: OpDef = OpDef(
+RESIZE_BICUBIC: OpDef[Tensor] = OpDef(
     "ResizeBicubic",
     "images: T, size: int32",
     "resized_images: float32",
@@ -217,10 +217,12 @@ RESIZE_BICUBIC: OpDef = OpDef(
     grad=_grad_linear(lambda: RESIZE_BICUBIC_GRAD),
     shape_inputs=(1,),
 )
-RESIZE_BICUBIC_GRAD: OpDef = _gradient("ResizeBicubicGrad", "bicubic", (float32, float64), lambda: RESIZE_BICUBIC)
+RESIZE_BICUBIC_GRAD: OpDef[Tensor] = _gradient(
+    "ResizeBicubicGrad", "bicubic", (float32, float64), lambda: RESIZE_BICUBIC
+)
 
 
-RESIZE_AREA: OpDef = OpDef(
+RESIZE_AREA: OpDef[Tensor] = OpDef(
     "ResizeArea",
     "images: T, size: int32",
     "resized_images: float32",
@@ -235,7 +237,9 @@ RESIZE_AREA: OpDef = OpDef(
     shape_inputs=(1,),
 )
 # an op that TensorFlow does not have; tfnb uses it in the backward pass
-RESIZE_AREA_GRAD: OpDef = _gradient("ResizeAreaGrad", "area", (float32, float64), lambda: RESIZE_AREA, AreaAttrs)
+RESIZE_AREA_GRAD: OpDef[Tensor] = _gradient(
+    "ResizeAreaGrad", "area", (float32, float64), lambda: RESIZE_AREA, AreaAttrs
+)
 
 
 def _host_nearest(call: HostCall, x: np.ndarray, size: np.ndarray) -> np.ndarray:
@@ -254,7 +258,7 @@ def _grad_nearest(op: Operation, dy: Tensor) -> Any:
     return RESIZE_NEAREST_NEIGHBOR_GRAD(dy, size_pair(x), **_flags(op)), None
 
 
-RESIZE_NEAREST_NEIGHBOR = OpDef(
+RESIZE_NEAREST_NEIGHBOR: OpDef[Tensor] = OpDef(
     "ResizeNearestNeighbor",
     "images: T, size: int32",
     "resized_images: T",
@@ -283,7 +287,7 @@ def _expand_nearest_grad(op: Operation, g: Tensor, size: Tensor) -> Any:
     return cast_to(applied(wide, "nearest", op.attrs, size_pair(g), into, back=True), g.dtype)
 
 
-RESIZE_NEAREST_NEIGHBOR_GRAD = OpDef(
+RESIZE_NEAREST_NEIGHBOR_GRAD: OpDef[Tensor] = OpDef(
     "ResizeNearestNeighborGrad",
     "grads: T, size: int32",
     "output: T",

@@ -17,6 +17,7 @@ from tfnb.ir.kernelcall import F32, I32, Arg, In, KernelCall, KernelSite, Out, T
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import SHAPE
 from tfnb.sizes import derived, largest, smallest
@@ -181,7 +182,7 @@ def _host_taps(call: HostCall, sizes: np.ndarray) -> np.ndarray:
     return _table(call.attrs, sizes).astype(call.types["dtype"].np)
 
 
-RESIZE_TAPS = OpDef(
+RESIZE_TAPS: OpDef[Tensor] = OpDef(
     "ResizeTaps",
     "sizes: int32",
     "taps: dtype",
@@ -293,7 +294,7 @@ def nearest_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     return (KernelCall(_FILE, "pick", (*args, own, I32(part)), (groups, 1, 1), defines=defines),)
 
 
-RESIZE_LINES = OpDef(
+RESIZE_LINES: OpDef[Tensor] = OpDef(
     "ResizeLines",
     "images: T, rows: dtype, columns: dtype",
     "resized_images: T",

@@ -18,7 +18,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, NoAttrs, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.image.boxes import DRAW_BOUNDING_BOXES, draw_boxes, overlaps_of
 from tfnb.ops.image.codecs import DECODE_JPEG, ENCODE_JPEG, EncodeJpegAttrs
 from tfnb.ops.image.color import convert_image_dtype
@@ -134,7 +134,7 @@ _DOC = """Selects boxes with high scores from the best down, suppresses those th
     `pad_to_max_output_size`. valid_outputs: how many are selected.{more} Errors: the shapes do not match, or the
     threshold is outside [0, 1]. Runs on the host."""
 
-NON_MAX_SUPPRESSION_V4 = OpDef(
+NON_MAX_SUPPRESSION_V4: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "NonMaxSuppressionV4",
     "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold",
     "selected_indices: int32, valid_outputs: int32",
@@ -147,7 +147,7 @@ NON_MAX_SUPPRESSION_V4 = OpDef(
     grad=NOT_DIFFERENTIABLE,
     dynamic=True,
 )
-NON_MAX_SUPPRESSION_V5 = OpDef(
+NON_MAX_SUPPRESSION_V5: OpDef[tuple[Tensor, Tensor, Tensor]] = OpDef(
     "NonMaxSuppressionV5",
     "boxes: T, scores: T, max_output_size: int32, iou_threshold: T, score_threshold: T, soft_nms_sigma: T",
     "selected_indices: int32, selected_scores: T, valid_outputs: int32",
@@ -184,7 +184,7 @@ def _infer_overlaps(c: Infer) -> Shape:
     return Shape((None,))
 
 
-NON_MAX_SUPPRESSION_WITH_OVERLAPS = OpDef(
+NON_MAX_SUPPRESSION_WITH_OVERLAPS: OpDef[Tensor] = OpDef(
     "NonMaxSuppressionWithOverlaps",
     "overlaps: float32, scores: float32, max_output_size: int32, overlap_threshold: float32, score_threshold: float32",
     "selected_indices: int32",
@@ -252,7 +252,7 @@ def _host_combined(call: HostCall, boxes: np.ndarray, scores: np.ndarray, *rest:
     return *out, valid
 
 
-COMBINED_NON_MAX_SUPPRESSION = OpDef(
+COMBINED_NON_MAX_SUPPRESSION: OpDef[tuple[Tensor, Tensor, Tensor, Tensor]] = OpDef(
     "CombinedNonMaxSuppression",
     "boxes: float32, scores: float32, max_output_size_per_class: int32, max_total_size: int32,"
     " iou_threshold: float32, score_threshold: float32",
@@ -279,7 +279,7 @@ def _host_draw(call: HostCall, images: np.ndarray, boxes: np.ndarray, colors: np
     return draw_boxes(call, images, boxes, colors if colors.size else None)
 
 
-DRAW_BOUNDING_BOXES_V2 = replace(
+DRAW_BOUNDING_BOXES_V2: OpDef[Tensor] = replace(
     DRAW_BOUNDING_BOXES,
     name="DrawBoundingBoxesV2",
     api="",
@@ -302,7 +302,7 @@ def _host_quality(call: HostCall, images: np.ndarray, quality: np.ndarray) -> np
     return encoded
 
 
-ENCODE_JPEG_VARIABLE_QUALITY = replace(
+ENCODE_JPEG_VARIABLE_QUALITY: OpDef[Tensor] = replace(
     ENCODE_JPEG,
     name="EncodeJpegVariableQuality",
     api="",

@@ -111,7 +111,7 @@ def _grad_patches(op: Operation, dy: Tensor) -> Any:
     return RESHAPE(TRANSPOSE(total[:size], np.asarray([1, 0], np.int32)), shape_of(x))
 
 
-EXTRACT_VOLUME_PATCHES = OpDef(
+EXTRACT_VOLUME_PATCHES: OpDef[Tensor] = OpDef(
     "ExtractVolumePatches",
     "input: T",
     "patches: T",
@@ -234,7 +234,7 @@ def _grad_scale(op: Operation, dy: Tensor) -> Any:
     return dx, None, None, None
 
 
-SCALE_AND_TRANSLATE = OpDef(
+SCALE_AND_TRANSLATE: OpDef[Tensor] = OpDef(
     "ScaleAndTranslate",
     "images: T, size: int32, scale: float32, translation: float32",
     "resized_images: float32",
@@ -249,7 +249,7 @@ SCALE_AND_TRANSLATE = OpDef(
     grad=_grad_scale,
     shape_inputs=(1,),
 )
-SCALE_AND_TRANSLATE_GRAD = OpDef(
+SCALE_AND_TRANSLATE_GRAD: OpDef[Tensor] = OpDef(
     "ScaleAndTranslateGrad",
     "grads: T, original_image: T, scale: float32, translation: float32",
     "output: T",
@@ -273,7 +273,7 @@ def _host_contrast(call: HostCall, x: np.ndarray, factor: np.ndarray, low: np.nd
     return np.asarray(np.clip((wide - mean) * factor + mean, low, high), np.float32)
 
 
-ADJUST_CONTRAST = OpDef(
+ADJUST_CONTRAST: OpDef[Tensor] = OpDef(
     "AdjustContrast",
     "images: T, contrast_factor: float32, min_value: float32, max_value: float32",
     "output: float32",

@@ -17,6 +17,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape, unchanged
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.strings.elementwise import mapped
 from tfnb.types import Shape, float16, float32, float64, int8, int16, int32, int64, scalar, uint8, uint16
 
@@ -57,7 +58,7 @@ def _inflated(call: HostCall, text: bytes) -> bytes:
     return bytes(data)
 
 
-DECODE_COMPRESSED = OpDef(
+DECODE_COMPRESSED: OpDef[Tensor] = OpDef(
     "DecodeCompressed",
     "bytes: string",
     "output: string",
@@ -95,7 +96,7 @@ def _padded_shape(c: Infer) -> Shape:
     return c.shapes[0].concatenate(Shape((None if value is None else int(value) // size,)))
 
 
-DECODE_PADDED_RAW = OpDef(
+DECODE_PADDED_RAW: OpDef[Tensor] = OpDef(
     "DecodePaddedRaw",
     "input_bytes: string, fixed_length: int32",
     "output: out_type",
@@ -159,7 +160,7 @@ def _decode_wav(call: HostCall, contents: np.ndarray) -> Any:
     return audio, np.asarray(rate, np.int32)
 
 
-DECODE_WAV = OpDef(
+DECODE_WAV: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "DecodeWav",
     "contents: string",
     "audio: float32, sample_rate: int32",
@@ -194,7 +195,7 @@ def _encode_wav(call: HostCall, audio: np.ndarray, rate: np.ndarray) -> np.ndarr
     return result
 
 
-ENCODE_WAV = OpDef(
+ENCODE_WAV: OpDef[Tensor] = OpDef(
     "EncodeWav",
     "audio: float32, sample_rate: int32",
     "contents: string",
@@ -206,7 +207,7 @@ ENCODE_WAV = OpDef(
     grad=NOT_DIFFERENTIABLE,
 )
 
-SHARDED_FILESPEC = OpDef(
+SHARDED_FILESPEC: OpDef[Tensor] = OpDef(
     "ShardedFilespec",
     "basename: string, num_shards: int32",
     "filename: string",

@@ -16,6 +16,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.dataset.sources import Element, Rows, Source
 from tfnb.ops.io.files import csv_fields, csv_value
 from tfnb.ops.io.inflating import BROKEN
@@ -219,7 +220,7 @@ def _one(c: Infer) -> Shape:
     return scalar
 
 
-CSV_DATASET = OpDef(
+CSV_DATASET: OpDef[Tensor] = OpDef(
     "CSVDataset",
     "filenames: string, compression_type: string, buffer_size: int64, header: bool, field_delim: string, "
     "use_quote_delim: bool, na_value: string, select_cols: int64, record_defaults: [output_types]",

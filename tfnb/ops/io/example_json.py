@@ -12,6 +12,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, OpDef
 from tfnb.ir.shapes import unchanged
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.io.example_messages import message
 from tfnb.ops.lazy_library import library
 
@@ -39,7 +40,7 @@ def _host(call: HostCall, examples: np.ndarray) -> np.ndarray:
     return out
 
 
-DECODE_JSON_EXAMPLE = OpDef(
+DECODE_JSON_EXAMPLE: OpDef[Tensor] = OpDef(
     "DecodeJSONExample",
     inputs="json_examples: string",
     outputs="binary_examples: string",

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.io.example_messages import message
 from tfnb.types import INDEX, DType, Shape, as_shape, bracketed, float32, int64, string
 
@@ -384,7 +385,9 @@ def _infer_sequence(c: Infer) -> tuple[Shape, ...]:
 _RULES = """Errors, with record and feature: damaged bytes, another kind of list, another number of values, or a
     missing required feature. Runs on the host."""
 
-PARSE_EXAMPLE = OpDef(
+Tensors: TypeAlias = list[Tensor]  # one for each feature of a kind
+
+PARSE_EXAMPLE: OpDef[tuple[Tensors, Tensors, Tensors, Tensors]] = OpDef(
     "ParseExample",
     "serialized: string, names: string, sparse_keys: Nsparse*string, dense_keys: Ndense*string,"
     " dense_defaults: [Tdense]",
@@ -403,7 +406,7 @@ PARSE_EXAMPLE = OpDef(
     dynamic=True,
 )
 
-PARSE_EXAMPLE_V2 = OpDef(
+PARSE_EXAMPLE_V2: OpDef[tuple[Tensors, Tensors, Tensors, Tensors, Tensors, Tensors]] = OpDef(
     "ParseExampleV2",
     "serialized: string, names: string, sparse_keys: string, dense_keys: string, ragged_keys: string,"
     " dense_defaults: [Tdense]",
@@ -427,7 +430,7 @@ PARSE_EXAMPLE_V2 = OpDef(
     dynamic=True,
 )
 
-PARSE_SINGLE_EXAMPLE = OpDef(
+PARSE_SINGLE_EXAMPLE: OpDef[tuple[Tensors, Tensors, Tensors, Tensors]] = OpDef(
     "ParseSingleExample",
     "serialized: string, dense_defaults: [Tdense]",
     "sparse_indices: num_sparse*int64, sparse_values: [sparse_types], sparse_shapes: num_sparse*int64,"
@@ -444,7 +447,9 @@ PARSE_SINGLE_EXAMPLE = OpDef(
     dynamic=True,
 )
 
-PARSE_SINGLE_SEQUENCE_EXAMPLE = OpDef(
+OfSequence: TypeAlias = tuple[Tensors, Tensors, Tensors, Tensors, Tensors, Tensors, Tensors, Tensors]
+
+PARSE_SINGLE_SEQUENCE_EXAMPLE: OpDef[OfSequence] = OpDef(
     "ParseSingleSequenceExample",
     "serialized: string, feature_list_dense_missing_assumed_empty: string, context_sparse_keys: Ncontext_sparse*string,"
     " context_dense_keys: Ncontext_dense*string, feature_list_sparse_keys: Nfeature_list_sparse*string,"

@@ -27,9 +27,10 @@ from tfnb.errors import (
 )
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import no_outputs, scalar_shape
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.strings.convert import number_from
 from tfnb.ops.strings.elementwise import clipped, mapped, unquoted
 from tfnb.system.files import FULL
@@ -82,7 +83,7 @@ def _read(name: bytes) -> bytes:
         raise _refused(name, e) from e
 
 
-READ_FILE = OpDef(
+READ_FILE: OpDef[Tensor] = OpDef(
     "ReadFile",
     "filename: string",
     "contents: string",
@@ -108,7 +109,7 @@ def _write(call: HostCall, name: np.ndarray, contents: np.ndarray) -> tuple[()]:
     return ()
 
 
-WRITE_FILE = OpDef(
+WRITE_FILE: OpDef[Operation] = OpDef(
     "WriteFile",
     "filename: string, contents: string",
     "",
@@ -134,7 +135,7 @@ def _matching(call: HostCall, patterns: np.ndarray) -> np.ndarray:
     return out
 
 
-MATCHING_FILES = OpDef(
+MATCHING_FILES: OpDef[Tensor] = OpDef(
     "MatchingFiles",
     "pattern: string",
     "filenames: string",
@@ -182,7 +183,7 @@ def _raw(call: HostCall, texts: np.ndarray) -> np.ndarray:
     return values.reshape((*texts.shape, length // dtype.size))
 
 
-DECODE_RAW = OpDef(
+DECODE_RAW: OpDef[Tensor] = OpDef(
     "DecodeRaw",
     "bytes: string",
     "output: out_type",
@@ -323,7 +324,7 @@ def _csv(call: HostCall, records: np.ndarray, *defaults: np.ndarray) -> tuple[np
     return tuple(o.reshape(records.shape) for o in out)
 
 
-DECODE_CSV = OpDef(
+DECODE_CSV: OpDef[list[Tensor]] = OpDef(
     "DecodeCSV",
     "records: string, record_defaults: [OUT_TYPE]",
     "output: [OUT_TYPE]",

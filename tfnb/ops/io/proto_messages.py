@@ -18,6 +18,7 @@ from tfnb.caches import remembered
 from tfnb.errors import DataLossError, InvalidArgumentError, ResourceExhaustedError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.io.example_messages import MESSAGES, message
 from tfnb.ops.lazy_library import library
 from tfnb.system.files import os_errors
@@ -193,7 +194,7 @@ def _encode(call: HostCall, sizes: np.ndarray, *values: np.ndarray) -> np.ndarra
     return out.reshape(batch)
 
 
-ENCODE_PROTO = OpDef(
+ENCODE_PROTO: OpDef[Tensor] = OpDef(
     "EncodeProto",
     "sizes: int32, values: [Tinput_types]",
     "bytes: string",
@@ -353,7 +354,7 @@ def _decode_shapes(c: Infer) -> tuple[Shape, ...]:
     return (Shape((*batch, count)), *(Shape((*batch, None)) for _ in range(count)))
 
 
-DECODE_PROTO = OpDef(
+DECODE_PROTO: OpDef[tuple[Tensor, list[Tensor]]] = OpDef(
     "DecodeProtoV2",
     "bytes: string",
     "sizes: int32, values: [output_types]",

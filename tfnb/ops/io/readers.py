@@ -14,8 +14,10 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, OURS, AsyncCall, HostCall, Infer, Kind, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.io.reader_store import Reader, WholeFile, WorkItem, check_names
 from tfnb.ops.io.record_files import FixedLengthFile, RecordFile, TextFile, TFRecordFile
 from tfnb.ops.state.handles import make_handle, named_resource, resource_of
@@ -161,7 +163,7 @@ _ERRORS = (
     "DataLossError with file and offset for a damaged one. Host only."
 )
 
-READ = OpDef(
+READ: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "ReaderReadV2",
     "reader_handle: resource, queue_handle: resource",
     "key: string, value: string",
@@ -172,7 +174,7 @@ READ = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-READ_UP_TO = OpDef(
+READ_UP_TO: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "ReaderReadUpToV2",
     "reader_handle: resource, queue_handle: resource, num_records: int64",
     "keys: string, values: string",
@@ -183,7 +185,7 @@ READ_UP_TO = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-NUM_PRODUCED = _op(
+NUM_PRODUCED: OpDef[Tensor] = _op(
     "ReaderNumRecordsProducedV2",
     "reader_handle: resource",
     "records_produced: int64",
@@ -191,7 +193,7 @@ NUM_PRODUCED = _op(
     lambda call, r: np.int64(resource_of(r, Reader, call.op).counts()[0]),
     lambda c: scalar,
 )
-NUM_COMPLETED = _op(
+NUM_COMPLETED: OpDef[Tensor] = _op(
     "ReaderNumWorkUnitsCompletedV2",
     "reader_handle: resource",
     "units_completed: int64",
@@ -199,7 +201,7 @@ NUM_COMPLETED = _op(
     lambda call, r: np.int64(resource_of(r, Reader, call.op).counts()[1]),
     lambda c: scalar,
 )
-NUM_SKIPPED = _op(
+NUM_SKIPPED: OpDef[Tensor] = _op(
     "ReaderNumRecordsSkipped",
     "reader_handle: resource",
     "records_skipped: int64",
@@ -207,7 +209,7 @@ NUM_SKIPPED = _op(
     lambda call, r: np.int64(resource_of(r, Reader, call.op).counts()[2]),
     lambda c: scalar,
 )
-SERIALIZE = _op(
+SERIALIZE: OpDef[Tensor] = _op(
     "ReaderSerializeStateV2",
     "reader_handle: resource",
     "state: string",
@@ -232,7 +234,7 @@ def _reset(call: HostCall, reader: np.ndarray) -> tuple[()]:
     return ()
 
 
-RESTORE = _op(
+RESTORE: OpDef[Operation] = _op(
     "ReaderRestoreStateV2",
     "reader_handle: resource, state: string",
     "",
@@ -241,7 +243,9 @@ RESTORE = _op(
     _restore,
     _no_output,
 )
-RESET = _op("ReaderResetV2", "reader_handle: resource", "", "Returns the reader to its initial state.", _reset, None)
+RESET: OpDef[Operation] = _op(
+    "ReaderResetV2", "reader_handle: resource", "", "Returns the reader to its initial state.", _reset, None
+)
 
 OPS: tuple[OpDef, ...] = (
     *READERS,

@@ -16,7 +16,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.protos import proto
 from tfnb.ir.shapes import scalar_shape
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.sparse.arithmetic import check_places
 from tfnb.ops.strings.elementwise import unquoted
 from tfnb.types import (
@@ -167,7 +167,7 @@ def _sparse_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
     return Shape((None, None)), Shape((None,)), Shape((None,))
 
 
-SERIALIZE_TENSOR = OpDef(
+SERIALIZE_TENSOR: OpDef[Tensor] = OpDef(
     "SerializeTensor",
     "tensor: T",
     "serialized: string",
@@ -178,7 +178,7 @@ SERIALIZE_TENSOR = OpDef(
     host=lambda call, x: np.array(_text(x), object),
     grad=NOT_DIFFERENTIABLE,
 )
-PARSE_TENSOR = OpDef(
+PARSE_TENSOR: OpDef[Tensor] = OpDef(
     "ParseTensor",
     "serialized: string",
     "output: out_type",
@@ -190,7 +190,7 @@ PARSE_TENSOR = OpDef(
     grad=NOT_DIFFERENTIABLE,
     dynamic=True,
 )
-SERIALIZE_SPARSE = OpDef(
+SERIALIZE_SPARSE: OpDef[Tensor] = OpDef(
     "SerializeSparse",
     "sparse_indices: int64, sparse_values: T, sparse_shape: int64",
     "serialized_sparse: out_type",
@@ -202,7 +202,7 @@ SERIALIZE_SPARSE = OpDef(
     host=_one_sparse,
     grad=NOT_DIFFERENTIABLE,
 )
-SERIALIZE_MANY_SPARSE = OpDef(
+SERIALIZE_MANY_SPARSE: OpDef[Tensor] = OpDef(
     "SerializeManySparse",
     "sparse_indices: int64, sparse_values: T, sparse_shape: int64",
     "serialized_sparse: out_type",
@@ -219,7 +219,7 @@ _TOGETHER = """Combines sparse tensors of equal rank, given as rows of 3 strings
 
 Its size is that of the largest. Errors: the strings contain no tensors of these dtypes, or these do not match each
 other. Runs on the host."""
-DESERIALIZE_MANY_SPARSE = OpDef(
+DESERIALIZE_MANY_SPARSE: OpDef[tuple[Tensor, Tensor, Tensor]] = OpDef(
     "DeserializeManySparse",
     "serialized_sparse: string",
     "sparse_indices: int64, sparse_values: dtype, sparse_shape: int64",
@@ -230,7 +230,7 @@ DESERIALIZE_MANY_SPARSE = OpDef(
     grad=NOT_DIFFERENTIABLE,
     dynamic=True,
 )
-DESERIALIZE_SPARSE = OpDef(
+DESERIALIZE_SPARSE: OpDef[tuple[Tensor, Tensor, Tensor]] = OpDef(
     "DeserializeSparse",
     "serialized_sparse: Tserialized",
     "sparse_indices: int64, sparse_values: dtype, sparse_shape: int64",

@@ -14,6 +14,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.types import Shape
 
 __all__ = ["AUDIO_SPECTROGRAM", "MFCC", "OPS"]
@@ -61,7 +62,7 @@ def _spectrogram(call: HostCall, sound: np.ndarray) -> np.ndarray:
     return (energy if call.attrs.magnitude_squared else np.sqrt(energy)).astype(np.float32)
 
 
-AUDIO_SPECTROGRAM = OpDef(
+AUDIO_SPECTROGRAM: OpDef[Tensor] = OpDef(
     "AudioSpectrogram",
     "input: float32",
     "spectrogram: float32",
@@ -137,7 +138,7 @@ def _mfcc_shape(c: Infer) -> Shape:
     return Shape((channels, windows, c.attrs.dct_coefficient_count))
 
 
-MFCC = OpDef(
+MFCC: OpDef[Tensor] = OpDef(
     "Mfcc",
     "spectrogram: float32, sample_rate: int32",
     "output: float32",

@@ -60,7 +60,7 @@ def _lower_band(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(keep, site.load(0, idx), s.const(0, site.outputs[0].dtype))
 
 
-MATRIX_BAND_PART: OpDef = OpDef(
+MATRIX_BAND_PART: OpDef[Tensor] = OpDef(
     "MatrixBandPart",
     inputs="input: T, num_lower: Tindex, num_upper: Tindex",
     outputs="band: T",
@@ -120,7 +120,7 @@ def _grad_set(op: Operation, dy: Tensor) -> Any:
     return MATRIX_SET_DIAG(dy, ZEROS_LIKE(op.inputs[1])), MATRIX_DIAG_PART(dy)
 
 
-MATRIX_SET_DIAG = OpDef(
+MATRIX_SET_DIAG: OpDef[Tensor] = OpDef(
     "MatrixSetDiag",
     inputs="input: T, diagonal: T",
     outputs="output: T",
@@ -174,7 +174,7 @@ def _host_cross(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], -1).astype(a.dtype)
 
 
-CROSS: OpDef = OpDef(
+CROSS: OpDef[Tensor] = OpDef(
     "Cross",
     inputs="a: T, b: T",
     outputs="product: T",

@@ -41,7 +41,7 @@ class LeftAttrs:
         return "LEFT_LEFT"
 
 
-def _left(op: OpDef, name: str) -> OpDef:
+def _left(op: OpDef, name: str) -> OpDef[Tensor]:
     return replace(op, name=name, attrs=LeftAttrs, doc=f"{op.doc} Diagonals begin at the left of their rows.")
 
 
@@ -110,7 +110,7 @@ def _grad_product(op: Operation, dy: Tensor) -> Any:
     return *by_diagonals, middle * dy + _shifted(up * dy, -1) + _shifted(down * dy, 1)
 
 
-TRIDIAGONAL_MAT_MUL = OpDef(
+TRIDIAGONAL_MAT_MUL: OpDef[Tensor] = OpDef(
     "TridiagonalMatMul",
     "superdiag: T, maindiag: T, subdiag: T, rhs: T",
     "output: T",
@@ -200,7 +200,7 @@ def _grad_solution(op: Operation, dy: Tensor) -> Any:
     return -CONCAT_V2(parts, np.int32(-2)), adjoint
 
 
-TRIDIAGONAL_SOLVE: OpDef = OpDef(
+TRIDIAGONAL_SOLVE: OpDef[Tensor] = OpDef(
     "TridiagonalSolve",
     "diagonals: T, rhs: T",
     "output: T",

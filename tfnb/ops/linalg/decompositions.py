@@ -119,7 +119,7 @@ def _grad_qr(op: Operation, dq: Tensor, dr: Tensor) -> Any:
     return product(q, dr + _from_right(inner, r)) + _from_right(dq - product(q, qdq), r)
 
 
-QR = OpDef(
+QR: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "Qr",
     inputs="input: T",
     outputs="q: T, r: T",
@@ -188,7 +188,7 @@ def _grad_svd(op: Operation, ds: Tensor, du: Tensor, dv: Tensor) -> Any:
     return grad + product(u, (dv - product(v, vdv)) / row, adjoint_b=True)
 
 
-SVD = OpDef(
+SVD: OpDef[tuple[Tensor, Tensor, Tensor]] = OpDef(
     "Svd",
     inputs="input: T",
     outputs="s: T, u: T, v: T",
@@ -240,7 +240,7 @@ def _grad_eig(op: Operation, de: Tensor, dv: Tensor) -> Any:
     return MATRIX_SET_DIAG(grad, 0.5 * MATRIX_DIAG_PART(grad))
 
 
-SELF_ADJOINT_EIG = OpDef(
+SELF_ADJOINT_EIG: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "SelfAdjointEigV2",
     inputs="input: T",
     outputs="e: T, v: T",

@@ -63,7 +63,7 @@ def _lower_diag(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(_all_equal(idx[:k], idx[k:]), site.load(0, idx[:k]), zero)
 
 
-DIAG = OpDef(
+DIAG: OpDef[Tensor] = OpDef(
     "Diag",
     inputs="diagonal: T",
     outputs="output: T",
@@ -97,7 +97,7 @@ def _host_diag_part(call: HostCall, x: np.ndarray) -> np.ndarray:
     return np.diagonal(x.reshape(n, n)).reshape(half)
 
 
-DIAG_PART: OpDef = OpDef(
+DIAG_PART: OpDef[Tensor] = OpDef(
     "DiagPart",
     inputs="input: T",
     outputs="diagonal: T",
@@ -135,7 +135,7 @@ def _lower_matrix_diag(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Exp
     return s.where(s.eq(idx[-1], idx[-2]), site.load(0, idx[:-1]), zero)
 
 
-MATRIX_DIAG = OpDef(
+MATRIX_DIAG: OpDef[Tensor] = OpDef(
     "MatrixDiag",
     inputs="diagonal: T",
     outputs="output: T",
@@ -172,7 +172,7 @@ def _grad_matrix_part(op: Operation, dy: Tensor) -> Any:
     return PAD(square, PACK([shape * 0, shape], axis=1))
 
 
-MATRIX_DIAG_PART: OpDef = OpDef(
+MATRIX_DIAG_PART: OpDef[Tensor] = OpDef(
     "MatrixDiagPart",
     inputs="input: T",
     outputs="diagonal: T",
@@ -225,7 +225,7 @@ def _lower_one_hot(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(s.eq(label, s.cast(idx[a], label.dtype)), site.load(2, ()), site.load(3, ()))
 
 
-ONE_HOT = OpDef(
+ONE_HOT: OpDef[Tensor] = OpDef(
     "OneHot",
     inputs="indices: TI, depth: int32, on_value: T, off_value: T",
     outputs="output: T",

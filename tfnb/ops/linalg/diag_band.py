@@ -190,7 +190,7 @@ def _grad_diag(op: Operation, dy: Tensor) -> Any:
     return d_diagonal, None, None, None, None
 
 
-MATRIX_DIAG_V3: OpDef = OpDef(
+MATRIX_DIAG_V3: OpDef[Tensor] = OpDef(
     "MatrixDiagV3",
     inputs="diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T",
     outputs="output: T",
@@ -244,7 +244,7 @@ def _grad_part(op: Operation, dy: Tensor) -> Any:
     return d_input, None, None
 
 
-MATRIX_DIAG_PART_V3: OpDef = OpDef(
+MATRIX_DIAG_PART_V3: OpDef[Tensor] = OpDef(
     "MatrixDiagPartV3",
     inputs="input: T, k: int32, padding_value: T",
     outputs="diagonal: T",
@@ -294,7 +294,7 @@ def _grad_set(op: Operation, dy: Tensor) -> Any:
     return d_input, MATRIX_DIAG_PART_V3(dy, k, _zero(dy), align=align), None
 
 
-MATRIX_SET_DIAG_V3: OpDef = OpDef(
+MATRIX_SET_DIAG_V3: OpDef[Tensor] = OpDef(
     "MatrixSetDiagV3",
     inputs="input: T, diagonal: T, k: int32",
     outputs="output: T",

@@ -150,7 +150,7 @@ def _fitted(g: Any, x: Tensor, repeats: bool) -> Any:
     return g * ONES_LIKE(x) if repeats else g
 
 
-EINSUM = OpDef(
+EINSUM: OpDef[Tensor] = OpDef(
     "Einsum",
     "inputs: N*T",
     "output: T",

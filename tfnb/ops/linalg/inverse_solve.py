@@ -163,7 +163,7 @@ def _grad_inverse(op: Operation, dy: Tensor) -> Any:
     return -product(product(y, dy, adjoint_a=True), y, adjoint_b=True)
 
 
-MATRIX_INVERSE = OpDef(
+MATRIX_INVERSE: OpDef[Tensor] = OpDef(
     "MatrixInverse",
     inputs="input: T",
     outputs="output: T",
@@ -190,7 +190,7 @@ def _determinant_host(call: HostCall, x: np.ndarray) -> np.ndarray:
         return np.asarray(np.linalg.det(x), x.dtype)
 
 
-MATRIX_DETERMINANT = OpDef(
+MATRIX_DETERMINANT: OpDef[Tensor] = OpDef(
     "MatrixDeterminant",
     inputs="input: T",
     outputs="output: T",
@@ -211,7 +211,7 @@ def _log_determinant_host(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np
     return np.asarray(sign, x.dtype), np.asarray(log, x.dtype)
 
 
-LOG_MATRIX_DETERMINANT = OpDef(
+LOG_MATRIX_DETERMINANT: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "LogMatrixDeterminant",
     inputs="input: T",
     outputs="sign: T, log_abs_determinant: T",
@@ -249,7 +249,7 @@ def _cholesky_gradient(l: Tensor, dy: Tensor) -> Any:  # noqa: E741
     return 0.5 * (grad + adjoint(grad))
 
 
-CHOLESKY = OpDef(
+CHOLESKY: OpDef[Tensor] = OpDef(
     "Cholesky",
     inputs="input: T",
     outputs="output: T",
@@ -263,7 +263,7 @@ CHOLESKY = OpDef(
     grad=lambda op, dy: _cholesky_gradient(op.outputs[0], dy),
 )
 
-CHOLESKY_GRAD = OpDef(
+CHOLESKY_GRAD: OpDef[Tensor] = OpDef(
     "CholeskyGrad",
     inputs="l: T, grad: T",
     outputs="output: T",
@@ -321,7 +321,7 @@ def _grad_solve(op: Operation, dy: Tensor) -> tuple[Any, Any]:
     return da, db
 
 
-MATRIX_SOLVE = OpDef(
+MATRIX_SOLVE: OpDef[Tensor] = OpDef(
     "MatrixSolve",
     inputs="matrix: T, rhs: T",
     outputs="output: T",
@@ -371,7 +371,7 @@ def _grad_triangular(op: Operation, dy: Tensor) -> tuple[Any, Any]:
     return MATRIX_BAND_PART(da, *band), db
 
 
-MATRIX_TRIANGULAR_SOLVE = OpDef(
+MATRIX_TRIANGULAR_SOLVE: OpDef[Tensor] = OpDef(
     "MatrixTriangularSolve",
     inputs="matrix: T, rhs: T",
     outputs="output: T",
@@ -438,7 +438,7 @@ def _grad_least_squares(op: Any, dy: Tensor) -> tuple[Any, Any, None]:
     return da, db, None
 
 
-MATRIX_SOLVE_LS = OpDef(
+MATRIX_SOLVE_LS: OpDef[Tensor] = OpDef(
     "MatrixSolveLs",
     inputs="matrix: T, rhs: T, l2_regularizer: float64",
     outputs="output: T",

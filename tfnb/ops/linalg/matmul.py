@@ -106,7 +106,7 @@ def _batch_times(x: Tensor, y: Tensor, tx: bool, ty: bool) -> Any:
     return BATCH_MAT_MUL(x, y, adj_x=tx, adj_y=ty)
 
 
-MAT_MUL = OpDef(
+MAT_MUL: OpDef[Tensor] = OpDef(
     "MatMul",
     inputs="a: T, b: T",
     outputs="product: T",
@@ -146,7 +146,7 @@ def host_batch_product(call: HostCall, x: np.ndarray, y: np.ndarray) -> np.ndarr
     return _host_product(call, np.conj(x) if tx else x, np.conj(y) if ty else y, tx, ty)
 
 
-BATCH_MAT_MUL = OpDef(
+BATCH_MAT_MUL: OpDef[Tensor] = OpDef(
     "BatchMatMul",
     inputs="x: T, y: T",
     outputs="output: T",
@@ -209,8 +209,8 @@ def _widened_stacks(x: Tensor, y: Tensor) -> tuple[Any, Any]:
     """Returns both stacks of matrices, with their leading dimensions broadcast to the common shape."""
     a, b = x.shape, y.shape
     if a.is_fully_defined() and b.is_fully_defined():
-        lead = broadcast_shapes(a[:-2], b[:-2]).known()
-        return _spread(x, lead), _spread(y, lead)
+        known = broadcast_shapes(a[:-2], b[:-2]).known()
+        return _spread(x, known), _spread(y, known)
     dims_x, dims_y = shape_of(x), shape_of(y)
     lead = BROADCAST_ARGS(dims_x[:-2], dims_y[:-2])
     return BROADCAST_TO(x, _sizes(lead, dims_x[-2:])), BROADCAST_TO(y, _sizes(lead, dims_y[-2:]))
@@ -251,7 +251,7 @@ def _host_stacks(call: HostCall, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return host_batch_product(call, *(np.broadcast_to(v, lead + v.shape[-2:]) for v in (x, y)))
 
 
-BATCH_MAT_MUL_V2 = OpDef(
+BATCH_MAT_MUL_V2: OpDef[Tensor] = OpDef(
     "BatchMatMulV2",
     inputs="x: T, y: T",
     outputs="output: T",

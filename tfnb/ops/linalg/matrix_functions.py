@@ -82,7 +82,7 @@ def _last_size(x: Tensor) -> Any:
     return sizes[-1]
 
 
-def _matrix_function(name: str, host: str, what: str, types: tuple[DType, ...] = NUMBERS) -> OpDef:
+def _matrix_function(name: str, host: str, what: str, types: tuple[DType, ...] = NUMBERS) -> OpDef[Tensor]:
     return OpDef(
         name,
         inputs="input: T",
@@ -158,7 +158,7 @@ def _rows_back(x: Tensor, order: Tensor) -> Any:
     return product(cast_to(permutation, x.dtype), x, adjoint_a=True)
 
 
-LU = OpDef(
+LU: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "Lu",
     inputs="input: T",
     outputs="lu: T, p: output_idx_type",

@@ -12,6 +12,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.types import Shape
 
 __all__ = ["NEAREST_NEIGHBORS", "OPS"]
@@ -40,7 +41,7 @@ def _shapes(c: Infer) -> tuple[Shape, Shape]:
     return found, found
 
 
-NEAREST_NEIGHBORS = OpDef(
+NEAREST_NEIGHBORS: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "NearestNeighbors",
     "points: float32, centers: float32, k: int64",
     "nearest_center_indices: int64, nearest_center_distances: float32",

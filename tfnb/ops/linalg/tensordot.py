@@ -98,11 +98,13 @@ def _free_sizes(x: Any, summed: Sequence[int]) -> list[Any]:
     return [shape[i] for i in range(x.shape.ndims) if i not in summed]
 
 
-def _of_unknown_axes(a: Tensor, b: Tensor, axes: TensorLike, name: str) -> Any:
+def _of_unknown_axes(a: Tensor, b: Tensor, axes: TensorLike, name: str) -> Tensor:
     """The product of tensors whose ranks, or whose axes, a step computes."""
     graph = a.graph
     with graph.as_default(), graph.name_scope(name):
         rank_a, rank_b = RANK(a), RANK(b)
+        first: TensorLike
+        second: TensorLike
         if isinstance(axes, (int, np.integer)):
             zero, n = np.int32(0), np.int32(axes)
             first, second = RANGE(rank_a - n, rank_a, np.int32(1)), RANGE(zero, n, np.int32(1))

@@ -169,7 +169,7 @@ def _grad_check(op: Operation, dy: Tensor) -> Any:
     )
 
 
-PRINT = OpDef(
+PRINT: OpDef[Tensor] = OpDef(
     "Print",
     "input: T, data: [U]",
     "output: T",
@@ -185,7 +185,7 @@ PRINT = OpDef(
     stateful=True,
 )
 
-ASSERT = OpDef(
+ASSERT: OpDef[Operation] = OpDef(
     "Assert",
     "condition: bool, data: [T]",
     "",
@@ -200,7 +200,7 @@ ASSERT = OpDef(
     stateful=True,
 )
 
-CHECK_NUMERICS = OpDef(
+CHECK_NUMERICS: OpDef[Tensor] = OpDef(
     "CheckNumerics",
     "tensor: T",
     "output: T",
@@ -275,7 +275,7 @@ def verify_tensor_all_finite(
     return CHECK_NUMERICS(x if t is None else t, message=message if msg is None else msg, name=name)
 
 
-PRINT_V2 = OpDef(
+PRINT_V2: OpDef[Operation] = OpDef(
     "PrintV2",
     "input: string",
     "",

@@ -14,6 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.logging import summary_messages as kernels
 from tfnb.types import ALL, REALS, Shape, float16, float32, float64, scalar, uint8
 
@@ -86,7 +87,7 @@ def _one_text(c: Infer) -> Shape:
     return scalar
 
 
-SCALAR_SUMMARY = OpDef(
+SCALAR_SUMMARY: OpDef[Tensor] = OpDef(
     "ScalarSummary",
     "tags: string, values: T",
     "summary: string",
@@ -100,7 +101,7 @@ SCALAR_SUMMARY = OpDef(
     grad=NOT_DIFFERENTIABLE,
 )
 
-HISTOGRAM_SUMMARY = OpDef(
+HISTOGRAM_SUMMARY: OpDef[Tensor] = OpDef(
     "HistogramSummary",
     "tag: string, values: T",
     "summary: string",
@@ -114,7 +115,7 @@ HISTOGRAM_SUMMARY = OpDef(
     grad=NOT_DIFFERENTIABLE,
 )
 
-IMAGE_SUMMARY = OpDef(
+IMAGE_SUMMARY: OpDef[Tensor] = OpDef(
     "ImageSummary",
     "tag: string, tensor: T",
     "summary: string",
@@ -138,7 +139,7 @@ _AUDIO = """A Summary with at most `max_outputs` audio clips (16-bit WAV).
     tensor: float32 [batch, frames] or [batch, frames, channels] from -1 to 1; other values are clipped.
     `sample_rate`: in hertz. Errors: InvalidArgumentError for other shapes, or a rate that is not positive."""
 
-AUDIO_SUMMARY = OpDef(
+AUDIO_SUMMARY: OpDef[Tensor] = OpDef(
     "AudioSummary",
     "tag: string, tensor: float32",
     "summary: string",
@@ -149,7 +150,7 @@ AUDIO_SUMMARY = OpDef(
     grad=NOT_DIFFERENTIABLE,
 )
 
-AUDIO_SUMMARY_V2 = OpDef(
+AUDIO_SUMMARY_V2: OpDef[Tensor] = OpDef(
     "AudioSummaryV2",
     "tag: string, tensor: float32, sample_rate: float32",
     "summary: string",
@@ -160,7 +161,7 @@ AUDIO_SUMMARY_V2 = OpDef(
     grad=NOT_DIFFERENTIABLE,
 )
 
-TENSOR_SUMMARY = OpDef(
+TENSOR_SUMMARY: OpDef[Tensor] = OpDef(
     "TensorSummary",
     "tensor: T",
     "summary: string",
@@ -172,7 +173,7 @@ TENSOR_SUMMARY = OpDef(
     grad=NOT_DIFFERENTIABLE,
 )
 
-TENSOR_SUMMARY_V2 = OpDef(
+TENSOR_SUMMARY_V2: OpDef[Tensor] = OpDef(
     "TensorSummaryV2",
     "tag: string, tensor: T, serialized_summary_metadata: string",
     "summary: string",
@@ -186,7 +187,7 @@ TENSOR_SUMMARY_V2 = OpDef(
     grad=NOT_DIFFERENTIABLE,
 )
 
-MERGE_SUMMARY = OpDef(
+MERGE_SUMMARY: OpDef[Tensor] = OpDef(
     "MergeSummary",
     "inputs: N*string",
     "summary: string",

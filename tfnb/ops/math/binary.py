@@ -100,7 +100,7 @@ def _binary(
     api: str,
     types: tuple[DType, ...] = REALS,
     inputs: str = "x: T, y: T",
-) -> OpDef:
+) -> OpDef[Tensor]:
     first, second = (part.partition(":")[0].strip() for part in inputs.split(","))
     return OpDef(
         name,
@@ -190,7 +190,7 @@ TRUNCATE_MOD = _binary(
     "truncatemod",
 )
 MOD = _binary("Mod", "the remainder with the sign of x, as C's", s.truncmod, GRADIENT_MISSING, "")
-DIV_NO_NAN: OpDef = _binary(
+DIV_NO_NAN: OpDef[Tensor] = _binary(
     "DivNoNan",
     "x / y, but 0 where y is 0",
     _div_no_nan,
@@ -250,7 +250,7 @@ def _add_all(attrs: NoAttrs, *xs: Expr) -> Expr:
     return total
 
 
-ADD_N = OpDef(
+ADD_N: OpDef[Tensor] = OpDef(
     "AddN",
     inputs="inputs: N*T",
     outputs="sum: T",
@@ -353,7 +353,7 @@ def accumulate_n(
     return total
 
 
-ACCUMULATE_N_V2 = OpDef(
+ACCUMULATE_N_V2: OpDef[Tensor] = OpDef(
     "AccumulateNV2",
     inputs="inputs: N*T",
     outputs="sum: T",

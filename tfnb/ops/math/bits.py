@@ -16,6 +16,7 @@ from tfnb.ir import scalar as s
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, NoAttrs, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast, unchanged
+from tfnb.ir.tensor import Tensor
 from tfnb.types import INTS, NUMBERS, QUANTIZED, DType, Shape, bfloat16, float16, uint8, uint16, uint32, uint64
 
 __all__ = ["BITCAST", "INVERT", "OPS"]
@@ -23,7 +24,7 @@ __all__ = ["BITCAST", "INVERT", "OPS"]
 _UNSIGNED = {1: uint8, 2: uint16, 4: uint32, 8: uint64}
 
 
-def _bitwise(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], api: str) -> OpDef:
+def _bitwise(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], api: str) -> OpDef[Tensor]:
     return OpDef(
         name,
         inputs="x: T, y: T",
@@ -55,7 +56,7 @@ RIGHT_SHIFT = _bitwise(
     "right_shift",
 )
 
-INVERT = OpDef(
+INVERT: OpDef[Tensor] = OpDef(
     "Invert",
     inputs="x: T",
     outputs="y: T",
@@ -86,7 +87,7 @@ def _population(attrs: NoAttrs, x: Expr) -> Expr:
     return s.cast(_bits_of(low) + _bits_of(high), uint8)
 
 
-POPULATION_COUNT = OpDef(
+POPULATION_COUNT: OpDef[Tensor] = OpDef(
     "PopulationCount",
     inputs="x: T",
     outputs="y: uint8",
@@ -148,7 +149,7 @@ def _lower_cast(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.bitcast(total, target)  # type: ignore[arg-type]
 
 
-BITCAST = OpDef(
+BITCAST: OpDef[Tensor] = OpDef(
     "Bitcast",
     inputs="input: T",
     outputs="output: type",

@@ -52,7 +52,7 @@ def _infer_buckets(c: Infer) -> Shape:
     return unchanged(c)
 
 
-BUCKETIZE = OpDef(
+BUCKETIZE: OpDef[Tensor] = OpDef(
     "Bucketize",
     "input: T",
     "output: int32",
@@ -77,7 +77,7 @@ def _norm_grad(op: Operation, dy: Tensor) -> Any:
     return DIV_NO_NAN(x * spread(op, dy), spread(op, op.y)), None
 
 
-EUCLIDEAN_NORM = OpDef(
+EUCLIDEAN_NORM: OpDef[Tensor] = OpDef(
     "EuclideanNorm",
     "input: T, reduction_indices: Tidx",
     "output: T",
@@ -110,7 +110,7 @@ def _boosted_buckets(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, .
     return tuple(np.minimum(np.searchsorted(b, x), max(len(b) - 1, 0)).astype(np.int32) for x, b in places)
 
 
-BOOSTED_TREES_BUCKETIZE = OpDef(
+BOOSTED_TREES_BUCKETIZE: OpDef[list[Tensor]] = OpDef(
     "BoostedTreesBucketize",
     "float_values: num_features*float32, bucket_boundaries: num_features*float32",
     "buckets: num_features*int32",
@@ -121,7 +121,7 @@ BOOSTED_TREES_BUCKETIZE = OpDef(
     host=_boosted_buckets,
     grad=NOT_DIFFERENTIABLE,
 )
-CONJUGATE_TRANSPOSE = OpDef(
+CONJUGATE_TRANSPOSE: OpDef[Tensor] = OpDef(
     "ConjugateTranspose",
     "x: T, perm: Tperm",
     "y: T",
@@ -171,8 +171,8 @@ def _grad_i1e(op: Operation, dy: Tensor) -> Any:
     return dy * (slope - 0.5 * at_zero)
 
 
-BESSEL_I0E: OpDef = _bessel(0, lambda op, dy: dy * (BESSEL_I1E(op.x) - SIGN(op.x) * op.y))
-BESSEL_I1E: OpDef = _bessel(1, _grad_i1e)
+BESSEL_I0E: OpDef[Tensor] = _bessel(0, lambda op, dy: dy * (BESSEL_I1E(op.x) - SIGN(op.x) * op.y))
+BESSEL_I1E: OpDef[Tensor] = _bessel(1, _grad_i1e)
 
 
 def bucketize(input: TensorLike, boundaries: Sequence[float], name: str | None = None) -> Any:

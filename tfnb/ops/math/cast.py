@@ -94,7 +94,7 @@ def _grad_cast(op: Operation, dy: Tensor) -> Any:
     return CAST(dy, DstT=op.x.dtype)
 
 
-CAST = OpDef(
+CAST: OpDef[Tensor] = OpDef(
     "Cast",
     inputs="x: SrcT",
     outputs="y: DstT",

@@ -190,7 +190,7 @@ def _clip_shape(c: Infer) -> Shape:
     return shape
 
 
-CLIP_BY_VALUE = OpDef(
+CLIP_BY_VALUE: OpDef[Tensor] = OpDef(
     "ClipByValue",
     inputs="t: T, clip_value_min: T, clip_value_max: T",
     outputs="output: T",

@@ -44,7 +44,7 @@ def _comparison(
     api: str,
     types: tuple[DType, ...] = REALS,
     **more: Any,
-) -> OpDef:
+) -> OpDef[Tensor]:
     return OpDef(
         name,
         inputs="x: T, y: T",
@@ -71,7 +71,7 @@ EQUAL = _comparison("Equal", "==", s.eq, "equal", ALL, defaults=_STRICT)
 NOT_EQUAL = _comparison("NotEqual", "!=", s.ne, "not_equal", ALL, defaults=_STRICT)
 
 
-def _logical(name: str, word: str, fn: Callable[[Expr, Expr], Expr], api: str) -> OpDef:
+def _logical(name: str, word: str, fn: Callable[[Expr, Expr], Expr], api: str) -> OpDef[Tensor]:
     return OpDef(
         name,
         inputs="x: bool, y: bool",
@@ -89,7 +89,7 @@ def _logical(name: str, word: str, fn: Callable[[Expr, Expr], Expr], api: str) -
 
 LOGICAL_AND = _logical("LogicalAnd", "and", s.and_, "logical_and")
 LOGICAL_OR = _logical("LogicalOr", "or", s.or_, "logical_or")
-LOGICAL_NOT = OpDef(
+LOGICAL_NOT: OpDef[Tensor] = OpDef(
     "LogicalNot",
     inputs="x: bool",
     outputs="y: bool",
@@ -148,7 +148,7 @@ def _grad_select(op: Operation, dy: Tensor) -> Any:
     return None, SELECT(op.inputs[0], dy, zeros), SELECT(op.inputs[0], zeros, dy)
 
 
-SELECT = OpDef(
+SELECT: OpDef[Tensor] = OpDef(
     "Select",
     inputs="condition: bool, t: T, e: T",
     outputs="output: T",

@@ -66,7 +66,7 @@ def _host_complex(call: HostCall, real: np.ndarray, imag: np.ndarray) -> np.ndar
     return out
 
 
-COMPLEX_OF = OpDef(
+COMPLEX_OF: OpDef[Tensor] = OpDef(
     "Complex",
     inputs="real: T, imag: T",
     outputs="out: Tout",
@@ -88,7 +88,7 @@ def _of_complex(
     grad: Grad,
     z: str = "input",
     y: str = "output",
-) -> OpDef:
+) -> OpDef[Tensor]:
     def kernel(call: HostCall, z: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
             return np.asarray(host(z), call.types["Tout"].np, order="C")
@@ -126,7 +126,7 @@ IMAG = _of_complex("Imag", "The imaginary part", np.imag, lambda op, dy: _whole(
 ANGLE = _of_complex("Angle", "The argument, in (-pi, pi]", np.angle, _grad_angle)
 COMPLEX_ABS = _of_complex("ComplexAbs", "The absolute value, sqrt(re^2 + im^2)", np.abs, _grad_abs, "x", "y")
 
-CONJ: OpDef = OpDef(
+CONJ: OpDef[Tensor] = OpDef(
     "Conj",
     inputs="input: T",
     outputs="output: T",

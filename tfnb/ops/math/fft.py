@@ -64,12 +64,12 @@ def _scipy(name: str, x: np.ndarray, axes: tuple[int, ...], **options: Any) -> n
     return np.asarray(getattr(fft, name)(x, axes=axes, workers=workers, **options))
 
 
-def _complex_to_complex(rank: int) -> tuple[OpDef, OpDef]:
+def _complex_to_complex(rank: int) -> tuple[OpDef[Tensor], OpDef[Tensor]]:
     suffix = "" if rank == 1 else f"{rank}D"
     axes = tuple(range(-rank, 0))
     span = ("last dimension", "last two dimensions", "last three dimensions")[rank - 1]
 
-    def define(name: str, formula: str, fn: str, grad: Callable[..., Any]) -> OpDef:
+    def define(name: str, formula: str, fn: str, grad: Callable[..., Any]) -> OpDef[Tensor]:
         return OpDef(
             name,
             inputs="input: Tcomplex",
@@ -135,7 +135,7 @@ _REAL_TYPES = {"Treal": (float32, float64), "Tcomplex": COMPLEX}
 _REAL_DEFAULTS = {"Treal": float32, "Tcomplex": complex64}
 
 
-def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
+def _real_transforms(rank: int) -> tuple[OpDef[Tensor], OpDef[Tensor]]:
     suffix = "" if rank == 1 else f"{rank}D"
     axes = tuple(range(-rank, 0))
 

@@ -40,7 +40,7 @@ def _grad_next_after(op: Operation, dy: Tensor) -> Any:
     return unbroadcast(x1, x2, dy, None)[0], ZEROS_LIKE(x2)
 
 
-NEXT_AFTER = OpDef(
+NEXT_AFTER: OpDef[Tensor] = OpDef(
     "NextAfter",
     "x1: T, x2: T",
     "output: T",
@@ -83,7 +83,7 @@ def _grad_cumulative(op: Operation, dy: Tensor) -> Any:
     return part(dy) - part(-dy), None
 
 
-CUMULATIVE_LOGSUMEXP: OpDef = OpDef(
+CUMULATIVE_LOGSUMEXP: OpDef[Tensor] = OpDef(
     "CumulativeLogsumexp",
     "x: T, axis: Tidx",
     "out: T",
@@ -119,7 +119,7 @@ def _bitpack(call: HostCall, x: np.ndarray, threshold: np.ndarray) -> np.ndarray
     return np.packbits(x if x.dtype == np.bool_ else x > threshold, axis=-1)
 
 
-COMPARE_AND_BITPACK = OpDef(
+COMPARE_AND_BITPACK: OpDef[Tensor] = OpDef(
     "CompareAndBitpack",
     "input: T, threshold: T",
     "output: uint8",
@@ -134,7 +134,7 @@ COMPARE_AND_BITPACK = OpDef(
     grad=NOT_DIFFERENTIABLE,
 )
 
-TIMESTAMP = OpDef(
+TIMESTAMP: OpDef[Tensor] = OpDef(
     "Timestamp",
     "",
     "ts: float64",
@@ -169,7 +169,7 @@ def _fingerprints(call: HostCall, data: np.ndarray, method: np.ndarray) -> np.nd
     return found.view(np.uint8).reshape(-1, 8)
 
 
-FINGERPRINT = OpDef(
+FINGERPRINT: OpDef[Tensor] = OpDef(
     "Fingerprint",
     "data: T, method: string",
     "fingerprint: uint8",
@@ -184,7 +184,7 @@ FINGERPRINT = OpDef(
 )
 
 
-FACT = OpDef(
+FACT: OpDef[Tensor] = OpDef(
     "Fact",
     "",
     "fact: string",

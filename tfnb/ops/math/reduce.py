@@ -66,7 +66,7 @@ def _reduction(
     grad: GradFn | NotDifferentiable | GradientMissing | None,
     types: tuple[DType, ...],
     combine: str,
-) -> OpDef:
+) -> OpDef[Tensor]:
     text = _REDUCTION_DOC.format(what=what, types="any real number type" if types else "bool", empty=empty)
     return OpDef(
         name,
@@ -228,7 +228,7 @@ def _as(dtype: DType, x: Tensor, size: Tensor, outputs: Any) -> Any:
     return ratio if isinstance(ratio, int) else cast_to(ratio, dtype)
 
 
-MEAN = OpDef(
+MEAN: OpDef[Tensor] = OpDef(
     "Mean",
     inputs="input: T, reduction_indices: Tidx",
     outputs="output: T",
@@ -294,7 +294,7 @@ def _host_arg(fn: Callable[..., Any]) -> Callable[..., Any]:
     return kernel
 
 
-def _arg(name: str, what: str, fn: Callable[..., Any], combine: str) -> OpDef:
+def _arg(name: str, what: str, fn: Callable[..., Any], combine: str) -> OpDef[Tensor]:
     return OpDef(
         name,
         inputs="input: T, dimension: Tidx",
@@ -326,7 +326,7 @@ def _host_l2(call: HostCall, t: np.ndarray) -> np.ndarray:
         return np.asarray(np.sum(wide_t * wide_t) / wide_t.dtype.type(2)).astype(t.dtype)
 
 
-L2_LOSS = OpDef(
+L2_LOSS: OpDef[Tensor] = OpDef(
     "L2Loss",
     inputs="t: T",
     outputs="output: T",

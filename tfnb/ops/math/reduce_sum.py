@@ -130,7 +130,7 @@ def _grad_sum(op: Operation, dy: Tensor) -> Any:
     return BROADCAST_TO(spread(op, dy), shape_of(op.x)), None
 
 
-SUM = OpDef(
+SUM: OpDef[Tensor] = OpDef(
     "Sum",
     inputs="input: T, reduction_indices: Tidx",
     outputs="output: T",
@@ -180,12 +180,10 @@ def _grad_broadcast(op: Operation, dy: Tensor) -> Any:
     if x.shape.is_fully_defined() and x.shape == y.shape:
         return dy, None
     axes = _repeated(x.shape, y.shape)
-    if axes is None:
-        axes = BROADCAST_GRADIENT_ARGS(shape_of(x), shape_of(y))[0]
-    return sum_to(dy, x, axes), None
+    return sum_to(dy, x, BROADCAST_GRADIENT_ARGS(shape_of(x), shape_of(y))[0] if axes is None else axes), None
 
 
-BROADCAST_TO = OpDef(
+BROADCAST_TO: OpDef[Tensor] = OpDef(
     "BroadcastTo",
     inputs="input: T, shape: Tidx",
     outputs="output: T",

@@ -88,7 +88,7 @@ _DOC = """The cumulative {what} along one axis.
     of the elements before it ({neutral} for the first); with `reverse`, the {what} is taken from the end to the start.
     Errors: the axis is out of range."""
 
-CUMSUM = OpDef(
+CUMSUM: OpDef[Tensor] = OpDef(
     "Cumsum",
     inputs="x: T, axis: Tidx",
     outputs="out: T",
@@ -103,7 +103,7 @@ CUMSUM = OpDef(
     shape_inputs=(1,),
 )
 
-CUMPROD = OpDef(
+CUMPROD: OpDef[Tensor] = OpDef(
     "Cumprod",
     inputs="x: T, axis: Tidx",
     outputs="out: T",

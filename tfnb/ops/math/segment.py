@@ -186,7 +186,7 @@ def _sorted(
     empty: int,
     api: str,
     types: tuple[DType, ...] = REALS,
-) -> OpDef:
+) -> OpDef[Tensor]:
     return OpDef(
         name,
         inputs="data: T, segment_ids: Tindices",
@@ -294,7 +294,7 @@ def _unsorted(
     grad: GradFn | NotDifferentiable | GradientMissing | None,
     api: str,
     empty: str,
-) -> OpDef:
+) -> OpDef[Tensor]:
     return OpDef(
         name,
         inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",

@@ -78,21 +78,21 @@ def _present(x: Tensor) -> Any:
     return cast_to(NOT_EQUAL(x, ZEROS_LIKE(x)), x.dtype)
 
 
-XDIVY: OpDef = _binary(
+XDIVY: OpDef[Tensor] = _binary(
     "Xdivy",
     "x / y, but 0 where x is 0",
     lambda x, y: _unless_zero(x, s.div(x, y)),
     _both(lambda op, dy, x, y: (XDIVY(_present(x), y) * dy, XDIVY(-x, SQUARE(y)) * dy)),
     "xdivy math.xdivy",
 )
-XLOGY: OpDef = _binary(
+XLOGY: OpDef[Tensor] = _binary(
     "Xlogy",
     "x log y, but 0 where x is 0",
     lambda x, y: _unless_zero(x, x * s.log(y)),
     _both(lambda op, dy, x, y: (XLOGY(_present(x), y) * dy, XDIVY(x, y) * dy)),
     "xlogy math.xlogy",
 )
-XLOG1PY: OpDef = _binary(
+XLOG1PY: OpDef[Tensor] = _binary(
     "Xlog1py",
     "x log(1 + y), but 0 where x is 0",
     lambda x, y: _unless_zero(x, x * s.log1p(y)),
@@ -100,7 +100,7 @@ XLOG1PY: OpDef = _binary(
     "math.xlog1py",
     FLOATS,
 )
-MUL_NO_NAN: OpDef = _binary(
+MUL_NO_NAN: OpDef[Tensor] = _binary(
     "MulNoNan",
     "x y, but 0 where y is 0, also for x infinite or NaN",
     lambda x, y: _unless_zero(y, x * y),
@@ -109,7 +109,7 @@ MUL_NO_NAN: OpDef = _binary(
 )
 
 
-def _unary(name: str, formula: str, fn: Callable[[Expr], Expr], slope: Callable[[Any], Any], api: str) -> OpDef:
+def _unary(name: str, formula: str, fn: Callable[[Expr], Expr], slope: Callable[[Any], Any], api: str) -> OpDef[Tensor]:
     return OpDef(
         name,
         inputs="x: T",
@@ -199,7 +199,7 @@ def _near(attrs: ToleranceAttrs, x: Expr, y: Expr) -> Expr:
     return s.le(s.abs_(x - y), attrs.tolerance)
 
 
-APPROXIMATE_EQUAL = OpDef(
+APPROXIMATE_EQUAL: OpDef[Tensor] = OpDef(
     "ApproximateEqual",
     inputs="x: T, y: T",
     outputs="z: bool",
@@ -280,14 +280,14 @@ def _grads_gamma(sign: float) -> Callable[..., tuple[Any, Any]]:
     return grads
 
 
-IGAMMA: OpDef = _gamma(
+IGAMMA: OpDef[Tensor] = _gamma(
     "Igamma",
     "the lower regularised incomplete gamma function P(a, x)",
     _scipy("gammainc"),
     _both(_grads_gamma(1.0)),
     "igamma math.igamma",
 )
-IGAMMAC: OpDef = _gamma(
+IGAMMAC: OpDef[Tensor] = _gamma(
     "Igammac",
     "the upper regularised incomplete gamma function Q(a, x) = 1 - P(a, x)",
     _scipy("gammaincc"),
@@ -305,7 +305,9 @@ def _grads_slope(op: Operation, dy: Tensor, a: Tensor, x: Tensor) -> tuple[Any, 
     return cast_to(curve, a.dtype) * dy, density * (LOG(x) - DIGAMMA(a)) * dy
 
 
-IGAMMA_GRAD_A: OpDef = _gamma("IgammaGradA", "the derivative of P(a, x) by a", _host_slope, _both(_grads_slope), "")
+IGAMMA_GRAD_A: OpDef[Tensor] = _gamma(
+    "IgammaGradA", "the derivative of P(a, x) by a", _host_slope, _both(_grads_slope), ""
+)
 
 
 def _host_sample_slope(call: HostCall, alpha: np.ndarray, sample: np.ndarray) -> np.ndarray:
@@ -320,7 +322,7 @@ def _host_sample_slope(call: HostCall, alpha: np.ndarray, sample: np.ndarray) ->
         return (-_host_slope(call, a, x) / density).astype(alpha.dtype)
 
 
-RANDOM_GAMMA_GRAD = OpDef(
+RANDOM_GAMMA_GRAD: OpDef[Tensor] = OpDef(
     "RandomGammaGrad",
     inputs="alpha: T, sample: T",
     outputs="output: T",
@@ -372,7 +374,7 @@ def _host_betainc(call: HostCall, a: np.ndarray, b: np.ndarray, x: np.ndarray) -
 
 _regularized_beta = _scipy("betainc")
 
-BETAINC = OpDef(
+BETAINC: OpDef[Tensor] = OpDef(
     "Betainc",
     inputs="a: T, b: T, x: T",
     outputs="z: T",

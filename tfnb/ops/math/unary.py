@@ -51,7 +51,7 @@ def _unary(
     note: str = "",
     whole: bool = False,
     keeps_zero: bool = False,
-) -> OpDef:
+) -> OpDef[Tensor]:
     """Defines the op. whole: `grad` takes complex conjugates itself, so it is not wrapped by `holomorphic`."""
     tail = f" {note}" if note else ""
     return OpDef(
@@ -70,7 +70,7 @@ def _unary(
     )
 
 
-def _predicate(name: str, what: str, fn: Callable[[Expr], Expr], api: str) -> OpDef:
+def _predicate(name: str, what: str, fn: Callable[[Expr], Expr], api: str) -> OpDef[Tensor]:
     return OpDef(
         name,
         inputs="x: T",
@@ -86,7 +86,9 @@ def _predicate(name: str, what: str, fn: Callable[[Expr], Expr], api: str) -> Op
     )
 
 
-def _grad_op(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: Any, whole: bool = False) -> OpDef:
+def _grad_op(
+    name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: Any, whole: bool = False
+) -> OpDef[Tensor]:
     """Defines the op that computes a function's gradient from the function's value y.
 
     It is one node, so that it can be fused and merged with equal nodes.
@@ -138,20 +140,20 @@ SQRT_GRAD = _grad_op(
     _grad_sqrt_grad,
     whole=True,
 )
-RSQRT_GRAD: OpDef = _grad_op(
+RSQRT_GRAD: OpDef[Tensor] = _grad_op(
     "RsqrtGrad",
     "-dy conj(y)^3 / 2",
     lambda y, dy: _unless_zero(dy, s.mul(dy, -0.5) * (y * y * y)),
     _grad_rsqrt_grad,
     whole=True,
 )
-TANH_GRAD: OpDef = _grad_op(
+TANH_GRAD: OpDef[Tensor] = _grad_op(
     "TanhGrad",
     "dy (1 - y^2)",
     lambda y, dy: dy * s.sub(1.0, y * y),
     lambda op, g: (g * (-2.0 * op.inputs[1] * op.inputs[0]), TANH_GRAD(op.inputs[0], g)),
 )
-SIGMOID_GRAD: OpDef = _grad_op(
+SIGMOID_GRAD: OpDef[Tensor] = _grad_op(
     "SigmoidGrad",
     "dy y (1 - y)",
     lambda y, dy: dy * y * s.sub(1.0, y),
@@ -160,7 +162,7 @@ SIGMOID_GRAD: OpDef = _grad_op(
 
 ABS = _unary("Abs", "|x|", s.abs_, lambda op, dy: dy * SIGN(op.x), "", _SIGNED)
 NEG = _unary("Neg", "-x", s.neg, lambda op, dy: -dy, "neg negative", NUMBERS, keeps_zero=True)
-SIGN: OpDef = _unary(
+SIGN: OpDef[Tensor] = _unary(
     "Sign",
     "-1, 0 or 1 as x is negative, zero or positive; x / |x| for complex numbers",
     s.sign,
@@ -213,13 +215,13 @@ LOG1P = _unary(
     types=_SMOOTH,
 )
 SIN = _unary("Sin", "sin x", s.sin, lambda op, dy: dy * COS(op.x), "sin", types=_SMOOTH)
-COS: OpDef = _unary("Cos", "cos x", s.cos, lambda op, dy: -dy * SIN(op.x), "cos", types=_SMOOTH)
+COS: OpDef[Tensor] = _unary("Cos", "cos x", s.cos, lambda op, dy: -dy * SIN(op.x), "cos", types=_SMOOTH)
 TAN = _unary("Tan", "tan x", s.tan, lambda op, dy: dy * SQUARE(RECIPROCAL(COS(op.x))), "tan", types=_SMOOTH)
 ASIN = _unary("Asin", "arcsin x", s.asin, lambda op, dy: dy * RSQRT(1.0 - SQUARE(op.x)), "asin")
 ACOS = _unary("Acos", "arccos x", s.acos, lambda op, dy: -dy * RSQRT(1.0 - SQUARE(op.x)), "acos")
 ATAN = _unary("Atan", "arctan x", s.atan, lambda op, dy: dy * RECIPROCAL(1.0 + SQUARE(op.x)), "atan")
 SINH = _unary("Sinh", "sinh x", s.sinh, lambda op, dy: dy * COSH(op.x), "sinh", types=_SMOOTH)
-COSH: OpDef = _unary("Cosh", "cosh x", s.cosh, lambda op, dy: dy * SINH(op.x), "cosh", types=_SMOOTH)
+COSH: OpDef[Tensor] = _unary("Cosh", "cosh x", s.cosh, lambda op, dy: dy * SINH(op.x), "cosh", types=_SMOOTH)
 ASINH = _unary("Asinh", "arsinh x", s.asinh, lambda op, dy: dy / COSH(op.y), "asinh", _SMOOTH)
 ACOSH = _unary("Acosh", "arcosh x", s.acosh, lambda op, dy: dy / SINH(op.y), "acosh", _SMOOTH)
 ATANH = _unary("Atanh", "artanh x", s.atanh, lambda op, dy: dy * RECIPROCAL(1.0 - SQUARE(op.x)), "atanh", _SMOOTH)
@@ -252,7 +254,7 @@ ERFC = _unary(
     note="Exact for large x, too.",
 )
 LGAMMA = _unary("Lgamma", "ln |gamma(x)|", s.lgamma, lambda op, dy: dy * DIGAMMA(op.x), "lgamma")
-DIGAMMA: OpDef = _unary(
+DIGAMMA: OpDef[Tensor] = _unary(
     "Digamma",
     "the derivative of lgamma at x",
     s.digamma,
@@ -314,7 +316,7 @@ def _grad_second(op: Operation, value: Tensor, g: Tensor) -> Any:
     return None, unbroadcast(x, y, None, g * value)[1]
 
 
-ZETA: OpDef = OpDef(
+ZETA: OpDef[Tensor] = OpDef(
     "Zeta",
     inputs="x: T, q: T",
     outputs="z: T",
@@ -328,7 +330,7 @@ ZETA: OpDef = OpDef(
     api="zeta",
 )
 
-POLYGAMMA: OpDef = OpDef(
+POLYGAMMA: OpDef[Tensor] = OpDef(
     "Polygamma",
     inputs="a: T, x: T",
     outputs="z: T",

@@ -79,7 +79,7 @@ def _bincount_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     return (KernelCall("math/segment.cl", entry, args, (segment_groups(site), 1, 1), (1, 1, 1), defines),)
 
 
-BINCOUNT = OpDef(
+BINCOUNT: OpDef[Tensor] = OpDef(
     "Bincount",
     inputs="arr: int32, size: int32, weights: T",
     outputs="bins: T",
@@ -143,7 +143,7 @@ def _expand_dense_bincount(op: Operation, x: Tensor, size: Tensor, weights: Tens
     return cast_to(NOT_EQUAL(counts, ZEROS_LIKE(counts)), counts.dtype)
 
 
-DENSE_BINCOUNT = OpDef(
+DENSE_BINCOUNT: OpDef[Tensor] = OpDef(
     "DenseBincount",
     inputs="input: Tidx, size: Tidx, weights: T",
     outputs="output: T",
@@ -190,7 +190,7 @@ def _histogram_shape(c: Infer) -> Shape:
     return Shape((None if n is None else int(n.reshape(())),))
 
 
-HISTOGRAM_FIXED_WIDTH = OpDef(
+HISTOGRAM_FIXED_WIDTH: OpDef[Tensor] = OpDef(
     "HistogramFixedWidth",
     inputs="values: T, value_range: T, nbins: int32",
     outputs="out: dtype",
@@ -266,9 +266,9 @@ def _distinct(name: str, along: bool, counted: bool, api: str = "") -> OpDef:
     )
 
 
-UNIQUE_WITH_COUNTS = _distinct("UniqueWithCounts", False, True)
-UNIQUE_V2 = _distinct("UniqueV2", True, False)
-UNIQUE_WITH_COUNTS_V2 = _distinct("UniqueWithCountsV2", True, True)
+UNIQUE_WITH_COUNTS: OpDef[tuple[Tensor, Tensor, Tensor]] = _distinct("UniqueWithCounts", False, True)
+UNIQUE_V2: OpDef[tuple[Tensor, Tensor]] = _distinct("UniqueV2", True, False)
+UNIQUE_WITH_COUNTS_V2: OpDef[tuple[Tensor, Tensor, Tensor]] = _distinct("UniqueWithCountsV2", True, True)
 
 
 def _host_difference(call: HostCall, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -277,7 +277,7 @@ def _host_difference(call: HostCall, x: np.ndarray, y: np.ndarray) -> tuple[np.n
     return x[idx], idx.astype(call.types["out_idx"].np)
 
 
-LIST_DIFF = OpDef(
+LIST_DIFF: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "ListDiff",
     inputs="x: T, y: T",
     outputs="out: T, idx: out_idx",

@@ -48,7 +48,7 @@ def _relu_grad_grad(op: Operation, g: Tensor) -> Any:
     return RELU_GRAD(g, op.inputs[1]), None
 
 
-RELU = OpDef(
+RELU: OpDef[Tensor] = OpDef(
     "Relu",
     "features: T",
     "activations: T",
@@ -60,7 +60,7 @@ RELU = OpDef(
     api="nn.relu",
 )
 
-RELU_GRAD = OpDef(
+RELU_GRAD: OpDef[Tensor] = OpDef(
     "ReluGrad",
     "gradients: T, features: T",
     "backprops: T",
@@ -72,7 +72,7 @@ RELU_GRAD = OpDef(
     grad=_relu_grad_grad,
 )
 
-RELU6 = OpDef(
+RELU6: OpDef[Tensor] = OpDef(
     "Relu6",
     "features: T",
     "activations: T",
@@ -84,7 +84,7 @@ RELU6 = OpDef(
     api="nn.relu6",
 )
 
-RELU6_GRAD: OpDef = OpDef(
+RELU6_GRAD: OpDef[Tensor] = OpDef(
     "Relu6Grad",
     "gradients: T, features: T",
     "backprops: T",
@@ -101,7 +101,7 @@ def _elu_grad_grad(op: Operation, g: Tensor) -> Any:
     return ELU_GRAD(g, y), RELU_GRAD(g * dy, -y)
 
 
-ELU = OpDef(
+ELU: OpDef[Tensor] = OpDef(
     "Elu",
     "features: T",
     "activations: T",
@@ -113,7 +113,7 @@ ELU = OpDef(
     api="nn.elu",
 )
 
-ELU_GRAD: OpDef = OpDef(
+ELU_GRAD: OpDef[Tensor] = OpDef(
     "EluGrad",
     "gradients: T, outputs: T",
     "backprops: T",
@@ -146,7 +146,7 @@ def _selu_grad_grad(op: Operation, g: Tensor) -> Any:
     return SELU_GRAD(g, y), RELU_GRAD(g * dy, -y)
 
 
-SELU = OpDef(
+SELU: OpDef[Tensor] = OpDef(
     "Selu",
     "features: T",
     "activations: T",
@@ -160,7 +160,7 @@ SELU = OpDef(
     api="nn.selu",
 )
 
-SELU_GRAD: OpDef = OpDef(
+SELU_GRAD: OpDef[Tensor] = OpDef(
     "SeluGrad",
     "gradients: T, outputs: T",
     "backprops: T",
@@ -183,7 +183,7 @@ def _softplus_grad_grad(op: Operation, g: Tensor) -> Any:
     return product, dy * SOFTPLUS_GRAD(product, -x)
 
 
-SOFTPLUS = OpDef(
+SOFTPLUS: OpDef[Tensor] = OpDef(
     "Softplus",
     "features: T",
     "activations: T",
@@ -195,7 +195,7 @@ SOFTPLUS = OpDef(
     api="nn.softplus",
 )
 
-SOFTPLUS_GRAD: OpDef = OpDef(
+SOFTPLUS_GRAD: OpDef[Tensor] = OpDef(
     "SoftplusGrad",
     "gradients: T, features: T",
     "backprops: T",
@@ -220,7 +220,7 @@ def _softsign_grad_grad(op: Operation, g: Tensor) -> Any:
     return product, (RELU_GRAD(size, -x) - RELU_GRAD(size, x)) * 2.0
 
 
-SOFTSIGN = OpDef(
+SOFTSIGN: OpDef[Tensor] = OpDef(
     "Softsign",
     "features: T",
     "activations: T",
@@ -232,7 +232,7 @@ SOFTSIGN = OpDef(
     api="nn.softsign",
 )
 
-SOFTSIGN_GRAD: OpDef = OpDef(
+SOFTSIGN_GRAD: OpDef[Tensor] = OpDef(
     "SoftsignGrad",
     "gradients: T, features: T",
     "backprops: T",
@@ -243,7 +243,7 @@ SOFTSIGN_GRAD: OpDef = OpDef(
     grad=_softsign_grad_grad,
 )
 
-LEAKY_RELU = OpDef(
+LEAKY_RELU: OpDef[Tensor] = OpDef(
     "LeakyRelu",
     "features: T",
     "activations: T",
@@ -257,7 +257,7 @@ LEAKY_RELU = OpDef(
     api="nn.leaky_relu",
 )
 
-LEAKY_RELU_GRAD: OpDef = OpDef(
+LEAKY_RELU_GRAD: OpDef[Tensor] = OpDef(
     "LeakyReluGrad",
     "gradients: T, features: T",
     "backprops: T",

@@ -215,7 +215,7 @@ _DOC = """(x - mean) / sqrt(variance + epsilon) * scale + offset, per channel of
 
 _OUTPUTS = "batch_mean: %s, batch_variance: %s, reserve_space_1: %s, reserve_space_2: %s"
 
-FUSED_BATCH_NORM = OpDef(
+FUSED_BATCH_NORM: OpDef[tuple[Tensor, Tensor, Tensor, Tensor, Tensor]] = OpDef(
     "FusedBatchNorm",
     "x: T, scale: T, offset: T, mean: T, variance: T",
     "y: T, " + _OUTPUTS.replace("%s", "T"),
@@ -229,7 +229,7 @@ FUSED_BATCH_NORM = OpDef(
     defaults={"exponential_avg_factor": 1.0},
 )
 
-FUSED_BATCH_NORM_V2 = OpDef(
+FUSED_BATCH_NORM_V2: OpDef[tuple[Tensor, Tensor, Tensor, Tensor, Tensor]] = OpDef(
     "FusedBatchNormV2",
     "x: T, scale: U, offset: U, mean: U, variance: U",
     "y: T, " + _OUTPUTS.replace("%s", "U"),
@@ -242,7 +242,7 @@ FUSED_BATCH_NORM_V2 = OpDef(
     grad=_grad,
 )
 
-FUSED_BATCH_NORM_V3 = OpDef(
+FUSED_BATCH_NORM_V3: OpDef[tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]] = OpDef(
     "FusedBatchNormV3",
     "x: T, scale: U, offset: U, mean: U, variance: U",
     "y: T, " + _OUTPUTS.replace("%s", "U") + ", reserve_space_3: U",
@@ -299,7 +299,7 @@ def _grad_global(op: Operation, dy: Tensor) -> Any:
     return dy * slope, -by_beta * slope, by_v, by_beta, by_gamma
 
 
-BATCH_NORM_WITH_GLOBAL_NORMALIZATION = OpDef(
+BATCH_NORM_WITH_GLOBAL_NORMALIZATION: OpDef[Tensor] = OpDef(
     "BatchNormWithGlobalNormalization",
     "t: T, m: T, v: T, beta: T, gamma: T",
     "result: T",

@@ -185,7 +185,9 @@ _DOC = """The gradient of %s from the gradient of its first output.
     vector another length."""
 
 
-def _gradient(name: str, of: str, inputs: str, outputs: str, types: dict[str, Any]) -> OpDef:
+def _gradient(
+    name: str, of: str, inputs: str, outputs: str, types: dict[str, Any]
+) -> OpDef[tuple[Tensor, Tensor, Tensor, Tensor, Tensor]]:
     return OpDef(
         name,
         inputs,

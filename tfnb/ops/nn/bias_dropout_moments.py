@@ -102,7 +102,7 @@ def _grad_bias_grad(op: Operation, g: Tensor) -> Any:
     return BIAS_ADD(zeros_like(op.x), g, data_format=op.attrs.data_format)
 
 
-BIAS_ADD = OpDef(
+BIAS_ADD: OpDef[Tensor] = OpDef(
     "BiasAdd",
     "value: T, bias: T",
     "output: T",
@@ -118,7 +118,7 @@ BIAS_ADD = OpDef(
     grad=lambda op, dy: (dy, BIAS_ADD_GRAD(dy, data_format=op.attrs.data_format)),
 )
 
-BIAS_ADD_GRAD: OpDef = OpDef(
+BIAS_ADD_GRAD: OpDef[Tensor] = OpDef(
     "BiasAddGrad",
     "out_backprop: T",
     "output: T",

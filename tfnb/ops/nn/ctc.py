@@ -227,7 +227,7 @@ def _grad(op: Operation, dloss: Tensor, _: Tensor) -> Any:
     return EXPAND_DIMS(EXPAND_DIMS(dloss, 0), -1) * slope, None, None, None
 
 
-CTC_LOSS = OpDef(
+CTC_LOSS: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "CTCLoss",
     "inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32",
     "loss: T, gradient: T",

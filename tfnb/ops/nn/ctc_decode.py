@@ -17,7 +17,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import TensorLike, is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.nn.ctc import LOWEST, check_lengths, log_softmax_frames
 from tfnb.types import DEVICE_FLOATS, Shape, int32
 
@@ -176,7 +176,7 @@ def _host_beam(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> tuple[np.n
     return (*(p[0] for p in parts), *(p[1] for p in parts), *(p[2] for p in parts), scores.astype(x.dtype))
 
 
-CTC_GREEDY_DECODER = OpDef(
+CTC_GREEDY_DECODER: OpDef[tuple[Tensor, Tensor, Tensor, Tensor]] = OpDef(
     "CTCGreedyDecoder",
     "inputs: T, sequence_length: int32",
     "decoded_indices: int64, decoded_values: int64, decoded_shape: int64, log_probability: T",
@@ -194,7 +194,7 @@ CTC_GREEDY_DECODER = OpDef(
     dynamic=True,
 )
 
-CTC_BEAM_SEARCH_DECODER = OpDef(
+CTC_BEAM_SEARCH_DECODER: OpDef[tuple[list[Tensor], list[Tensor], list[Tensor], Tensor]] = OpDef(
     "CTCBeamSearchDecoder",
     "inputs: T, sequence_length: int32",
     "decoded_indices: top_paths*int64, decoded_values: top_paths*int64, decoded_shape: top_paths*int64, "

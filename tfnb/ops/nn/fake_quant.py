@@ -115,7 +115,7 @@ def _args_gradient(op: Operation, dy: Tensor) -> Any:
 
 _DOC = "inputs: float32, any shape. outputs: the same shape, floats that are multiples of the step."
 
-FAKE_QUANT_ARGS = OpDef(
+FAKE_QUANT_ARGS: OpDef[Tensor] = OpDef(
     "FakeQuantWithMinMaxArgs",
     "inputs: float32",
     "outputs: float32",
@@ -127,7 +127,7 @@ FAKE_QUANT_ARGS = OpDef(
     api="fake_quant_with_min_max_args quantization.fake_quant_with_min_max_args",
 )
 
-ARGS_GRADIENT = OpDef(
+ARGS_GRADIENT: OpDef[Tensor] = OpDef(
     "FakeQuantWithMinMaxArgsGradient",
     "gradients: float32, inputs: float32",
     "backprops: float32",
@@ -202,7 +202,7 @@ def _expand_gradient(vector: bool) -> Any:
     return expand
 
 
-def _vars_pair(name: str, vector: bool, api: str) -> tuple[OpDef, OpDef]:
+def _vars_pair(name: str, vector: bool, api: str) -> tuple[OpDef[Tensor], OpDef[tuple[Tensor, Tensor, Tensor]]]:
     """The op and its gradient, with one range for all values or one range per channel."""
     ranges = "a vector, one for each last dimension" if vector else "a scalar"
 

@@ -12,6 +12,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.types import Shape, int32
 
 __all__ = ["API", "GATHER_TREE", "OPS"]
@@ -48,7 +49,7 @@ def _shape(c: Infer) -> Shape:
     return with_rank(c, 0, 3)
 
 
-GATHER_TREE = OpDef(
+GATHER_TREE: OpDef[Tensor] = OpDef(
     "GatherTree",
     "step_ids: T, parent_ids: T, max_sequence_lengths: int32, end_token: T",
     "beams: T",

@@ -79,7 +79,7 @@ def _grad_shapes(c: Infer) -> tuple[Shape, ...]:
     return c.shapes[0], h, h, Shape((batch, None if units is None else 2 * units))
 
 
-GRU_BLOCK_CELL_GRAD = OpDef(
+GRU_BLOCK_CELL_GRAD: OpDef[tuple[Tensor, Tensor, Tensor, Tensor]] = OpDef(
     "GRUBlockCellGrad",
     f"{_INPUTS}, r: T, u: T, c: T, d_h: T",
     "d_x: T, d_h_prev: T, d_c_bar: T, d_r_bar_u_bar: T",
@@ -91,7 +91,7 @@ GRU_BLOCK_CELL_GRAD = OpDef(
     host=_host_cell_grad,
     grad=GRADIENT_MISSING,
 )
-GRU_BLOCK_CELL = OpDef(
+GRU_BLOCK_CELL: OpDef[tuple[Tensor, Tensor, Tensor, Tensor]] = OpDef(
     "GRUBlockCell",
     _INPUTS,
     "r: T, u: T, c: T, h: T",

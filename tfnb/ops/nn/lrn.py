@@ -71,7 +71,7 @@ def _window_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     return (KernelCall("nn/window_sum.cl", "window_sum", args, (groups, 1, 1), defines=defines),)
 
 
-WINDOW_SUM: OpDef = OpDef(
+WINDOW_SUM: OpDef[Tensor] = OpDef(
     "WindowSum",
     "x: T",
     "y: T",
@@ -162,7 +162,7 @@ def _grad_lrn_grad(op: Operation, g: Tensor) -> Any:
     return through_dy, through_x, None
 
 
-LRN: OpDef = OpDef(
+LRN: OpDef[Tensor] = OpDef(
     "LRN",
     "input: T",
     "output: T",
@@ -180,7 +180,7 @@ LRN: OpDef = OpDef(
     api="nn.local_response_normalization nn.lrn",
 )
 
-LRN_GRAD: OpDef = OpDef(
+LRN_GRAD: OpDef[Tensor] = OpDef(
     "LRNGrad",
     "input_grads: T, input_image: T, output_image: T",
     "output: T",

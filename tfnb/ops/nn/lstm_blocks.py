@@ -253,7 +253,7 @@ _RESULTS = (
     "the input gate, the state, the forget gate, the output gate, the new values, tanh of the state, and the output"
 )
 
-LSTM_BLOCK_CELL_GRAD = OpDef(
+LSTM_BLOCK_CELL_GRAD: OpDef[tuple[Tensor, Tensor, Tensor, Tensor, Tensor]] = OpDef(
     "LSTMBlockCellGrad",
     f"{_STATE}, {_GATES}, cs_grad: T, h_grad: T",
     "cs_prev_grad: T, dicfo: T, wci_grad: T, wcf_grad: T, wco_grad: T",
@@ -266,7 +266,7 @@ LSTM_BLOCK_CELL_GRAD = OpDef(
     host=_host_cell_grad,
     grad=GRADIENT_MISSING,
 )
-LSTM_BLOCK_CELL = OpDef(
+LSTM_BLOCK_CELL: OpDef[tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]] = OpDef(
     "LSTMBlockCell",
     _STATE,
     f"{_GATES}, h: T",
@@ -282,7 +282,7 @@ LSTM_BLOCK_CELL = OpDef(
 )
 
 
-def _block(name: str, attrs: type, rest: str) -> OpDef:
+def _block(name: str, attrs: type, rest: str) -> OpDef[tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]]:
     return OpDef(
         name,
         f"seq_len_max: int64, {_STATE}",
@@ -299,7 +299,7 @@ def _block(name: str, attrs: type, rest: str) -> OpDef:
     )
 
 
-def _block_grad(name: str, of: str) -> OpDef:
+def _block_grad(name: str, of: str) -> OpDef[tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]]:
     return OpDef(
         name,
         f"seq_len_max: int64, {_STATE}, {_GATES}, h: T, cs_grad: T, h_grad: T",

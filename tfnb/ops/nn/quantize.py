@@ -15,7 +15,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.record import record
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import (
     QUANTIZED,
     DType,
@@ -194,7 +194,7 @@ def quantized_op(
     )
 
 
-QUANTIZE_V2 = quantized_op(
+QUANTIZE_V2: OpDef[tuple[Tensor, Tensor, Tensor]] = quantized_op(
     "QuantizeV2",
     "input: float32, min_range: float32, max_range: float32",
     "output: T, output_min: float32, output_max: float32",
@@ -226,7 +226,7 @@ def _host_dequantize(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.nd
     return np.asarray((x.astype(np.float64) + middle) * scale + first, np.float32)
 
 
-DEQUANTIZE = quantized_op(
+DEQUANTIZE: OpDef[Tensor] = quantized_op(
     "Dequantize",
     "input: T, min_range: float32, max_range: float32",
     "output: dtype",
@@ -286,7 +286,7 @@ def _host_requantize(call: HostCall, x: np.ndarray, *ranges: np.ndarray) -> Any:
     return quantized, *scalars(*target_range)
 
 
-REQUANTIZE = quantized_op(
+REQUANTIZE: OpDef[tuple[Tensor, Tensor, Tensor]] = quantized_op(
     "Requantize",
     "input: Tinput, input_min: float32, input_max: float32, requested_output_min: float32,"
     " requested_output_max: float32",
@@ -298,7 +298,7 @@ REQUANTIZE = quantized_op(
     types={"Tinput": QUANTIZED, "out_type": QUANTIZED},
 )
 
-REQUANTIZATION_RANGE = quantized_op(
+REQUANTIZATION_RANGE: OpDef[tuple[Tensor, Tensor]] = quantized_op(
     "RequantizationRange",
     "input: Tinput, input_min: float32, input_max: float32",
     "output_min: float32, output_max: float32",
@@ -315,7 +315,7 @@ def _host_shrink(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndarra
     return quantized, *scalars(*used_range)
 
 
-QUANTIZE_DOWN = quantized_op(
+QUANTIZE_DOWN: OpDef[tuple[Tensor, Tensor, Tensor]] = quantized_op(
     "QuantizeDownAndShrinkRange",
     "input: Tinput, input_min: float32, input_max: float32",
     "output: out_type, output_min: float32, output_max: float32",

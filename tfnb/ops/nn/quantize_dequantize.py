@@ -119,7 +119,7 @@ _DOC = """Floats rounded to steps of a range, of which zero is one.
 _RANGE = "input_min, input_max: scalars, the range if `range_given`. "
 
 
-def _op(name: str, inputs: str, attrs: type, host: Any, more: str, **keywords: Any) -> OpDef:
+def _op(name: str, inputs: str, attrs: type, host: Any, more: str, **keywords: Any) -> OpDef[Tensor]:
     return OpDef(
         name,
         inputs,
@@ -187,7 +187,7 @@ def _join(call: HostCall, axis: np.ndarray, *rest: np.ndarray) -> Any:
     return np.concatenate(parts, int(axis)), *scalars(low, high)
 
 
-QUANTIZED_CONCAT = quantized_op(
+QUANTIZED_CONCAT: OpDef[tuple[Tensor, Tensor, Tensor]] = quantized_op(
     "QuantizedConcat",
     "concat_dim: int32, values: N*T, input_mins: N*float32, input_maxes: N*float32",
     "output: T, output_min: float32, output_max: float32",

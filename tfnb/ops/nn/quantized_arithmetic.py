@@ -12,6 +12,7 @@ import numpy as np
 
 from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.shapes import broadcast
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.nn.quantize import limits, quantized_op, range_of, scalars, with_range
 from tfnb.ops.nn.quantized_nn import QUANTIZED_MAX_POOL, PoolAttrs, clipped, product_range, wrapped
 from tfnb.types import QUANTIZED, Shape, qint32, quint8, scalar
@@ -23,7 +24,7 @@ def _host_relu_x(call: HostCall, x: np.ndarray, top: np.ndarray, *ends: np.ndarr
     return clipped(float(top.reshape(())))(call, x, *ends)
 
 
-QUANTIZED_RELU_X = quantized_op(
+QUANTIZED_RELU_X: OpDef[tuple[Tensor, Tensor, Tensor]] = quantized_op(
     "QuantizedReluX",
     "features: Tinput, max_value: float32, min_features: float32, max_features: float32",
     "activations: out_type, min_activations: float32, max_activations: float32",
@@ -51,7 +52,7 @@ _PAIR = "x: T1, y: T2, min_x: float32, max_x: float32, min_y: float32, max_y: fl
 _PAIR_DOC = "x, y: shapes that broadcast, each with its range. z: the common shape in 32 bits, with its range."
 _PAIR_TYPES = {"T1": (quint8,), "T2": (quint8,), "Toutput": (qint32,)}
 
-QUANTIZED_MUL = quantized_op(
+QUANTIZED_MUL: OpDef[tuple[Tensor, Tensor, Tensor]] = quantized_op(
     "QuantizedMul",
     _PAIR,
     "z: Toutput, min_z: float32, max_z: float32",
@@ -83,7 +84,7 @@ def _host_avg(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndarray) 
     return np.clip(out, *limits(call.types["T"])).astype(x.dtype), *scalars(*range_of(call, low, high))
 
 
-QUANTIZED_AVG_POOL = quantized_op(
+QUANTIZED_AVG_POOL: OpDef[tuple[Tensor, Tensor, Tensor]] = quantized_op(
     "QuantizedAvgPool",
     "input: T, min_input: float32, max_input: float32",
     "output: T, min_output: float32, max_output: float32",

@@ -14,7 +14,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.conv_pool.conv import infer_conv
 from tfnb.ops.conv_pool.conv_reference import conv2d_host, max_pool_host
 from tfnb.ops.conv_pool.pool import pooled
@@ -97,7 +97,7 @@ def _matmul_shape(c: Infer) -> tuple[Shape, Shape, Shape]:
     return Shape((rows, columns)), scalar, scalar
 
 
-QUANTIZED_MAT_MUL = quantized_op(
+QUANTIZED_MAT_MUL: OpDef[tuple[Tensor, Tensor, Tensor]] = quantized_op(
     "QuantizedMatMul",
     "a: T1, b: T2, min_a: float32, max_a: float32, min_b: float32, max_b: float32",
     "out: Toutput, min_out: float32, max_out: float32",
@@ -132,7 +132,7 @@ def _pool_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
     return pooled(c.attrs, with_rank(c, 0, 4)), scalar, scalar
 
 
-QUANTIZED_CONV2D = quantized_op(
+QUANTIZED_CONV2D: OpDef[tuple[Tensor, Tensor, Tensor]] = quantized_op(
     "QuantizedConv2D",
     "input: Tinput, filter: Tfilter, min_input: float32, max_input: float32, min_filter: float32, max_filter: float32",
     "output: out_type, min_output: float32, max_output: float32",
@@ -161,7 +161,7 @@ def clipped(top: float | None) -> Any:
     return host
 
 
-def _relu(name: str, top: float | None, doc: str) -> OpDef:
+def _relu(name: str, top: float | None, doc: str) -> OpDef[tuple[Tensor, Tensor, Tensor]]:
     return quantized_op(
         name,
         "features: Tinput, min_features: float32, max_features: float32",
@@ -191,7 +191,7 @@ def _host_bias(call: HostCall, x: np.ndarray, bias: np.ndarray, *ranges: np.ndar
     return (parts[0] + parts[1]).astype(out_type.np), *scalars(-edge, edge)
 
 
-QUANTIZED_BIAS_ADD = quantized_op(
+QUANTIZED_BIAS_ADD: OpDef[tuple[Tensor, Tensor, Tensor]] = quantized_op(
     "QuantizedBiasAdd",
     "input: T1, bias: T2, min_input: float32, max_input: float32, min_bias: float32, max_bias: float32",
     "output: out_type, min_out: float32, max_out: float32",
@@ -209,7 +209,7 @@ def _host_pool(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndarray)
     return pooled.astype(x.dtype), *scalars(*range_of(call, low, high))
 
 
-QUANTIZED_MAX_POOL = quantized_op(
+QUANTIZED_MAX_POOL: OpDef[tuple[Tensor, Tensor, Tensor]] = quantized_op(
     "QuantizedMaxPool",
     "input: T, min_input: float32, max_input: float32",
     "output: T, min_output: float32, max_output: float32",
@@ -241,7 +241,7 @@ def _host_reshape(call: HostCall, x: np.ndarray, shape: np.ndarray, low: np.ndar
         raise InvalidArgumentError(f"QuantizedReshape: {e}", call.op) from None
 
 
-QUANTIZED_RESHAPE = quantized_op(
+QUANTIZED_RESHAPE: OpDef[tuple[Tensor, Tensor, Tensor]] = quantized_op(
     "QuantizedReshape",
     "tensor: T, shape: Tshape, input_min: float32, input_max: float32",
     "output: T, output_min: float32, output_max: float32",

@@ -74,7 +74,7 @@ def _expand_log_softmax(op: Operation, x: Tensor) -> Any:
     return shifted - LOG(_sum_last(EXP(shifted)))
 
 
-SOFTMAX = OpDef(
+SOFTMAX: OpDef[Tensor] = OpDef(
     "Softmax",
     "logits: T",
     "softmax: T",
@@ -88,7 +88,7 @@ SOFTMAX = OpDef(
     grad=lambda op, dy: (dy - _sum_last(dy * op.y)) * op.y,
 )
 
-LOG_SOFTMAX = OpDef(
+LOG_SOFTMAX: OpDef[Tensor] = OpDef(
     "LogSoftmax",
     "logits: T",
     "logsoftmax: T",
@@ -158,7 +158,7 @@ def _grad_dense(op: Operation, dloss: Tensor, dbackprop: Tensor) -> Any:
     return _grad_logits(op, dloss, dbackprop), _sum_of(by_loss, None if _is_zero(dbackprop) else -dbackprop)
 
 
-SOFTMAX_CROSS_ENTROPY = OpDef(
+SOFTMAX_CROSS_ENTROPY: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "SoftmaxCrossEntropyWithLogits",
     "features: T, labels: T",
     "loss: T, backprop: T",
@@ -215,7 +215,7 @@ def _lower_label_term(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr
     return s.where(inside, term, s.const(float("nan"), x.dtype))
 
 
-LABEL_TERM: OpDef = OpDef(
+LABEL_TERM: OpDef[Tensor] = OpDef(
     "LabelTerm",
     "values: T, labels: Tlabels",
     "output: T",
@@ -257,7 +257,7 @@ def _expand_sparse(op: Operation, logits: Tensor, labels: Tensor) -> Any:
     return loss, e / total - LABEL_TERM(ONES_LIKE(e), labels)
 
 
-SPARSE_SOFTMAX_CROSS_ENTROPY = OpDef(
+SPARSE_SOFTMAX_CROSS_ENTROPY: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "SparseSoftmaxCrossEntropyWithLogits",
     "features: T, labels: Tlabels",
     "loss: T, backprop: T",

@@ -84,7 +84,7 @@ def _grad_filter_grad(op: Operation, g: Tensor) -> Any:
 
 _INPUT_GRAD, _FILTER_GRAD = _volume_grad(0), _volume_grad(1)
 
-CONV3D_BACKPROP_INPUT = OpDef(
+CONV3D_BACKPROP_INPUT: OpDef[Tensor] = OpDef(
     "Conv3DBackpropInput",
     "input: T, filter: T, out_backprop: T",
     "output: T",
@@ -100,7 +100,7 @@ CONV3D_BACKPROP_INPUT = OpDef(
     grad=_grad_input_grad,
 )
 
-CONV3D_BACKPROP_FILTER = OpDef(
+CONV3D_BACKPROP_FILTER: OpDef[Tensor] = OpDef(
     "Conv3DBackpropFilter",
     "input: T, filter: T, out_backprop: T",
     "output: T",
@@ -123,7 +123,7 @@ def _infer_bias_add(c: Infer) -> Shape:
     return shape
 
 
-BIAS_ADD_V1 = OpDef(
+BIAS_ADD_V1: OpDef[Tensor] = OpDef(
     "BiasAddV1",
     "value: T, bias: T",
     "output: T",
@@ -183,7 +183,7 @@ def _expand_global_grad(op: Operation, t: Tensor, m: Tensor, v: Tensor, gamma: T
     return dy * slope, -by_beta * slope, -0.5 * by_unit * slope * inv, by_beta, by_gamma
 
 
-GLOBAL_NORM_GRAD = OpDef(
+GLOBAL_NORM_GRAD: OpDef[tuple[Tensor, Tensor, Tensor, Tensor, Tensor]] = OpDef(
     "BatchNormWithGlobalNormalizationGrad",
     "t: T, m: T, v: T, gamma: T, backprop: T",
     "dx: T, dm: T, dv: T, db: T, dg: T",

@@ -264,7 +264,9 @@ A class outside [0, range_max) has the count that the formula of the probabiliti
 Errors: more distinct classes are requested than exist."""
 
 
-def _sampler(name: str, kernel: Callable[..., Any], doc: str, attrs: type = SamplerAttrs) -> OpDef:
+def _sampler(
+    name: str, kernel: Callable[..., Any], doc: str, attrs: type = SamplerAttrs
+) -> OpDef[tuple[Tensor, Tensor, Tensor]]:
     return OpDef(
         name,
         "true_classes: int64",
@@ -316,7 +318,7 @@ def _infer_hits(c: Infer) -> tuple[Shape, ...]:
     return (Shape((None,)),) * 3
 
 
-COMPUTE_ACCIDENTAL_HITS = OpDef(
+COMPUTE_ACCIDENTAL_HITS: OpDef[tuple[Tensor, Tensor, Tensor]] = OpDef(
     "ComputeAccidentalHits",
     "true_classes: int64, sampled_candidates: int64",
     "indices: int32, ids: int64, weights: float32",
@@ -344,7 +346,7 @@ def sampler_function(op: OpDef, name: str) -> Callable[..., Any]:
         range_max: int,
         seed: int | None = None,
         name: str | None = None,
-    ) -> list[Any]:
+    ) -> tuple[Tensor, Tensor, Tensor]:
         graph = graph_of((true_classes,))
         return op(
             graph.to_tensor(true_classes, int64),
@@ -375,7 +377,7 @@ def fixed_unigram_candidate_sampler(
     unigrams: Sequence[float] = (),
     seed: int | None = None,
     name: str | None = None,
-) -> list[Any]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Draws classes in proportion to `unigrams` or to the last column of the CSV file `vocab_file`.
 
     See the op FixedUnigramCandidateSampler. Raises `InvalidArgumentError` unless exactly one of the two is given.
@@ -404,7 +406,7 @@ def compute_accidental_hits(
     num_true: int,
     seed: int | None = None,
     name: str | None = None,
-) -> list[Any]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Finds sampled classes that are true classes of an example, and returns [indices, ids, weights], three vectors.
 
     true_classes: int64 (batch, num_true). sampled_candidates: an int64 vector. A hit means that the sample at position

@@ -209,7 +209,7 @@ def _shuffle(call: HostCall, value: np.ndarray) -> np.ndarray:
     return value.take(_permutations.permutation(value.shape[0], key0 | key1 << 32, number), axis=0)
 
 
-RANDOM_SHUFFLE = OpDef(
+RANDOM_SHUFFLE: OpDef[Tensor] = OpDef(
     "RandomShuffle",
     "value: T",
     "output: T",
@@ -250,7 +250,7 @@ def _multinomial(call: HostCall, logits: np.ndarray, num_samples: np.ndarray) ->
     return np.minimum(draws, max(classes - 1, 0)).astype(call.outputs[0].dtype.np)
 
 
-MULTINOMIAL = OpDef(
+MULTINOMIAL: OpDef[Tensor] = OpDef(
     "Multinomial",
     "logits: T, num_samples: int32",
     "output: output_dtype",

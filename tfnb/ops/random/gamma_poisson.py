@@ -109,7 +109,7 @@ def _grad_gamma(op: Operation, dy: Tensor) -> Any:
 _TAIL = """ output: shape `shape` followed by that of {what}. seed, seed2: the key of the generator; with equal keys,
     the n-th call in a session gives equal numbers. Runs on the host."""
 
-RANDOM_GAMMA = OpDef(
+RANDOM_GAMMA: OpDef[Tensor] = OpDef(
     "RandomGamma",
     inputs="shape: S, alpha: T",
     outputs="output: T",
@@ -127,7 +127,9 @@ RANDOM_GAMMA = OpDef(
 )
 
 
-def _poisson(name: str, inputs: str, types: Mapping[str, tuple[DType, ...]], defaults: Mapping[str, Any]) -> OpDef:
+def _poisson(
+    name: str, inputs: str, types: Mapping[str, tuple[DType, ...]], defaults: Mapping[str, Any]
+) -> OpDef[Tensor]:
     return OpDef(
         name,
         inputs=inputs,
@@ -178,7 +180,7 @@ def _host_truncated(call: HostCall, shape: np.ndarray, *parameters: np.ndarray) 
     return np.asarray(mean + deviation * np.where(flip, -z, z)).astype(call.outputs[0].dtype.np)
 
 
-PARAMETERIZED_TRUNCATED_NORMAL = OpDef(
+PARAMETERIZED_TRUNCATED_NORMAL: OpDef[Tensor] = OpDef(
     "ParameterizedTruncatedNormal",
     inputs="shape: T, means: dtype, stdevs: dtype, minvals: dtype, maxvals: dtype",
     outputs="output: dtype",

@@ -17,7 +17,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.random.candidate_samplers import (
     SAMPLER_DOC,
     SamplerAttrs,
@@ -98,7 +98,7 @@ def _host_learned(call: HostCall, true_classes: np.ndarray) -> Any:
     return outputs
 
 
-def _learned(name: str, doc: str) -> OpDef:
+def _learned(name: str, doc: str) -> OpDef[tuple[Tensor, Tensor, Tensor]]:
     return OpDef(
         name,
         "true_classes: int64",
@@ -139,7 +139,7 @@ def _infer_all(c: Infer) -> tuple[Shape, ...]:
     return Shape((a.num_sampled,)), Shape((classes[0], a.num_true)), Shape((a.num_sampled,))
 
 
-ALL_CANDIDATE_SAMPLER = OpDef(
+ALL_CANDIDATE_SAMPLER: OpDef[tuple[Tensor, Tensor, Tensor]] = OpDef(
     "AllCandidateSampler",
     "true_classes: int64",
     "sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32",
@@ -162,7 +162,7 @@ def all_candidate_sampler(
     unique: bool,
     seed: int | None = None,
     name: str | None = None,
-) -> list[Any]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Returns all classes 0, ..., num_sampled - 1, each with expected count 1; see the op AllCandidateSampler."""
     graph = graph_of((true_classes,))
     return ALL_CANDIDATE_SAMPLER(

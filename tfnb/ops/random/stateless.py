@@ -16,7 +16,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.shapes import with_rank
-from tfnb.ir.tensor import TensorLike, is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.math.binary import ADD, MUL
 from tfnb.types import INDEX, DTypeLike, Shape, as_dtype, float16, float32, float64, int64
 
@@ -145,7 +145,7 @@ _DOC = """{what}
     the seed has another shape. Runs on the host."""
 
 
-def _op(name: str, of: Callable[..., np.ndarray], what: str) -> OpDef:
+def _op(name: str, of: Callable[..., np.ndarray], what: str) -> OpDef[Tensor]:
     return OpDef(
         name,
         "shape: T, seed: Tseed",
@@ -182,7 +182,7 @@ def _host_int(call: HostCall, shape: np.ndarray, seed: np.ndarray, low: np.ndarr
     return (offset + np.uint64(first & 0xFFFFFFFFFFFFFFFF)).astype(np.int64).reshape(dims)
 
 
-STATELESS_UNIFORM_INT = OpDef(
+STATELESS_UNIFORM_INT: OpDef[Tensor] = OpDef(
     "StatelessRandomUniformInt",
     "shape: T, seed: Tseed, minval: dtype, maxval: dtype",
     "output: dtype",
@@ -219,7 +219,7 @@ def _host_draws(call: HostCall, logits: np.ndarray, count: np.ndarray, seed: np.
     return out
 
 
-STATELESS_MULTINOMIAL = OpDef(
+STATELESS_MULTINOMIAL: OpDef[Tensor] = OpDef(
     "StatelessMultinomial",
     "logits: T, num_samples: int32, seed: Tseed",
     "output: output_dtype",

@@ -22,6 +22,7 @@ from tfnb.ir.scalar import Expr
 from tfnb.ir.scalar.host import evaluate
 from tfnb.ir.scalar.host_philox import philox_4x32
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.types import (
     FLOATS,
     INDEX,
@@ -170,7 +171,7 @@ shape: an integer vector. output: dtype `dtype`, that shape. seed, seed2: the ge
 the n-th call in a session gives equal numbers on every device."""
 
 
-def _floats(name: str, of: Callable[..., Any], doc: str) -> OpDef:
+def _floats(name: str, of: Callable[..., Any], doc: str) -> OpDef[Tensor]:
     return OpDef(
         name,
         "shape: T",
@@ -197,7 +198,7 @@ TRUNCATED_NORMAL = _floats(
     "Normally distributed numbers with mean 0 and deviation 1, restricted to [-2, 2].",
 )
 
-RANDOM_UNIFORM_INT = OpDef(
+RANDOM_UNIFORM_INT: OpDef[Tensor] = OpDef(
     "RandomUniformInt",
     "shape: T, minval: Tout, maxval: Tout",
     "output: Tout",

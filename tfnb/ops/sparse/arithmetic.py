@@ -171,7 +171,7 @@ def _grad_product(op: Operation, dy: Tensor) -> Any:
     )
 
 
-SPARSE_TENSOR_DENSE_MATMUL: OpDef = OpDef(
+SPARSE_TENSOR_DENSE_MATMUL: OpDef[Tensor] = OpDef(
     "SparseTensorDenseMatMul",
     inputs="a_indices: Tindices, a_values: T, a_shape: int64, b: T",
     outputs="product: T",
@@ -227,7 +227,7 @@ def _grad_dense_product(op: Operation, dy: Tensor) -> Any:
     return cast_to(da, a.dtype), cast_to(db, b.dtype)
 
 
-SPARSE_MAT_MUL = OpDef(
+SPARSE_MAT_MUL: OpDef[Tensor] = OpDef(
     "SparseMatMul",
     inputs="a: Ta, b: Tb",
     outputs="product: float32",
@@ -277,7 +277,7 @@ def _expand_dense_add(op: Operation, indices: Tensor, values: Tensor, shape: Ten
     return b + SCATTER_ND(rows, values, SHAPE(b, out_type=rows.dtype))
 
 
-SPARSE_TENSOR_DENSE_ADD = OpDef(
+SPARSE_TENSOR_DENSE_ADD: OpDef[Tensor] = OpDef(
     "SparseTensorDenseAdd",
     inputs="a_indices: Tindices, a_values: T, a_shape: Tindices, b: T",
     outputs="output: T",

@@ -15,6 +15,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.strings.hashing import fingerprint64
 from tfnb.types import DType, Shape, int64, string
 
@@ -118,7 +119,7 @@ def _shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
     return Shape((None, 2)), Shape((None,)), Shape((2,))
 
 
-SPARSE_CROSS = OpDef(
+SPARSE_CROSS: OpDef[tuple[Tensor, Tensor, Tensor]] = OpDef(
     "SparseCross",
     inputs="indices: N*int64, values: [sparse_types], shapes: N*int64, dense_inputs: [dense_types]",
     outputs="output_indices: int64, output_values: out_type, output_shape: int64",

@@ -14,6 +14,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
+from tfnb.ir.tensor import Tensor
 from tfnb.types import ALL, Shape, unknown_shape
 
 __all__ = ["API", "EDIT_DISTANCE", "OPS", "edit_distance"]
@@ -74,7 +75,7 @@ def _distance_shape(c: Infer) -> Shape:
     return Shape(tuple(None if a is None or b is None else max(a, b) for a, b in pairs))
 
 
-EDIT_DISTANCE = OpDef(
+EDIT_DISTANCE: OpDef[Tensor] = OpDef(
     "EditDistance",
     inputs="hypothesis_indices: int64, hypothesis_values: T, hypothesis_shape: int64, "
     "truth_indices: int64, truth_values: T, truth_shape: int64",

@@ -39,7 +39,7 @@ __all__ = [
 _NONE = Shape((None,))
 
 
-def _reduction(name: str, what: str, ufunc: np.ufunc) -> OpDef:
+def _reduction(name: str, what: str, ufunc: np.ufunc) -> OpDef[tuple[Tensor, Tensor, Tensor]]:
     def kernel(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
         indices, values, shape, axes = inputs
         at, totals = reduce_groups(call, indices, values, shape, axes, ufunc)
@@ -86,7 +86,7 @@ def _grad_reorder(op: Operation, d_indices: Tensor, dy: Tensor) -> Any:
     return None, GATHER(dy, INVERT_PERMUTATION(order)), None
 
 
-SPARSE_REORDER: OpDef = OpDef(
+SPARSE_REORDER: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "SparseReorder",
     inputs="input_indices: int64, input_values: T, input_shape: int64",
     outputs="output_indices: int64, output_values: T",
@@ -162,7 +162,7 @@ def _lower_reshape(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.floormod(s.floordiv(number, steps), sizes)
 
 
-SPARSE_RESHAPE = OpDef(
+SPARSE_RESHAPE: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "SparseReshape",
     inputs="input_indices: int64, input_shape: int64, new_shape: int64",
     outputs="output_indices: int64, output_shape: int64",
@@ -217,7 +217,7 @@ def _concat_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
     return Shape((total, rank)), Shape((total,)), Shape((rank,))
 
 
-SPARSE_CONCAT = OpDef(
+SPARSE_CONCAT: OpDef[tuple[Tensor, Tensor, Tensor]] = OpDef(
     "SparseConcat",
     inputs="indices: N*int64, values: N*T, shapes: N*int64",
     outputs="output_indices: int64, output_values: T, output_shape: int64",
@@ -272,7 +272,7 @@ def _host_split(
     return tuple(part[k] for k in range(3) for part in pieces)
 
 
-SPARSE_SPLIT = OpDef(
+SPARSE_SPLIT: OpDef[tuple[list[Tensor], list[Tensor], list[Tensor]]] = OpDef(
     "SparseSplit",
     inputs="split_dim: int64, indices: int64, values: T, shape: int64",
     outputs="output_indices: num_split*int64, output_values: num_split*T, output_shape: num_split*int64",
@@ -308,7 +308,7 @@ def _grad_slice(op: Operation, d_indices: Tensor, dy: Tensor, d_shape: Tensor) -
     return None, SPARSE_SLICE_GRAD(dy, op.inputs[0], op.inputs[3], op.outputs[0]), None, None, None
 
 
-SPARSE_SLICE = OpDef(
+SPARSE_SLICE: OpDef[tuple[Tensor, Tensor, Tensor]] = OpDef(
     "SparseSlice",
     inputs="indices: int64, values: T, shape: int64, start: int64, size: int64",
     outputs="output_indices: int64, output_values: T, output_shape: int64",
@@ -335,7 +335,7 @@ def _host_slice_grad(
     return values_at(dy, shifted, sliced)
 
 
-SPARSE_SLICE_GRAD = OpDef(
+SPARSE_SLICE_GRAD: OpDef[Tensor] = OpDef(
     "SparseSliceGrad",
     inputs="backprop_val_grad: T, input_indices: int64, input_start: int64, output_indices: int64",
     outputs="val_grad: T",
@@ -379,7 +379,7 @@ def _grad_fill(op: Operation, d_indices: Tensor, dy: Tensor, d_empty: Tensor, d_
     return None, d_values, None, d_default
 
 
-SPARSE_FILL_EMPTY_ROWS = OpDef(
+SPARSE_FILL_EMPTY_ROWS: OpDef[tuple[Tensor, Tensor, Tensor, Tensor]] = OpDef(
     "SparseFillEmptyRows",
     inputs="indices: int64, values: T, dense_shape: int64, default_value: T",
     outputs="output_indices: int64, output_values: T, empty_row_indicator: bool, reverse_index_map: int64",
@@ -405,7 +405,7 @@ def _host_fill_grad(call: HostCall, back: np.ndarray, dy: np.ndarray) -> tuple[n
     return d_values, np.asarray(dy[rest].sum(), dy.dtype)
 
 
-SPARSE_FILL_EMPTY_ROWS_GRAD = OpDef(
+SPARSE_FILL_EMPTY_ROWS_GRAD: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "SparseFillEmptyRowsGrad",
     inputs="reverse_index_map: int64, grad_values: T",
     outputs="d_values: T, d_default_value: T",

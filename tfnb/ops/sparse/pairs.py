@@ -85,7 +85,7 @@ def _grad_add(op: Operation, d_indices: Tensor, dy: Tensor, d_shape: Tensor) -> 
 
 _TWO = "a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64"
 
-SPARSE_ADD = OpDef(
+SPARSE_ADD: OpDef[tuple[Tensor, Tensor, Tensor]] = OpDef(
     "SparseAdd",
     inputs=f"{_TWO}, thresh: Treal",
     outputs="sum_indices: int64, sum_values: T, sum_shape: int64",
@@ -115,7 +115,7 @@ def _host_add_grad(
     return values_at(dy, a, total), values_at(dy, b, total)
 
 
-SPARSE_ADD_GRAD = OpDef(
+SPARSE_ADD_GRAD: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "SparseAddGrad",
     inputs="backprop_val_grad: T, a_indices: int64, b_indices: int64, sum_indices: int64",
     outputs="a_val_grad: T, b_val_grad: T",
@@ -129,7 +129,7 @@ SPARSE_ADD_GRAD = OpDef(
 )
 
 
-def _extreme(name: str, what: str, ufunc: Callable[..., Any]) -> OpDef:
+def _extreme(name: str, what: str, ufunc: Callable[..., Any]) -> OpDef[tuple[Tensor, Tensor]]:
     def kernel(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         union, left, right, _ = _union(call, inputs)
         return union, ufunc(left, right)

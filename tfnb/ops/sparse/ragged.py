@@ -14,6 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.types import ALL_AND_QUANTIZED, INDEX, Shape, bfloat16, float32, float64, int32, int64, unknown_shape
 
 __all__ = ["OPS"]
@@ -108,7 +109,7 @@ def _sparse_shapes(c: Infer) -> tuple[Shape, ...]:
     return Shape((None, rank)), Shape((None,)), Shape((rank,))
 
 
-RAGGED_RANGE = OpDef(
+RAGGED_RANGE: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "RaggedRange",
     "starts: T, limits: T, deltas: T",
     "rt_nested_splits: Tsplits, rt_dense_values: T",
@@ -124,7 +125,7 @@ RAGGED_RANGE = OpDef(
     grad=NOT_DIFFERENTIABLE,
     dynamic=True,
 )
-RAGGED_GATHER = OpDef(
+RAGGED_GATHER: OpDef[tuple[list[Tensor], Tensor]] = OpDef(
     "RaggedGather",
     "params_nested_splits: PARAMS_RAGGED_RANK*Tsplits, params_dense_values: Tvalues, indices: Tindices",
     "output_nested_splits: OUTPUT_RAGGED_RANK*Tsplits, output_dense_values: Tvalues",
@@ -140,7 +141,7 @@ RAGGED_GATHER = OpDef(
     grad=GRADIENT_MISSING,
     dynamic=True,
 )
-RAGGED_TO_SPARSE = OpDef(
+RAGGED_TO_SPARSE: OpDef[tuple[Tensor, Tensor, Tensor]] = OpDef(
     "RaggedTensorToSparse",
     "rt_nested_splits: RAGGED_RANK*Tsplits, rt_dense_values: T",
     "sparse_indices: int64, sparse_values: T, sparse_dense_shape: int64",

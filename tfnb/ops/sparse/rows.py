@@ -105,7 +105,7 @@ def _grad_softmax(op: Operation, dy: Tensor) -> Any:
     return None, (dy - GATHER(total, row)) * op.outputs[0], None
 
 
-SPARSE_SOFTMAX = OpDef(
+SPARSE_SOFTMAX: OpDef[Tensor] = OpDef(
     "SparseSoftmax",
     inputs="sp_indices: int64, sp_values: T, sp_shape: int64",
     outputs="output: T",
@@ -220,7 +220,7 @@ _REDUCE_INPUTS = "input_indices: int64, input_values: T, input_shape: int64, red
 
 def _reduction(
     name: str, what: str, ufunc: np.ufunc, highest: bool, grad: GradFn | NotDifferentiable | GradientMissing
-) -> OpDef:
+) -> OpDef[Tensor]:
     return OpDef(
         name,
         inputs=_REDUCE_INPUTS,

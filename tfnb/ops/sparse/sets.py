@@ -16,7 +16,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.sparse.arithmetic import check_places, places
 from tfnb.types import (
     Shape,
@@ -142,7 +142,7 @@ def _ranks(c: Infer) -> Iterable[int | None]:
         yield last.sizes[0] if last.sizes else None
 
 
-def _operation(name: str, inputs: str, host: Callable[..., Any], what: str) -> OpDef:
+def _operation(name: str, inputs: str, host: Callable[..., Any], what: str) -> OpDef[tuple[Tensor, Tensor, Tensor]]:
     return OpDef(
         name,
         inputs,
@@ -174,7 +174,7 @@ SPARSE_SPARSE = _operation(
     _two_sparse,
     "sparse tensors",
 )
-SET_SIZE = OpDef(
+SET_SIZE: OpDef[Tensor] = OpDef(
     "SetSize",
     "set_indices: int64, set_values: T, set_shape: int64",
     "size: int32",

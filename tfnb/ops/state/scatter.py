@@ -115,7 +115,7 @@ def _scatter(
     types: tuple[DType, ...],
     attrs: type = LockAttrs,
     grad: GradFn | NotDifferentiable | GradientMissing = GRADIENT_MISSING,
-) -> OpDef:
+) -> OpDef[Tensor]:
     return OpDef(
         name,
         "ref: Ref(T), indices: Tindices, updates: T",

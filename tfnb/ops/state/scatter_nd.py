@@ -211,7 +211,7 @@ def _on_tensor(
     expand: Callable[..., Any],
     grad: GradFn | NotDifferentiable | GradientMissing | None,
     first: str = "tensor",
-) -> OpDef:
+) -> OpDef[Tensor]:
     change, description = _CHANGES[key]
     return OpDef(
         name,
@@ -226,7 +226,7 @@ def _on_tensor(
     )
 
 
-TENSOR_SCATTER_UPDATE: OpDef = _on_tensor("TensorScatterUpdate", "Update", ALL, _expand_update, _grad_update)
+TENSOR_SCATTER_UPDATE: OpDef[Tensor] = _on_tensor("TensorScatterUpdate", "Update", ALL, _expand_update, _grad_update)
 TENSOR_SCATTER_ADD = _on_tensor(
     "TensorScatterAdd",
     "Add",

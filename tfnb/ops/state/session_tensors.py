@@ -78,7 +78,7 @@ def _delete(call: HostCall, handle: Any) -> tuple[()]:
     return ()
 
 
-GET_SESSION_HANDLE = OpDef(
+GET_SESSION_HANDLE: OpDef[Tensor] = OpDef(
     "GetSessionHandle",
     "value: T",
     "handle: string",
@@ -90,7 +90,7 @@ GET_SESSION_HANDLE = OpDef(
     stateful=True,
     raw=True,
 )
-GET_SESSION_TENSOR = OpDef(
+GET_SESSION_TENSOR: OpDef[Tensor] = OpDef(
     "GetSessionTensor",
     "handle: string",
     "value: dtype",
@@ -102,7 +102,7 @@ GET_SESSION_TENSOR = OpDef(
     stateful=True,
     raw=True,
 )
-DELETE_SESSION_TENSOR = OpDef(
+DELETE_SESSION_TENSOR: OpDef[Operation] = OpDef(
     "DeleteSessionTensor",
     "handle: string",
     "",

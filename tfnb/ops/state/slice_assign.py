@@ -90,7 +90,7 @@ _DOC = """{what} in which the slice `x[begin:end:strides]` is replaced by `value
     {first}: any dtype. begin, end, strides and the masks: those of `StridedSlice`. value: that dtype, the
     shape of the slice. output: {output}. Errors: the value has another shape, or a single index is out of range."""
 
-STRIDED_SLICE_ASSIGN = OpDef(
+STRIDED_SLICE_ASSIGN: OpDef[Tensor] = OpDef(
     "StridedSliceAssign",
     inputs="ref: Ref(T), begin: Index, end: Index, strides: Index, value: T",
     outputs="output_ref: Ref(T)",
@@ -117,7 +117,7 @@ def _grad_update(op: Operation, dy: Tensor) -> Any:
     return d_tensor, None, None, None, STRIDED_SLICE(dy, *index, **masks)
 
 
-TENSOR_STRIDED_SLICE_UPDATE: OpDef = OpDef(
+TENSOR_STRIDED_SLICE_UPDATE: OpDef[Tensor] = OpDef(
     "TensorStridedSliceUpdate",
     inputs="input: T, begin: Index, end: Index, strides: Index, value: T",
     outputs="output: T",

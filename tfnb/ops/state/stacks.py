@@ -13,8 +13,10 @@ import numpy as np
 
 from tfnb.errors import FailedPreconditionError, InvalidArgumentError, ResourceExhaustedError
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.state.handles import make_handle, resource_of
 from tfnb.types import ANY, DType, unknown_shape
 
@@ -86,7 +88,7 @@ def _close(call: HostCall, handle: np.ndarray) -> tuple[()]:
     return ()
 
 
-STACK = OpDef(
+STACK: OpDef[Tensor] = OpDef(
     "StackV2",
     "max_size: int32",
     "handle: resource",
@@ -99,7 +101,7 @@ STACK = OpDef(
     stateful=True,
     raw=True,
 )
-PUSH = OpDef(
+PUSH: OpDef[Tensor] = OpDef(
     "StackPushV2",
     "handle: resource, elem: T",
     "output: T",
@@ -112,7 +114,7 @@ PUSH = OpDef(
     stateful=True,
     raw=True,
 )
-POP = OpDef(
+POP: OpDef[Tensor] = OpDef(
     "StackPopV2",
     "handle: resource",
     "elem: elem_type",
@@ -124,7 +126,7 @@ POP = OpDef(
     stateful=True,
     raw=True,
 )
-CLOSE = OpDef(
+CLOSE: OpDef[Operation] = OpDef(
     "StackCloseV2",
     "handle: resource",
     "",

@@ -15,8 +15,10 @@ import numpy as np
 
 from tfnb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import merged
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.state.handles import make_handle, named_resource, resource_of
 from tfnb.types import ALL, DType, Shape, float32, float64, int32, int64, scalar, string, unknown_shape
 
@@ -341,7 +343,7 @@ _CREATES = (
 )
 _OF_INPUTS = {"Tin": _KEYS, "Tout": ALL}
 
-HASH_TABLE = _host(
+HASH_TABLE: OpDef[Tensor] = _host(
     "HashTableV2",
     "",
     "table_handle: resource",
@@ -350,7 +352,7 @@ HASH_TABLE = _host(
     attrs=TableAttrs,
     infer=lambda c: scalar,
 )
-MUTABLE_HASH_TABLE = _host(
+MUTABLE_HASH_TABLE: OpDef[Tensor] = _host(
     "MutableHashTableV2",
     "",
     "table_handle: resource",
@@ -359,7 +361,7 @@ MUTABLE_HASH_TABLE = _host(
     attrs=TableAttrs,
     infer=lambda c: scalar,
 )
-MUTABLE_HASH_TABLE_OF_TENSORS = _host(
+MUTABLE_HASH_TABLE_OF_TENSORS: OpDef[Tensor] = _host(
     "MutableHashTableOfTensorsV2",
     "",
     "table_handle: resource",
@@ -368,7 +370,7 @@ MUTABLE_HASH_TABLE_OF_TENSORS = _host(
     attrs=VectorTableAttrs,
     infer=lambda c: scalar,
 )
-MUTABLE_DENSE_HASH_TABLE = _host(
+MUTABLE_DENSE_HASH_TABLE: OpDef[Tensor] = _host(
     "MutableDenseHashTableV2",
     "empty_key: key_dtype, deleted_key: key_dtype",
     "table_handle: resource",
@@ -378,7 +380,7 @@ MUTABLE_DENSE_HASH_TABLE = _host(
     attrs=DenseTableAttrs,
     infer=lambda c: scalar,
 )
-INITIALIZE_TABLE = _host(
+INITIALIZE_TABLE: OpDef[Operation] = _host(
     "InitializeTableV2",
     "table_handle: resource, keys: Tkey, values: Tval",
     "",
@@ -387,7 +389,7 @@ INITIALIZE_TABLE = _host(
     types={"Tkey": _KEYS, "Tval": ALL},
     infer=_vectors,
 )
-INITIALIZE_TABLE_FROM_TEXT_FILE = _host(
+INITIALIZE_TABLE_FROM_TEXT_FILE: OpDef[Operation] = _host(
     "InitializeTableFromTextFileV2",
     "table_handle: resource, filename: string",
     "",
@@ -398,7 +400,7 @@ INITIALIZE_TABLE_FROM_TEXT_FILE = _host(
     infer=_one_file,
     blocking=True,
 )
-FIND = _host(
+FIND: OpDef[Tensor] = _host(
     "LookupTableFindV2",
     "table_handle: resource, keys: Tin, default_value: Tout",
     "values: Tout",
@@ -408,7 +410,7 @@ FIND = _host(
     types=_OF_INPUTS,
     infer=_found_shape,
 )
-INSERT = _host(
+INSERT: OpDef[Operation] = _host(
     "LookupTableInsertV2",
     "table_handle: resource, keys: Tin, values: Tout",
     "",
@@ -416,7 +418,7 @@ INSERT = _host(
     _insert,
     types=_OF_INPUTS,
 )
-IMPORT = _host(
+IMPORT: OpDef[Operation] = _host(
     "LookupTableImportV2",
     "table_handle: resource, keys: Tin, values: Tout",
     "",
@@ -425,7 +427,7 @@ IMPORT = _host(
     _import,
     types=_OF_INPUTS,
 )
-REMOVE = _host(
+REMOVE: OpDef[Operation] = _host(
     "LookupTableRemoveV2",
     "table_handle: resource, keys: Tin",
     "",
@@ -433,7 +435,7 @@ REMOVE = _host(
     _remove,
     types={"Tin": _KEYS},
 )
-EXPORT = _host(
+EXPORT: OpDef[tuple[Tensor, Tensor]] = _host(
     "LookupTableExportV2",
     "table_handle: resource",
     "keys: Tkeys, values: Tvalues",
@@ -443,7 +445,7 @@ EXPORT = _host(
     infer=lambda c: (Shape((None,)), unknown_shape),
     dynamic=True,
 )
-SIZE = _host(
+SIZE: OpDef[Tensor] = _host(
     "LookupTableSizeV2",
     "table_handle: resource",
     "size: int64",

@@ -364,7 +364,7 @@ def _op(
     )
 
 
-TENSOR_ARRAY = _op(
+TENSOR_ARRAY: OpDef[tuple[Tensor, Tensor]] = _op(
     "TensorArrayV3",
     "size: int32",
     "handle: resource, flow: float32",
@@ -377,7 +377,7 @@ TENSOR_ARRAY = _op(
     {"dtype": ALL_AND_QUANTIZED},
     TensorArrayAttrs,
 )
-TENSOR_ARRAY_GRAD = _op(
+TENSOR_ARRAY_GRAD: OpDef[tuple[Tensor, Tensor]] = _op(
     "TensorArrayGradV3",
     "handle: resource, flow_in: float32",
     "grad_handle: resource, flow_out: float32",
@@ -390,7 +390,7 @@ TENSOR_ARRAY_GRAD = _op(
     None,
     GradAttrs,
 )
-TENSOR_ARRAY_WRITE = _op(
+TENSOR_ARRAY_WRITE: OpDef[Tensor] = _op(
     "TensorArrayWriteV3",
     "handle: resource, index: int32, value: T, flow_in: float32",
     "flow_out: float32",
@@ -403,7 +403,7 @@ TENSOR_ARRAY_WRITE = _op(
     _grad_write,
     {"T": ALL_AND_QUANTIZED},
 )
-TENSOR_ARRAY_READ = _op(
+TENSOR_ARRAY_READ: OpDef[Tensor] = _op(
     "TensorArrayReadV3",
     "handle: resource, index: int32, flow_in: float32",
     "value: dtype",
@@ -416,7 +416,7 @@ TENSOR_ARRAY_READ = _op(
     _grad_read,
     {"dtype": ALL_AND_QUANTIZED},
 )
-TENSOR_ARRAY_GATHER = _op(
+TENSOR_ARRAY_GATHER: OpDef[Tensor] = _op(
     "TensorArrayGatherV3",
     "handle: resource, indices: int32, flow_in: float32",
     "value: dtype",
@@ -429,7 +429,7 @@ TENSOR_ARRAY_GATHER = _op(
     {"dtype": ALL_AND_QUANTIZED},
     GatherAttrs,
 )
-TENSOR_ARRAY_SCATTER = _op(
+TENSOR_ARRAY_SCATTER: OpDef[Tensor] = _op(
     "TensorArrayScatterV3",
     "handle: resource, indices: int32, value: T, flow_in: float32",
     "flow_out: float32",
@@ -441,7 +441,7 @@ TENSOR_ARRAY_SCATTER = _op(
     _grad_scatter,
     {"T": ALL_AND_QUANTIZED},
 )
-TENSOR_ARRAY_CONCAT = _op(
+TENSOR_ARRAY_CONCAT: OpDef[tuple[Tensor, Tensor]] = _op(
     "TensorArrayConcatV3",
     "handle: resource, flow_in: float32",
     "value: dtype, lengths: int64",
@@ -454,7 +454,7 @@ TENSOR_ARRAY_CONCAT = _op(
     {"dtype": ALL_AND_QUANTIZED},
     ConcatAttrs,
 )
-TENSOR_ARRAY_SPLIT = _op(
+TENSOR_ARRAY_SPLIT: OpDef[Tensor] = _op(
     "TensorArraySplitV3",
     "handle: resource, value: T, lengths: int64, flow_in: float32",
     "flow_out: float32",
@@ -466,7 +466,7 @@ TENSOR_ARRAY_SPLIT = _op(
     _grad_split,
     {"T": ALL_AND_QUANTIZED},
 )
-TENSOR_ARRAY_SIZE = _op(
+TENSOR_ARRAY_SIZE: OpDef[Tensor] = _op(
     "TensorArraySizeV3",
     "handle: resource, flow_in: float32",
     "size: int32",
@@ -475,7 +475,7 @@ TENSOR_ARRAY_SIZE = _op(
     _size,
     NOT_DIFFERENTIABLE,
 )
-TENSOR_ARRAY_CLOSE = _op(
+TENSOR_ARRAY_CLOSE: OpDef[Operation] = _op(
     "TensorArrayCloseV3",
     "handle: resource",
     "",

@@ -160,7 +160,7 @@ def _op(
     )
 
 
-EMPTY = _op(
+EMPTY: OpDef[Tensor] = _op(
     "EmptyTensorList",
     "element_shape: shape_type, max_num_elements: int32",
     "handle: variant",
@@ -170,7 +170,7 @@ EMPTY = _op(
     NOT_DIFFERENTIABLE,
     shape_type="shape_type",
 )
-RESERVE = _op(
+RESERVE: OpDef[Tensor] = _op(
     "TensorListReserve",
     "element_shape: shape_type, num_elements: int32",
     "handle: variant",
@@ -180,7 +180,7 @@ RESERVE = _op(
     NOT_DIFFERENTIABLE,
     shape_type="shape_type",
 )
-PUSH = _op(
+PUSH: OpDef[Tensor] = _op(
     "TensorListPushBack",
     "input_handle: variant, tensor: element_dtype",
     "output_handle: variant",
@@ -189,7 +189,7 @@ PUSH = _op(
     kernels.push,
     _grad_push,
 )
-POP = _op(
+POP: OpDef[tuple[Tensor, Tensor]] = _op(
     "TensorListPopBack",
     "input_handle: variant, element_shape: int32",
     "output_handle: variant, tensor: element_dtype",
@@ -211,7 +211,7 @@ def _gather_shape(c: Infer) -> Shape:
     return unknown_shape if rest is None or indices is None else Shape((*indices, *rest))
 
 
-STACK = _op(
+STACK: OpDef[Tensor] = _op(
     "TensorListStack",
     "input_handle: variant, element_shape: int32",
     "tensor: element_dtype",
@@ -221,7 +221,7 @@ STACK = _op(
     _grad_stack,
     attrs=StackAttrs,
 )
-FROM_TENSOR = _op(
+FROM_TENSOR: OpDef[Tensor] = _op(
     "TensorListFromTensor",
     "tensor: element_dtype, element_shape: shape_type",
     "output_handle: variant",
@@ -231,7 +231,7 @@ FROM_TENSOR = _op(
     _grad_from_tensor,
     shape_type="shape_type",
 )
-ELEMENT_SHAPE = OpDef(
+ELEMENT_SHAPE: OpDef[Tensor] = OpDef(
     "TensorListElementShape",
     "input_handle: variant",
     "element_shape: shape_type",
@@ -242,7 +242,7 @@ ELEMENT_SHAPE = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-LENGTH = OpDef(
+LENGTH: OpDef[Tensor] = OpDef(
     "TensorListLength",
     "input_handle: variant",
     "length: int32",
@@ -252,7 +252,7 @@ LENGTH = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-GET = _op(
+GET: OpDef[Tensor] = _op(
     "TensorListGetItem",
     "input_handle: variant, index: int32, element_shape: Tshape",
     "item: element_dtype",
@@ -262,7 +262,7 @@ GET = _op(
     _grad_get,
     shape_type="Tshape",
 )
-SET = _op(
+SET: OpDef[Tensor] = _op(
     "TensorListSetItem",
     "input_handle: variant, index: int32, item: element_dtype",
     "output_handle: variant",
@@ -272,7 +272,7 @@ SET = _op(
     _grad_set,
     attrs=SetAttrs,
 )
-RESIZE = _op(
+RESIZE: OpDef[Tensor] = _op(
     "TensorListResize",
     "input_handle: variant, size: int32",
     "output_handle: variant",
@@ -282,7 +282,7 @@ RESIZE = _op(
     _grad_resize,
     dtype=False,
 )
-GATHER = _op(
+GATHER: OpDef[Tensor] = _op(
     "TensorListGather",
     "input_handle: variant, indices: int32, element_shape: int32",
     "values: element_dtype",
@@ -291,7 +291,7 @@ GATHER = _op(
     kernels.gather,
     _grad_gather,
 )
-SCATTER = _op(
+SCATTER: OpDef[Tensor] = _op(
     "TensorListScatterV2",
     "tensor: element_dtype, indices: int32, element_shape: shape_type, num_elements: int32",
     "output_handle: variant",
@@ -301,7 +301,7 @@ SCATTER = _op(
     _grad_scatter,
     shape_type="shape_type",
 )
-SCATTER_V1 = _op(
+SCATTER_V1: OpDef[Tensor] = _op(
     "TensorListScatter",
     "tensor: element_dtype, indices: int32, element_shape: shape_type",
     "output_handle: variant",
@@ -311,7 +311,7 @@ SCATTER_V1 = _op(
     _grad_scatter,
     shape_type="shape_type",
 )
-SCATTER_INTO = _op(
+SCATTER_INTO: OpDef[Tensor] = _op(
     "TensorListScatterIntoExistingList",
     "input_handle: variant, tensor: element_dtype, indices: int32",
     "output_handle: variant",
@@ -320,7 +320,7 @@ SCATTER_INTO = _op(
     lambda call, handle, tensor, indices: kernels.scatter_into(call, handle, tensor, indices),
     _grad_scatter_into,
 )
-CONCAT = _op(
+CONCAT: OpDef[tuple[Tensor, Tensor]] = _op(
     "TensorListConcatV2",
     "input_handle: variant, element_shape: shape_type, leading_dims: int64",
     "tensor: element_dtype, lengths: int64",
@@ -331,7 +331,7 @@ CONCAT = _op(
     _grad_concat,
     shape_type="shape_type",
 )
-SPLIT = _op(
+SPLIT: OpDef[Tensor] = _op(
     "TensorListSplit",
     "tensor: element_dtype, element_shape: shape_type, lengths: int64",
     "output_handle: variant",

@@ -64,7 +64,7 @@ class CountAttrs:
     limit: int = 0
 
 
-def _variable(name: str) -> OpDef:
+def _variable(name: str) -> OpDef[Tensor]:
     return OpDef(
         name,
         "",
@@ -97,7 +97,7 @@ def _updated(c: Infer) -> Shape:
         raise ShapeError(f"{c.op_name}: the variable has shape {c.shapes[0]}, the value {c.shapes[1]}") from None
 
 
-ASSIGN = OpDef(
+ASSIGN: OpDef[Tensor] = OpDef(
     "Assign",
     "ref: Ref(T), value: T",
     "output_ref: Ref(T)",
@@ -112,7 +112,7 @@ ASSIGN = OpDef(
     writes=(0,),
 )
 
-ASSIGN_ADD = OpDef(
+ASSIGN_ADD: OpDef[Tensor] = OpDef(
     "AssignAdd",
     "ref: Ref(T), value: T",
     "output_ref: Ref(T)",
@@ -126,7 +126,7 @@ ASSIGN_ADD = OpDef(
     writes=(0,),
 )
 
-ASSIGN_SUB = OpDef(
+ASSIGN_SUB: OpDef[Tensor] = OpDef(
     "AssignSub",
     "ref: Ref(T), value: T",
     "output_ref: Ref(T)",
@@ -140,7 +140,7 @@ ASSIGN_SUB = OpDef(
     writes=(0,),
 )
 
-IS_VARIABLE_INITIALIZED = OpDef(
+IS_VARIABLE_INITIALIZED: OpDef[Tensor] = OpDef(
     "IsVariableInitialized",
     "ref: Ref(dtype)",
     "is_initialized: bool",
@@ -166,7 +166,7 @@ def _count(call: HostCall, ref: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(ref + 1, ref.dtype), np.array(ref)
 
 
-COUNT_UP_TO = OpDef(
+COUNT_UP_TO: OpDef[Tensor] = OpDef(
     "CountUpTo",
     "ref: Ref(T)",
     "output: T",

@@ -18,7 +18,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import unchanged
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.lazy_library import library
 from tfnb.ops.strings.elementwise import clipped, mapped, text_op, unquoted
 from tfnb.types import NUMBERS, DType, DTypeLike, Shape, bool_, float32, float64, int32, int64
@@ -122,7 +122,7 @@ def _infer_as_string(c: Infer) -> Shape:
     return c.shapes[0]
 
 
-AS_STRING = OpDef(
+AS_STRING: OpDef[Tensor] = OpDef(
     "AsString",
     "input: T",
     "output: string",
@@ -204,7 +204,7 @@ def _host_to_number(call: HostCall, x: np.ndarray) -> np.ndarray:
     return mapped(call, read, x, dtype=dtype.np)
 
 
-STRING_TO_NUMBER = OpDef(
+STRING_TO_NUMBER: OpDef[Tensor] = OpDef(
     "StringToNumber",
     "string_tensor: string",
     "output: out_type",
@@ -300,7 +300,7 @@ def _first_unchanged(c: Infer) -> Shape:
     return c.shapes[0]
 
 
-REGEX_REPLACE = OpDef(
+REGEX_REPLACE: OpDef[Tensor] = OpDef(
     "RegexReplace",
     "input: string, pattern: string, rewrite: string",
     "output: string",
@@ -320,7 +320,7 @@ def _host_full_match(call: HostCall, x: np.ndarray, pattern: np.ndarray) -> np.n
     return mapped(call, lambda t: regex.fullmatch(t) is not None, x, dtype=np.bool_)
 
 
-REGEX_FULL_MATCH = OpDef(
+REGEX_FULL_MATCH: OpDef[Tensor] = OpDef(
     "RegexFullMatch",
     "input: string, pattern: string",
     "output: bool",
@@ -347,7 +347,7 @@ def _host_static_match(call: HostCall, x: np.ndarray) -> np.ndarray:
     return mapped(call, lambda t: regex.fullmatch(t) is not None, x, dtype=np.bool_)
 
 
-STATIC_REGEX_FULL_MATCH = OpDef(
+STATIC_REGEX_FULL_MATCH: OpDef[Tensor] = OpDef(
     "StaticRegexFullMatch",
     "input: string",
     "output: bool",

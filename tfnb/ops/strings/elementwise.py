@@ -13,6 +13,7 @@ import numpy as np
 from tfnb.errors import OpError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, NoAttrs, OpDef
 from tfnb.ir.shapes import unchanged
+from tfnb.ir.tensor import Tensor
 
 __all__ = ["clipped", "mapped", "text_op", "unquoted"]
 
@@ -54,7 +55,7 @@ def text_op(
     dtype: type | np.dtype[Any] = object,
     api: str = "",
     **more: Any,
-) -> OpDef:
+) -> OpDef[Tensor]:
     """Defines a host op that applies `fn(attrs, text)` to each element of one string input."""
     return OpDef(
         name,

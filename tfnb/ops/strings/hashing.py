@@ -17,7 +17,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import unchanged
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.strings.elementwise import mapped
 
 __all__ = ["API", "OPS", "fingerprint64", "hash64", "siphash"]
@@ -257,7 +257,7 @@ def _host_fast(call: HostCall, x: np.ndarray) -> np.ndarray:
 
 def _buckets(
     name: str, argument: str, of: Callable[[Any, bytes], int] | None, attrs: type, doc: str, api: str
-) -> OpDef:
+) -> OpDef[Tensor]:
     """Defines an op; `of` is the hash of one text, or None for a vectorised `fingerprint64`."""
 
     def host(call: HostCall, x: np.ndarray) -> np.ndarray:

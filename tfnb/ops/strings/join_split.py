@@ -19,7 +19,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import broadcast, normalize_axis, reduced
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import CONCAT_V2
 from tfnb.ops.array.constants import range_
 from tfnb.ops.array.searchsorted import UNRAVEL_INDEX
@@ -112,7 +112,7 @@ def _host_join(call: HostCall, *parts: np.ndarray) -> np.ndarray:
     return mapped(call, lambda *texts: between.join(texts), *parts)
 
 
-STRING_JOIN = OpDef(
+STRING_JOIN: OpDef[Tensor] = OpDef(
     "StringJoin",
     "inputs: N*string",
     "output: string",
@@ -160,7 +160,7 @@ def _host_reduce_join(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.nda
     return out
 
 
-REDUCE_JOIN = OpDef(
+REDUCE_JOIN: OpDef[Tensor] = OpDef(
     "ReduceJoin",
     "inputs: string, reduction_indices: int32",
     "output: string",
@@ -210,7 +210,7 @@ def _substr_shape(c: Infer) -> Shape:
     return broadcast(c)
 
 
-SUBSTR = OpDef(
+SUBSTR: OpDef[Tensor] = OpDef(
     "Substr",
     "input: string, pos: T, len: T",
     "output: string",
@@ -277,7 +277,7 @@ def _split_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
     return Shape((None, 2)), Shape((None,)), Shape((2,))
 
 
-STRING_SPLIT = OpDef(
+STRING_SPLIT: OpDef[tuple[Tensor, Tensor, Tensor]] = OpDef(
     "StringSplit",
     "input: string, delimiter: string",
     "indices: int64, values: string, shape: int64",
@@ -292,7 +292,7 @@ STRING_SPLIT = OpDef(
     dynamic=True,
 )
 
-STRING_SPLIT_V2 = OpDef(
+STRING_SPLIT_V2: OpDef[tuple[Tensor, Tensor, Tensor]] = OpDef(
     "StringSplitV2",
     "input: string, sep: string",
     "indices: int64, values: string, shape: int64",

@@ -13,6 +13,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.types import INDEX, Shape
 
 __all__ = ["OPS", "STRING_NGRAMS"]
@@ -71,7 +72,7 @@ def _host(call: HostCall, data: np.ndarray, splits: np.ndarray) -> tuple[np.ndar
     return flat, ends.astype(splits.dtype)
 
 
-STRING_NGRAMS = OpDef(
+STRING_NGRAMS: OpDef[tuple[Tensor, Tensor]] = OpDef(
     "StringNGrams",
     "data: string, data_splits: Tsplits",
     "ngrams: string, ngrams_splits: Tsplits",

@@ -15,7 +15,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape, unchanged
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.strings.convert import REGEX_REPLACE
 from tfnb.ops.strings.elementwise import clipped, mapped
 from tfnb.types import ANY, INDEX, Shape, int64, unknown_shape
@@ -294,7 +294,7 @@ def _op(
 
 _SPLITS: Any = {"types": {"Tsplits": INDEX}, "defaults": {"Tsplits": int64}}
 _KNOWN = f"Encodings: {', '.join(_ENCODINGS)}."
-UNICODE_DECODE = _op(
+UNICODE_DECODE: OpDef[tuple[Tensor, Tensor]] = _op(
     "UnicodeDecode",
     "input: string",
     "row_splits: Tsplits, char_values: int32",
@@ -306,7 +306,7 @@ UNICODE_DECODE = _op(
     dynamic=True,
     **_SPLITS,
 )
-UNICODE_DECODE_WITH_OFFSETS = _op(
+UNICODE_DECODE_WITH_OFFSETS: OpDef[tuple[Tensor, Tensor, Tensor]] = _op(
     "UnicodeDecodeWithOffsets",
     "input: string",
     "row_splits: Tsplits, char_values: int32, char_to_byte_starts: int64",
@@ -317,7 +317,7 @@ UNICODE_DECODE_WITH_OFFSETS = _op(
     dynamic=True,
     **_SPLITS,
 )
-UNICODE_ENCODE = _op(
+UNICODE_ENCODE: OpDef[Tensor] = _op(
     "UnicodeEncode",
     "input_values: int32, input_splits: Tsplits",
     "output: string",
@@ -328,7 +328,7 @@ UNICODE_ENCODE = _op(
     _encode,
     **_SPLITS,
 )
-UNICODE_TRANSCODE = _op(
+UNICODE_TRANSCODE: OpDef[Tensor] = _op(
     "UnicodeTranscode",
     "input: string",
     "output: string",
@@ -337,7 +337,7 @@ UNICODE_TRANSCODE = _op(
     unchanged,
     _transcode,
 )
-STATIC_REGEX_REPLACE = _op(
+STATIC_REGEX_REPLACE: OpDef[Tensor] = _op(
     "StaticRegexReplace",
     "input: string",
     "output: string",
@@ -346,7 +346,7 @@ STATIC_REGEX_REPLACE = _op(
     unchanged,
     _static_replace,
 )
-STRING_FORMAT = _op(
+STRING_FORMAT: OpDef[Tensor] = _op(
     "StringFormat",
     "inputs: [T]",
     "output: string",
@@ -357,7 +357,7 @@ STRING_FORMAT = _op(
     _format,
     types={"T": ANY},
 )
-UNSORTED_SEGMENT_JOIN = _op(
+UNSORTED_SEGMENT_JOIN: OpDef[Tensor] = _op(
     "UnsortedSegmentJoin",
     "inputs: string, segment_ids: Tindices, num_segments: Tnumsegments",
     "output: string",

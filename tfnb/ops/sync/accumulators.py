@@ -13,7 +13,9 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, AsyncCall, HostCall, Infer, Kind, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.state.handles import make_handle, named_resource, resource_of
 from tfnb.ops.sync.accumulator_store import Accumulator, DenseAccumulator, SparseAccumulator
 from tfnb.ops.sync.waiting_list import Attempt, Lines
@@ -48,7 +50,7 @@ class SparseAttrs:
     has_known_shape: bool = True
 
 
-def _accumulator_op(name: str, kind: type[Accumulator], doc: str) -> OpDef:
+def _accumulator_op(name: str, kind: type[Accumulator], doc: str) -> OpDef[Tensor]:
     def host(call: HostCall) -> np.ndarray:
         a = call.attrs
         accumulator = named_resource(call, kind, lambda n: kind(n, a.dtype, a.shape, a.reduction_type))
@@ -114,7 +116,7 @@ def _three(c: Infer) -> tuple[Shape, Shape, Shape]:
     return Shape((None,)), unknown_shape, Shape((None,))
 
 
-APPLY = OpDef(
+APPLY: OpDef[Operation] = OpDef(
     "ResourceAccumulatorApplyGradient",
     "handle: resource, local_step: int64, gradient: dtype",
     "",
@@ -125,7 +127,7 @@ APPLY = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-TAKE = OpDef(
+TAKE: OpDef[Tensor] = OpDef(
     "ResourceAccumulatorTakeGradient",
     "handle: resource, num_required: int32",
     "average: dtype",
@@ -138,7 +140,7 @@ TAKE = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-SET_STEP = OpDef(
+SET_STEP: OpDef[Operation] = OpDef(
     "ResourceAccumulatorSetGlobalStep",
     "handle: resource, new_global_step: int64",
     "",
@@ -147,7 +149,7 @@ SET_STEP = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-NUM_ACCUMULATED = OpDef(
+NUM_ACCUMULATED: OpDef[Tensor] = OpDef(
     "ResourceAccumulatorNumAccumulated",
     "handle: resource",
     "num_accumulated: int32",
@@ -157,7 +159,7 @@ NUM_ACCUMULATED = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-SPARSE_APPLY = OpDef(
+SPARSE_APPLY: OpDef[Operation] = OpDef(
     "SparseAccumulatorApplyGradient",
     "handle: resource, local_step: int64, gradient_indices: int64, gradient_values: dtype, gradient_shape: int64",
     "",
@@ -169,7 +171,7 @@ SPARSE_APPLY = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-SPARSE_TAKE = OpDef(
+SPARSE_TAKE: OpDef[tuple[Tensor, Tensor, Tensor]] = OpDef(
     "SparseAccumulatorTakeGradient",
     "handle: resource, num_required: int32",
     "indices: int64, values: dtype, shape: int64",
@@ -234,7 +236,7 @@ def _consume(call: HostCall, held: np.ndarray) -> tuple[()]:
     return ()
 
 
-MUTEX = OpDef(
+MUTEX: OpDef[Tensor] = OpDef(
     "MutexV2",
     "",
     "resource: resource",
@@ -245,7 +247,7 @@ MUTEX = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-MUTEX_LOCK = OpDef(
+MUTEX_LOCK: OpDef[Tensor] = OpDef(
     "MutexLock",
     "mutex: resource",
     "mutex_lock: variant",
@@ -256,7 +258,7 @@ MUTEX_LOCK = OpDef(
     stateful=True,
     start=lambda call, x: resource_of(x, Mutex, call.host.op).lock(call),
 )
-CONSUME_LOCK = OpDef(
+CONSUME_LOCK: OpDef[Operation] = OpDef(
     "ConsumeMutexLock",
     "mutex_lock: variant",
     "",

@@ -15,6 +15,7 @@ import numpy as np
 
 from tfnb.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, AsyncCall, HostCall, Infer, Kind, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.state.handles import make_handle, named_resource, resource_of
@@ -251,7 +252,7 @@ def _host(name: str, inputs: str, outputs: str, doc: str, host: Callable[..., An
     return OpDef(name, inputs, outputs, doc + " Host only.", host=host, grad=NOT_DIFFERENTIABLE, stateful=True, **rest)
 
 
-BARRIER = _host(
+BARRIER: OpDef[Tensor] = _host(
     "Barrier",
     "",
     "handle: resource",
@@ -261,7 +262,7 @@ BARRIER = _host(
     attrs=QueueAttrs,
     infer=lambda c: scalar,
 )
-INSERT_MANY = _host(
+INSERT_MANY: OpDef[Operation] = _host(
     "BarrierInsertMany",
     "handle: resource, keys: string, values: T",
     "",
@@ -272,7 +273,7 @@ INSERT_MANY = _host(
     types={"T": ALL},
     attrs=InsertAttrs,
 )
-TAKE_MANY = OpDef(
+TAKE_MANY: OpDef[tuple[Tensor, Tensor, list[Tensor]]] = OpDef(
     "BarrierTakeMany",
     "handle: resource, num_elements: int32",
     "indices: int64, keys: string, values: [component_types]",
@@ -288,7 +289,7 @@ TAKE_MANY = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-CLOSE = _host(
+CLOSE: OpDef[Operation] = _host(
     "BarrierClose",
     "handle: resource",
     "",
@@ -297,7 +298,7 @@ CLOSE = _host(
     _close,
     attrs=CloseAttrs,
 )
-READY_SIZE = _host(
+READY_SIZE: OpDef[Tensor] = _host(
     "BarrierReadySize",
     "handle: resource",
     "size: int32",
@@ -305,7 +306,7 @@ READY_SIZE = _host(
     lambda call, handle: np.int32(_of(handle, call).sizes()[0]),
     infer=lambda c: scalar,
 )
-INCOMPLETE_SIZE = _host(
+INCOMPLETE_SIZE: OpDef[Tensor] = _host(
     "BarrierIncompleteSize",
     "handle: resource",
     "size: int32",

@@ -14,7 +14,9 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, AsyncCall, HostCall, Infer, Kind, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.state.handles import make_handle, named_resource, resource_of
 from tfnb.ops.sync.queue_store import (
     FIFOQueue,
@@ -240,14 +242,14 @@ _CLOSED = " Errors: CancelledError when the queue is closed or the step stopped"
 _MISFIT = ", InvalidArgumentError for components that do not match the queue's types and shapes."
 _EMPTY = " Errors: OutOfRangeError when the queue is closed and holds too few, CancelledError when the step is stopped."
 
-ENQUEUE = _async(
+ENQUEUE: OpDef[Operation] = _async(
     "QueueEnqueueV2",
     "handle: resource, components: [Tcomponents]",
     "",
     "Enqueues one element, a tensor per component; waits while the queue is full." + _CLOSED + _MISFIT,
     _enqueue,
 )
-ENQUEUE_MANY = _async(
+ENQUEUE_MANY: OpDef[Operation] = _async(
     "QueueEnqueueManyV2",
     "handle: resource, components: [Tcomponents]",
     "",
@@ -255,7 +257,7 @@ ENQUEUE_MANY = _async(
     _enqueue_many,
     infer=_check_many,
 )
-DEQUEUE = _async(
+DEQUEUE: OpDef[list[Tensor]] = _async(
     "QueueDequeueV2",
     "handle: resource",
     "components: [component_types]",
@@ -263,7 +265,7 @@ DEQUEUE = _async(
     _dequeue,
     infer=_unknown,
 )
-DEQUEUE_MANY = _async(
+DEQUEUE_MANY: OpDef[list[Tensor]] = _async(
     "QueueDequeueManyV2",
     "handle: resource, n: int32",
     "components: [component_types]",
@@ -273,7 +275,7 @@ DEQUEUE_MANY = _async(
     _dequeue_many(False),
     infer=_batches,
 )
-DEQUEUE_UP_TO = _async(
+DEQUEUE_UP_TO: OpDef[list[Tensor]] = _async(
     "QueueDequeueUpToV2",
     "handle: resource, n: int32",
     "components: [component_types]",
@@ -281,7 +283,7 @@ DEQUEUE_UP_TO = _async(
     _dequeue_many(True),
     infer=_batches,
 )
-CLOSE = _async(
+CLOSE: OpDef[Operation] = _async(
     "QueueCloseV2",
     "handle: resource",
     "",
@@ -290,7 +292,7 @@ CLOSE = _async(
     _close,
     attrs=CloseAttrs,
 )
-SIZE = OpDef(
+SIZE: OpDef[Tensor] = OpDef(
     "QueueSizeV2",
     "handle: resource",
     "size: int32",
@@ -300,7 +302,7 @@ SIZE = OpDef(
     grad=NOT_DIFFERENTIABLE,
     stateful=True,
 )
-IS_CLOSED = OpDef(
+IS_CLOSED: OpDef[Tensor] = OpDef(
     "QueueIsClosedV2",
     "handle: resource",
     "is_closed: bool",

@@ -19,6 +19,7 @@ from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.scalar import arg
 from tfnb.ir.scalar.host import evaluate
 from tfnb.ir.shapes import merged
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.where_partition import distinct
 from tfnb.ops.state.scatter import check_indices, rows_shape
 from tfnb.ops.state.scatter_recipes import sparse_apply_calls
@@ -78,7 +79,7 @@ def sparse_op(
     entry: str,
     dense: str,
     attrs: type = LockAttrs,
-) -> OpDef:
+) -> OpDef[Tensor]:
     """The op `name(var, slots..., rest...)`; `rest` lists "grad", "indices" and scalar hyperparameters in any order."""
     refs = ["var", *slots.split()]
     names = [*refs, *rest.split()]

@@ -16,6 +16,7 @@ from tfnb.ir.opdef import GRADIENT_MISSING, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.state.variables import LockAttrs
 from tfnb.types import FLOATS, Shape, scalar
 
@@ -222,7 +223,7 @@ def apply_op(
     doc: str,
     attrs: type = LockAttrs,
     grad: str = "grad",
-) -> OpDef:
+) -> OpDef[Tensor]:
     """The op `name(var, slots..., then `hyper` in TensorFlow's order)`; `hyper` also contains the gradient's name.
 
     A hyperparameter `global_step` is an int64.

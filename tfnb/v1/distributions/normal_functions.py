@@ -43,7 +43,7 @@ def log_ndtr(z: Tensor) -> Any:
     lower, upper = (-20.0, 8.0) if z.dtype.base_dtype is float64 else (-10.0, 5.0)
     far = MINIMUM(z, lower)  # where the probability underflows soon
     squared = 1.0 / SQUARE(far)
-    series = 1.0
+    series: Tensor | float = 1.0
     for n in range(2 * _TERMS - 1, 0, -2):
         series = 1.0 - n * squared * series
     tail = -0.5 * SQUARE(far) - LOG(-far) - 0.5 * math.log(2 * math.pi) + LOG(series)
