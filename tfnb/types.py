@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast, overload
 
 import ml_dtypes
 import numpy as np
@@ -419,7 +419,11 @@ class Shape:
     def __iter__(self) -> Iterator[Dimension]:
         return (Dimension(d) for d in self.as_list())
 
-    def __getitem__(self, key: int | slice) -> Any:
+    @overload
+    def __getitem__(self, key: slice) -> Shape: ...
+    @overload
+    def __getitem__(self, key: int) -> Dimension: ...
+    def __getitem__(self, key: int | slice) -> Dimension | Shape:
         if isinstance(key, slice):
             return unknown_shape if self.sizes is None else Shape(self.sizes[key])
         return Dimension(None if self.sizes is None else self.sizes[key])

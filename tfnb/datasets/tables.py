@@ -98,7 +98,7 @@ def load_boston(data_path: str | None = None) -> Dataset:
     return load_csv_with_header(data_path, float, float)
 
 
-def load_dataset(name: str, size: str = "small", test_with_fake_data: bool = False) -> Any:
+def load_dataset(name: str, size: str = "small", test_with_fake_data: bool = False) -> Dataset:
     """Returns the table `name`, "iris"; others are not part of the package.
 
     size, test_with_fake_data: of the table "dbpedia", refused. Raises `InvalidArgumentError` for another name.

@@ -36,7 +36,7 @@ from tfnb.ir.operation_keys import CONTEXT
 from tfnb.ir.origin import user_origin
 from tfnb.ir.record import Attrs
 from tfnb.ir.scopes import Later, Names, NameScope, Scopes, check_name
-from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
+from tfnb.ir.tensor import Tensor, is_tensor_like
 from tfnb.types import Dimension, DType, Shape, TensorSpec, as_dtype, as_shape, int32, int64, sizes_array
 from tfnb.upcalls import upcall
 
@@ -277,7 +277,7 @@ class GraphBuilder(GraphElements, Collections):
             op.device = anchors[-1].device or op.device
 
     def to_tensor(
-        self, value: TensorLike, dtype: DType | None = None, ref: bool = False, name: str | None = None
+        self, value: object, dtype: DType | None = None, ref: bool = False, name: str | None = None
     ) -> Tensor:
         """Returns a tensor of this graph for `value`: a tensor, a variable, or a Python or NumPy value (a new Const).
 
@@ -349,7 +349,7 @@ class GraphBuilder(GraphElements, Collections):
             return self._names.unique(f"{self.scopes.name}/{name}" if self.scopes.name else name)
 
     @contextmanager
-    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Any:
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
         """A context manager: operations made inside run after `control_inputs`; None clears those of outer blocks."""
         if control_inputs is None:
             control_flow = self.scopes.control_flow
@@ -376,7 +376,7 @@ class GraphBuilder(GraphElements, Collections):
         return self.scopes.pushed(self.scopes.devices, None if spec is None else spec if callable(spec) else str(spec))
 
     @contextmanager
-    def colocate_with(self, op: Operation, ignore_existing: bool = False) -> Any:
+    def colocate_with(self, op: Operation, ignore_existing: bool = False) -> Iterator[None]:
         """A context manager: operations made inside are put on the device of `op`, whatever device blocks enclose it.
 
         With `ignore_existing` the colocation of outer blocks is cleared, and `op` may be None.

@@ -6,7 +6,7 @@ Invariant: a collection is created by its first member; `get_collection` gives a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from tfnb.ir.operation import Operation
@@ -32,7 +32,7 @@ class Collections:
         """Appends `value` to the collection `name`."""
         self.collection_members.setdefault(name, []).append(value)
 
-    def add_to_collections(self, names: Sequence[str] | str, value: object) -> None:
+    def add_to_collections(self, names: Iterable[str] | str, value: object) -> None:
         """Appends `value` once to each of the collections `names`; a single name may be given as a text."""
         for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
             self.add_to_collection(name, value)

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tfnb.errors import GraphError
+from tfnb.ir.tensor import GraphLike
 from tfnb.upcalls import upcall
 
 __all__ = ["NestedGraphError", "get_default_graph", "graph_of", "pushed", "reset_default_graph"]
@@ -64,10 +65,10 @@ class pushed:
     It is a class and no generator, because a generator that is never closed would remove a graph when it is collected.
     """
 
-    def __init__(self, graph: object) -> None:
-        self._graph: Any = graph
+    def __init__(self, graph: GraphLike) -> None:
+        self._graph = graph
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> GraphLike:
         _stack.graphs.append(self._graph)
         return self._graph
 
@@ -76,7 +77,7 @@ class pushed:
             raise GraphError("blocks of `graph.as_default()` were closed in the wrong order")
 
 
-def graph_of(inputs: Iterable[Any]) -> Any:
+def graph_of(inputs: Iterable[Any]) -> GraphLike:
     """Returns the graph to which a call with these inputs adds its node.
 
     While the body of a function is built, this is the body. Otherwise it is the graph of the first element of a graph

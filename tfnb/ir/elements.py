@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Literal, overload
 
 from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, NotFoundError
 from tfnb.ir.graphdef.message_types import AttrValue
@@ -58,12 +58,27 @@ class GraphElements:
         """Returns the tensor "operation:output". Raises `NotFoundError` if there is none."""
         return self.as_graph_element(name, allow_operation=False)
 
-    def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+    @overload
+    def as_graph_element(
+        self, obj: object, allow_tensor: bool = True, *, allow_operation: Literal[False]
+    ) -> Tensor: ...
+    @overload
+    def as_graph_element(
+        self, obj: object, allow_tensor: Literal[False], allow_operation: Literal[True] = True
+    ) -> Operation: ...
+    @overload
+    def as_graph_element(
+        self, obj: object, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Tensor | Operation: ...
+    def as_graph_element(
+        self, obj: object, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Tensor | Operation:
         """Returns the Tensor or Operation of this graph for `obj`: a tensor, an operation, a variable, or a name.
 
         Raises `NotFoundError` for an unknown name, `GraphError` for an element of another graph, `DTypeError`
         for anything else.
         """
+        element: object
         if isinstance(obj, (str, bytes)):
             element = self._named(obj if isinstance(obj, str) else obj.decode(), allow_operation)
         elif hasattr(obj, "__tensor__"):
@@ -77,7 +92,7 @@ class GraphElements:
         expected = " or ".join([w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok])
         raise DTypeError(f"cannot take {type(obj).__name__} {str(obj)[:80]!r} for a {expected}")
 
-    def _named(self, name: str, allow_operation: bool) -> Any:
+    def _named(self, name: str, allow_operation: bool) -> Tensor | Operation:
         op_name, colon, port = name.partition(":")
         op = self._by_name.get(op_name)
         if op is None:

@@ -23,7 +23,7 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.record import Attrs
 from tfnb.ir.step_graph.edit import EditNode
 from tfnb.ir.step_graph.graph import graph_from_operations
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import GraphLike, Tensor
 from tfnb.types import ALL, ANY, DType, Shape, TensorSpec, unknown_shape
 
 __all__ = ["ARG", "MAX_NODES", "REF_ARG", "RETVAL", "Function", "FunctionBuilder", "copy_into", "in_order", "owner"]
@@ -88,7 +88,7 @@ class FunctionBuilder(GraphBuilder):
 
     captures = True
 
-    def __init__(self, outside: GraphBuilder | None = None, by_value: bool = False) -> None:
+    def __init__(self, outside: GraphLike | None = None, by_value: bool = False) -> None:
         """Makes the graph of a body. `by_value`: operations of outside are copied into it, so nothing is captured."""
         super().__init__()
         self.outside = outside
@@ -115,7 +115,7 @@ class FunctionBuilder(GraphBuilder):
         return tensor
 
     def to_tensor(
-        self, value: TensorLike, dtype: DType | None = None, ref: bool = False, name: str | None = None
+        self, value: object, dtype: DType | None = None, ref: bool = False, name: str | None = None
     ) -> Tensor:
         """As `GraphBuilder.to_tensor`; a tensor of the graph outside is captured."""
         return self.inside(super().to_tensor(value, dtype, ref, name))
@@ -174,7 +174,7 @@ def _needed(op: Operation) -> list[Operation]:
     return sorted(found, key=lambda one: -one.id)
 
 
-def owner(graph: GraphBuilder) -> GraphBuilder:
+def owner(graph: GraphLike) -> GraphLike:
     """Returns the graph that gets the variables of `graph`: itself, or for the body of a function the graph around."""
     while isinstance(graph, FunctionBuilder) and graph.outside is not None:
         graph = graph.outside

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tfnb.errors import DTypeError
 from tfnb.ir.tensor import Tensor
 from tfnb.types import DType, Shape
@@ -23,7 +25,7 @@ class IndexedSlices:
     is not known.
     """
 
-    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
+    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | np.ndarray | None = None) -> None:
         self.values = values
         self.indices = indices
         self.dense_shape = dense_shape

@@ -384,7 +384,7 @@ def ref_inputs(opdef: OpDef, types: Mapping[str, Any]) -> frozenset[int]:
     return frozenset(numbers)
 
 
-def pack_outputs(opdef: OpDef, types: Mapping[str, Any], op: object, outputs: Sequence[Any]) -> Any:
+def pack_outputs(opdef: OpDef, types: Mapping[str, Any], op: object, outputs: Sequence[Any]) -> object:
     """Returns the result of a call of an op whose type variables and numbers are `types`.
 
     It is the operation `op` if there are no outputs, a Tensor or a list of them for one output, and otherwise a tuple

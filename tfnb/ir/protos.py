@@ -20,7 +20,7 @@ _URL = "type.googleapis.com/"
 
 
 @remembered("modules of messages", 64)
-def proto(name: str) -> Any:
+def proto(name: str) -> ModuleType:
     """Returns the module of messages of `name`.proto: `proto("summary").Summary`."""
     if name == "saved_model":
         return _module_of_saved_model()

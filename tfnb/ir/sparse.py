@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.const import constant_shape
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
-from tfnb.ir.tensor import Runner, Tensor, TensorLike, is_tensor_like
+from tfnb.ir.tensor import GraphLike, Runner, Tensor, TensorLike, is_tensor_like
 from tfnb.types import DType, Shape, as_shape, int64
 from tfnb.upcalls import upcall
 
@@ -197,7 +196,7 @@ class SparseTensor:
         return f"<tf.SparseTensor indices={self._indices!r} values={self._values!r} dense_shape={self._dense_shape!r}>"
 
 
-def _as_int64(graph: GraphBuilder, value: TensorLike, what: str) -> Tensor:
+def _as_int64(graph: GraphLike, value: TensorLike, what: str) -> Tensor:
     t = graph.to_tensor(value, None if is_tensor_like(value) else int64)
     if t.dtype is not int64:
         raise DTypeError(f"SparseTensor: {what} must be int64, got {t.dtype.name} ({t.name})", t.op)

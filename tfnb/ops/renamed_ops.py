@@ -177,7 +177,7 @@ def _grad_packed(op: Operation, dy: Any) -> Any:
     return decompositions.SELF_ADJOINT_EIG.grad(e.op, dy[..., 0, :], dy[..., 1:, :])
 
 
-def _expand_packed(op: Operation, x: Any) -> Any:
+def _expand_packed(op: Operation, x: Any) -> Tensor:
     e, v = decompositions.SELF_ADJOINT_EIG(x)
     return CONCAT_V2([EXPAND_DIMS(e, np.int32(-2)), v], np.int32(-2))
 

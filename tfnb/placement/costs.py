@@ -56,7 +56,7 @@ def _conv_flops(output: int, kernel: int) -> Any:
     """
 
     def flops(graph: Graph, node: Node) -> float:
-        def dims(place: int) -> Any:
+        def dims(place: int) -> tuple[int | None, ...]:
             spec = node.specs[0] if place < 0 else graph.spec(node.inputs[place])
             return spec.shape.sizes or (None,) * 4
 
@@ -126,5 +126,5 @@ class CostModel:
             return len(self._measured)
 
 
-def _key(graph: Graph, node: Node) -> Any:
+def _key(graph: Graph, node: Node) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     return node.type, tuple(str(graph.spec(e)) for e in node.inputs), tuple(str(s) for s in node.specs)

@@ -17,11 +17,10 @@ from tfnb.codegen.compile import compile_cluster
 from tfnb.codegen.modules import KernelTable
 from tfnb.devices.interface import Device
 from tfnb.errors import OpError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.operation import Operation
 from tfnb.ir.step_graph.graph import Graph
 from tfnb.ir.step_graph.verify import verify
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import GraphLike, Tensor
 from tfnb.passes.cluster import Clustered, Grouping, cluster, grouping
 from tfnb.passes.cse import cse
 from tfnb.passes.deref import deref
@@ -277,7 +276,7 @@ def _plan_part(part: Partition, clustered: Clustered, context: Context) -> PlanP
     return PlanPart(plan, payloads, part.feeds, part.fetches, part.device)
 
 
-def _user_graph(request: Request) -> GraphBuilder | None:
+def _user_graph(request: Request) -> GraphLike | None:
     elements: tuple[Tensor | Operation, ...] = (*request.fetches, *request.targets)
     return elements[0].graph if elements else None
 

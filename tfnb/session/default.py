@@ -49,7 +49,7 @@ def leave(session: DefaultSession) -> None:
     pop(session)
 
 
-def get_default_session() -> Any:
+def get_default_session() -> DefaultSession | None:
     """The session of the innermost `with` block of this thread, or None."""
     return _stack.sessions[-1] if _stack.sessions else None
 

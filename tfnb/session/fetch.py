@@ -106,7 +106,7 @@ class _Planner:
         return lambda values: _result(values[index])
 
 
-def _result(value: np.ndarray) -> Any:
+def _result(value: np.ndarray) -> np.ndarray:
     """A value as users get it: of shape () it is a NumPy scalar, or bytes."""
     return value[()] if value.ndim == 0 else value
 

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.tensor import GraphLike
 from tfnb.placement.costs import CostModel
 from tfnb.placement.groups import StateGroups, state_groups
 from tfnb.placement.place import Placement, Policy, Rules, first_device, random_device
@@ -55,11 +55,9 @@ class Placing:
         self._measured_then: weakref.WeakKeyDictionary[Placement, int] = weakref.WeakKeyDictionary()
         self._lock = threading.RLock()
         self._pins: dict[str, str] = {}
-        self._known: tuple[weakref.ref[GraphBuilder], int, StateGroups] | None = (
-            None  # a graph, its version, its groups
-        )
+        self._known: tuple[weakref.ref[GraphLike], int, StateGroups] | None = None  # a graph, its version, its groups
 
-    def rules(self, graph: GraphBuilder | None) -> Rules:
+    def rules(self, graph: GraphLike | None) -> Rules:
         """The placement rules for a step of the user's graph `graph` (None: the step has no graph)."""
         with self._lock:
             state = self._groups(graph) if graph is not None and len(self.devices) > 1 else StateGroups()
@@ -96,7 +94,7 @@ class Placing:
         with self._lock:
             return dict(self._pins)
 
-    def _groups(self, graph: GraphBuilder) -> StateGroups:
+    def _groups(self, graph: GraphLike) -> StateGroups:
         cached = self._known
         if cached is None or cached[0]() is not graph or cached[1] != graph.version:
             self._known = cached = weakref.ref(graph), graph.version, state_groups(graph.get_operations())

@@ -27,7 +27,7 @@ from tfnb.ir.default import NestedGraphError, get_default_graph, reset_default_g
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ones_like
 from tfnb.session.api import ConfigProto, Session, list_devices
-from tfnb.session.default import get_default_session
+from tfnb.session.default import DefaultSession, get_default_session
 from tfnb.train.testing_comparisons import ArrayComparisons, ContainerComparisons
 from tfnb.train.testing_tools import (
     Benchmark,
@@ -405,7 +405,7 @@ def compute_gradient(
 
 
 def _jacobians(
-    session: Session,
+    session: DefaultSession,
     x: Differentiable,
     x_shape: Sequence[int],
     y: Tensor,

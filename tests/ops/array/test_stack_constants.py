@@ -23,3 +23,8 @@ def test_a_stack_of_another_dtype_is_a_type_error():
 def test_a_dimension_is_a_number_of_pieces():
     with tf.Graph().as_default():
         assert len(tf.split(tf.ones([4, 4]), tf.ones([2, 2]).get_shape()[1], axis=0)) == 2
+
+
+def test_a_shape_becomes_a_constant_of_the_name_given():
+    with tf.Graph().as_default():
+        assert tf.convert_to_tensor(tf.TensorShape([2, 3]), name="sizes").name == "sizes:0"

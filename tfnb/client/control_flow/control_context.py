@@ -14,11 +14,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from tfnb.errors import GraphError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.opdef import Kind, ref_inputs
 from tfnb.ir.operation import Operation
 from tfnb.ir.operation_keys import CONTEXT, LOOP, PIVOT, READ, loops_around
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.control_flow.switch_merge import REF_ENTER, SWITCH
 
@@ -62,7 +61,7 @@ class Context(ABC):
     is_loop = False
     reads_another = False  # whether it is a loop that replaces the values of another loop by those that it kept
 
-    def __init__(self, graph: GraphBuilder) -> None:
+    def __init__(self, graph: GraphLike) -> None:
         self.graph = graph
         self.pivot: Any = None
         self.outer: Any = graph.scopes.control_flow
@@ -230,7 +229,7 @@ class CondContext(Context):
 class Detached:
     """Within the block, new operations belong to `context`, without the program's control dependencies and devices."""
 
-    def __init__(self, graph: GraphBuilder, context: Context | None) -> None:
+    def __init__(self, graph: GraphLike, context: Context | None) -> None:
         self._graph = graph
         self._context = context
         self._before: Any = None

@@ -12,10 +12,9 @@ from tfnb.client.control_flow.tensor_array import TensorArray
 from tfnb.client.control_flow.while_loop import while_loop
 from tfnb.client.graph.nest import flatten, pack, same_structure
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops.array.shape_ops import shape_of
 from tfnb.types import Shape, as_dtype
 
@@ -54,7 +53,7 @@ def map_fn(
         result_dtypes = pack(elems, inputs.dtypes) if dtype is None else dtype
         targets = [TensorArray(as_dtype(d), size=n, infer_shape=infer_shape) for d in flatten(result_dtypes)]
 
-        def body(i: Tensor, written: Sequence[TensorArray]) -> Any:
+        def body(i: Tensor, written: Sequence[TensorArray]) -> tuple[Tensor, list[TensorArray]]:
             result = fn(pack(elems, inputs.at(i)))
             if not same_structure(result_dtypes, result):
                 raise _unlike(result, result_dtypes, f"announced was {result_dtypes!r}; give dtype")
@@ -207,7 +206,7 @@ def _read_from(tensors: list[Tensor]) -> _Inputs:
 
 
 def _begin(
-    graph: GraphBuilder, inputs: _Inputs, elems: object, initializer: object, n: Tensor, backwards: bool
+    graph: GraphLike, inputs: _Inputs, elems: object, initializer: object, n: Tensor, backwards: bool
 ) -> tuple[Any, bool]:
     """Returns the accumulated value before the loop, and whether it is an element."""
     if initializer is None:

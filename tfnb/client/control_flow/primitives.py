@@ -7,7 +7,7 @@ Invariant: `tf.cond` and `tf.while_loop` are built of the same operations.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, overload
 
 from tfnb.client.control_flow.cond import case, cond
 from tfnb.client.control_flow.while_loop import while_loop
@@ -32,12 +32,20 @@ from tfnb.ops.control_flow.switch_merge import (
     REF_SWITCH,
     SWITCH,
 )
-from tfnb.types import DTypeLike
+from tfnb.types import DTypeLike, as_dtype
 
 __all__ = ["API", "enter", "exit_", "merge", "next_iteration", "switch", "with_dependencies"]
 
 
-def with_dependencies(dependencies: Iterable[Any], output_tensor: TensorLike, name: str | None = None) -> Any:
+@overload
+def with_dependencies(  # type: ignore[overload-overlap]  # indexed slices can be used as a tensor, and stay what they are
+    dependencies: Iterable[Any], output_tensor: IndexedSlices, name: str | None = None
+) -> IndexedSlices: ...
+@overload
+def with_dependencies(dependencies: Iterable[Any], output_tensor: TensorLike, name: str | None = None) -> Tensor: ...
+def with_dependencies(
+    dependencies: Iterable[Any], output_tensor: TensorLike, name: str | None = None
+) -> Tensor | IndexedSlices:
     """Returns `output_tensor`, which is available only after `dependencies` (tensors, operations) have run.
 
     The node that waits is on the device of `output_tensor`.
@@ -67,7 +75,7 @@ def switch(
             pairs = [(None, None) if part is None else switch(part, pred) for part in parts]
         first, second = (IndexedSlices(*side) for side in zip(*pairs, strict=True))
         return first, second
-    value: Tensor = graph.to_tensor(data, dtype)
+    value = graph.to_tensor(data, None if dtype is None else as_dtype(dtype))
     false_output, true_output = (REF_SWITCH if value.spec.ref else SWITCH)(value, pred, name=name)
     return false_output, true_output
 
@@ -93,7 +101,7 @@ def merge(inputs: Iterable[Any], name: str | None = None) -> tuple[Any, Any]:
 
 def enter(
     data: TensorLike, frame_name: str, is_constant: bool = False, parallel_iterations: int = 10, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns `data` inside the loop `frame_name`: in its first iteration, or, with `is_constant`, in all
     iterations.
     """
@@ -102,17 +110,17 @@ def enter(
     )
 
 
-def exit_(data: TensorLike, name: str | None = None) -> Any:
+def exit_(data: TensorLike, name: str | None = None) -> Tensor:
     """Returns the value that `data` has in the loop's last iteration, outside the loop."""
     return EXIT(data, name=name)
 
 
-def next_iteration(data: TensorLike, name: str | None = None) -> Any:
+def next_iteration(data: TensorLike, name: str | None = None) -> Tensor:
     """Returns `data` in the next iteration of the loop."""
     return NEXT_ITERATION(data, name=name)
 
 
-def loop_cond(pred: TensorLike, name: str | None = None) -> Any:
+def loop_cond(pred: TensorLike, name: str | None = None) -> Tensor:
     """Returns the bool scalar `pred` as the value that decides whether the loop continues."""
     return LOOP_COND(pred, name=name)
 

@@ -12,6 +12,7 @@ from tfnb.client.argument_types import ScalarLike
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
+from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import range_
 from tfnb.ops.array.shape_ops import IDENTITY, shape_of
@@ -269,7 +270,7 @@ class TensorArray:
     def mark_used(self) -> None:
         """Does nothing: TensorFlow complains of arrays that were made and not used, unless this is called."""
 
-    def close(self, name: str | None = None) -> Any:
+    def close(self, name: str | None = None) -> Operation:
         """Returns the operation that frees the elements."""
         return TENSOR_ARRAY_CLOSE(self._handle, name=name)
 

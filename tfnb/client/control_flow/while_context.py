@@ -22,10 +22,10 @@ from tfnb.client.control_flow.control_context import (
 )
 from tfnb.client.variables.reads import ImplicitRead, read_in
 from tfnb.errors import DTypeError, ShapeError
-from tfnb.ir.builder import GraphBuilder, replace_input
+from tfnb.ir.builder import replace_input
 from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.control_flow.switch_merge import (
     ENTER,
@@ -52,7 +52,7 @@ class WhileContext(Context):
 
     def __init__(
         self,
-        graph: GraphBuilder,
+        graph: GraphLike,
         parallel_iterations: int = 10,
         back_prop: bool = True,
         swap_memory: bool = False,

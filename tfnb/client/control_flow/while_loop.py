@@ -13,10 +13,9 @@ from tfnb.client.control_flow.while_context import WhileContext
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.nest import COMPOSITES, flatten, pack, part_shapes, same_structure
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops.math.compare import LOGICAL_AND
 from tfnb.types import Shape, as_shape, int32
 
@@ -76,7 +75,7 @@ def while_loop(
     return result[0] if is_single and not return_same_structure else result
 
 
-def _limit(graph: GraphBuilder, maximum_iterations: TensorLike) -> Tensor:
+def _limit(graph: GraphLike, maximum_iterations: TensorLike) -> Tensor:
     limit: Tensor = graph.to_tensor(maximum_iterations)
     if not limit.dtype.is_integer or limit.shape.ndims not in (0, None):
         raise ShapeError(
@@ -96,7 +95,7 @@ def _as_returned(returned: Any, variables: Sequence[Any]) -> Any:
 
 
 def _build(
-    graph: GraphBuilder,
+    graph: GraphLike,
     loop: WhileContext,
     cond: Callable[..., Any],
     body: Callable[..., Any],
@@ -123,7 +122,7 @@ def _build(
     return pack(results[0], exits)
 
 
-def _value(graph: GraphBuilder, leaf: TensorLike) -> Tensor:
+def _value(graph: GraphLike, leaf: TensorLike) -> Tensor:
     tensor: Tensor = graph.to_tensor(leaf)
     return tensor
 

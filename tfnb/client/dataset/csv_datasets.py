@@ -19,9 +19,8 @@ from tfnb.client.dataset.element_spec import ElementSpec
 from tfnb.client.dataset.transformations import long
 from tfnb.client.io.records import TFRecordOptions
 from tfnb.errors import InvalidArgumentError, NotFoundError, OpError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops.io.csv_files import CSV_DATASET, CSV_TYPES, CsvFile
 from tfnb.ops.io.files import csv_fields
 from tfnb.types import DType, DTypeLike, as_dtype, bool_, float32, float64, int32, int64, scalar, string
@@ -77,7 +76,7 @@ class CsvDataset(Dataset):
         super().__init__(handle, ElementSpec(tuple(d.dtype for d in defaults), tuple(shapes)))
 
 
-def _default(graph: GraphBuilder, given: TensorLike | DTypeLike) -> Tensor:
+def _default(graph: GraphLike, given: TensorLike | DTypeLike) -> Tensor:
     """Returns the default of a column as a tensor. A dtype gives an empty tensor, whose column has no default."""
     try:
         dtype = as_dtype(given) if isinstance(given, (DType, str, type, np.dtype)) else None
@@ -158,7 +157,7 @@ def _features(names: Sequence[str], label_name: str | None) -> Callable[..., Any
     if label_name is not None and label_name not in names:
         raise InvalidArgumentError(f"the label {label_name!r} must be one of the columns {list(names)}")
 
-    def features(*columns: Tensor) -> Any:
+    def features(*columns: Tensor) -> OrderedDict[str, Tensor] | tuple[OrderedDict[str, Tensor], Tensor]:
         columns_by_name = OrderedDict(zip(names, columns, strict=True))
         return columns_by_name if label_name is None else (columns_by_name, columns_by_name.pop(label_name))
 

@@ -32,7 +32,7 @@ def _hide(structure: Any) -> Any:
     return structure
 
 
-def _shown(leaf: Any) -> Any:
+def _shown(leaf: Any) -> object:
     return leaf.value if isinstance(leaf, _Hidden) else leaf
 
 

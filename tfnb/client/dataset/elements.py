@@ -94,7 +94,7 @@ def value_dtype(kind: ComponentType) -> DType:
     return kind.dtype if isinstance(kind, SparseType) else kind
 
 
-def of_classes(types: object, classes: object) -> Any:
+def of_classes(types: object, classes: object) -> object:
     """Returns the component types for a structure of dtypes and a structure of `tf.Tensor` and `tf.SparseTensor` like
     it.
 

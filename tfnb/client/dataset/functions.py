@@ -21,7 +21,7 @@ from tfnb.ir.opdef import Kind, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.operation_keys import READ
 from tfnb.ir.record import Attrs
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.placeholder import PLACEHOLDER
 from tfnb.ops.dataset.definition import GraphFunction
 from tfnb.types import DType
@@ -42,7 +42,7 @@ class FunctionGraph(GraphBuilder):
         self._variables: dict[Operation, Operation] = {}  # variable outside -> the node of this graph with its state
 
     def to_tensor(
-        self, value: TensorLike, dtype: DType | None = None, ref: bool = False, name: str | None = None
+        self, value: object, dtype: DType | None = None, ref: bool = False, name: str | None = None
     ) -> Tensor:
         """Converts like `GraphBuilder.to_tensor`, but replaces a tensor of the outer graph by the placeholder that
         stands for it.

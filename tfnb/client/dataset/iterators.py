@@ -111,7 +111,7 @@ class Iterator:
         components = ops.GET_NEXT(self._handle, name=name, **self.element_spec.wire_attrs())
         return self.element_spec.unwired(components if isinstance(components, list) else [components])
 
-    def string_handle(self, name: str | None = None) -> Any:
+    def string_handle(self, name: str | None = None) -> Tensor:
         """Returns a string scalar that identifies the iterator for `from_string_handle`; without a name always one."""
         return self._string_handle if name is None else ops.TO_STRING(self._handle, name=name)
 

@@ -7,7 +7,7 @@ type.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from tfnb.errors import DTypeError, InvalidArgumentError
 
@@ -22,6 +22,9 @@ __all__ = [
 
 class UnknownOptionError(InvalidArgumentError, AttributeError):
     """There is no option of this name."""
+
+
+P = TypeVar("P", bound="_Options")
 
 
 class _Options:
@@ -52,10 +55,11 @@ class _Options:
         given = [f"{name}={value!r}" for name, value in vars(self).items() if value is not None]
         return f"{type(self).__name__}({', '.join(given)})"
 
-    def _merged(self, other: Any) -> Any:
+    def _merged(self: P, other: P) -> P:
         merged = type(self)()
         for name in self.kinds:
             ours, theirs = getattr(self, name), getattr(other, name)
+            value: object
             if isinstance(ours, _Options):
                 value = ours._merged(theirs)
             elif ours in (None, self.defaults.get(name)) or ours == theirs:
@@ -133,5 +137,4 @@ class Options(_Options):
 
     def merge(self, options: Options) -> Options:
         """Returns the options of both. Raises `InvalidArgumentError` where two that were set differ."""
-        merged: Options = self._merged(options)
-        return merged
+        return self._merged(options)

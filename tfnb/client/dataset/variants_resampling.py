@@ -148,7 +148,7 @@ def rejection_resample(
             whole = element if len(element) > 1 else element[0]
             return call_with(class_func, whole), whole
 
-        def kept(number: Any, distribution: Any) -> Any:
+        def kept(number: Any, distribution: Any) -> Tensor:
             ratios = get_default_graph().to_tensor(target) / get_default_graph().to_tensor(distribution)
             chance = gather(ratios / reduce_max(ratios), number)
             return LESS(random_uniform([], dtype=float32, seed=seed), chance)

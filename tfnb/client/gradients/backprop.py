@@ -28,12 +28,12 @@ from tfnb.errors import (
     NotFoundError,
     ShapeError,
 )
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, Kind
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.scopes import NameScope
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops import CATALOG
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import ones_like, zeros_like
@@ -166,7 +166,7 @@ def gradients(
 
 
 @contextmanager
-def _source(graph: GraphBuilder, scope: str) -> Iterator[None]:
+def _source(graph: GraphLike, scope: str) -> Iterator[None]:
     """Sets the source of the gradients' tensor arrays, which is different for each call of `gradients`.
 
     The name scope is not enough, because a graph that was read from a file may hold gradients of the same scope.
@@ -188,7 +188,7 @@ def _listed(value: object) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _as_ref(graph: GraphBuilder, x: Tensor) -> Tensor:
+def _as_ref(graph: GraphLike, x: Tensor) -> Tensor:
     if isinstance(x, IndexedSlices):
         return x.values
     if isinstance(x, (int, float, np.ndarray, np.generic)):  # a constant, on which nothing depends
@@ -209,7 +209,7 @@ def _seed(y: Tensor, seed: TensorLike | None) -> Grad:
     return y.graph.to_tensor(seed, y.dtype) if not isinstance(seed, IndexedSlices) else seed
 
 
-def _through_iteration(graph: GraphBuilder, colocate: bool) -> Callable[..., list[Grad]]:
+def _through_iteration(graph: GraphLike, colocate: bool) -> Callable[..., list[Grad]]:
     """Returns the function with which a backward loop computes the gradients of one iteration of its forward loop."""
 
     def walk(loop: WhileContext, xs: list[Tensor], ys: list[Tensor], dys: list[Tensor]) -> list[Grad]:
@@ -235,7 +235,7 @@ class _Backward:
 
     def __init__(
         self,
-        graph: GraphBuilder,
+        graph: GraphLike,
         xs: Sequence[Tensor],
         ys: Sequence[Tensor],
         stops: set[Tensor],
@@ -402,7 +402,7 @@ class _Backward:
         for t, g in zip(op.inputs, parts, strict=True):
             self.add(t, _checked(op, t, g))
 
-    def _named(self, name: str) -> Any:
+    def _named(self, name: str) -> NameScope:
         return self.graph.name_scope(f"{name.rpartition('gradients/')[2]}_grad")
 
     def _placed(self, op: Operation) -> AbstractContextManager[Any]:

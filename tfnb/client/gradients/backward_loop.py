@@ -20,10 +20,10 @@ from tfnb.client.control_flow.while_context import WhileContext
 from tfnb.client.gradients.liveness import Condition, Conditions, conditions_of
 from tfnb.client.gradients.loop_sums import total
 from tfnb.errors import UnimplementedError
-from tfnb.ir.builder import GraphBuilder, redefine
+from tfnb.ir.builder import redefine
 from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import GraphLike, Tensor
 from tfnb.ops.array.constants import FILL, ZEROS_LIKE, zeros_like
 from tfnb.ops.array.shape_ops import IDENTITY, SHAPE
 from tfnb.ops.control_flow.loop_stack import LOOP_STACK, LOOP_STACK_POP, LOOP_STACK_PUSH
@@ -55,7 +55,7 @@ class BackwardLoop(WhileContext):
 
     reads_another = True
 
-    def __init__(self, graph: GraphBuilder, forward: WhileContext) -> None:
+    def __init__(self, graph: GraphLike, forward: WhileContext) -> None:
         super().__init__(graph, forward.parallel_iterations, name=f"{forward.name.rpartition('/')[2]}_grad")
         self.forward = forward
         self.index: Any = None
@@ -81,7 +81,7 @@ class BackwardLoop(WhileContext):
         push.extra[SAVED] = pop.extra[SAVED] = saved
         self._read[push.inputs[2]] = pop.y
 
-    def _building_forward(self) -> Any:
+    def _building_forward(self) -> Detached:
         return Detached(self.graph, self.forward.outer)
 
     def _count_iterations(self) -> Tensor:
@@ -245,7 +245,7 @@ def _written(array: TensorArray, index: Tensor, value: Tensor, conditions: Seque
 
 
 def differentiate(
-    graph: GraphBuilder, loop: WhileContext, arrived: Sequence[Any], between: set[Operation], walk: Callable[..., Any]
+    graph: GraphLike, loop: WhileContext, arrived: Sequence[Any], between: set[Operation], walk: Callable[..., Any]
 ) -> list[tuple[Tensor, Any]]:
     """Returns the gradients of a loop by the tensors that enter it: pairs of a tensor outside and its gradient.
 

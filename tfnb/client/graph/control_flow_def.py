@@ -172,7 +172,7 @@ def restored_loops(graph: GraphBuilder, kind: str, contents: Sequence[bytes], sc
             raise DataLossError(f"{len(content)} bytes that are no {kind}: {e}") from None
         for context in _all(message):
             for name in context.loop_enter_names:
-                loop = graph.as_graph_element(scope + name).op.extra.get(LOOP)
+                loop = graph.get_tensor_by_name(scope + name).op.extra.get(LOOP)
                 if loop is not None:
                     loop.back_prop, loop.swap_memory = context.back_prop, context.swap_memory
                     loops[loop] = None

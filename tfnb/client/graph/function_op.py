@@ -17,14 +17,14 @@ from tfnb.client.gradients.backward_loop import has_gradient
 from tfnb.client.graph.nest import flatten
 from tfnb.client.variables.reads import read_again
 from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, UnimplementedError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.function import Function, FunctionBuilder, copy_into, owner
 from tfnb.ir.graphdef.encode import encode_function
+from tfnb.ir.graphdef.message_types import FunctionDef
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import Infer
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import GraphLike, Tensor
 from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.types import DType, DTypeLike, Shape, as_dtype, as_shape, unknown_shape
 
@@ -56,7 +56,7 @@ class BuiltFunction(Function):
     """A finished body, for certain dtypes of arguments, with its message."""
 
     @property
-    def definition(self) -> Any:
+    def definition(self) -> FunctionDef:
         """The FunctionDef message."""
         return encode_function(self)
 
@@ -177,14 +177,14 @@ class DefinedFunction:
         results = outputs if isinstance(outputs, list) else [outputs]
         return results if self._listed[function] else results[0]
 
-    def built(self, signature: Sequence[tuple[DType, Shape]], graph: GraphBuilder) -> BuiltFunction:
+    def built(self, signature: Sequence[tuple[DType, Shape]], graph: GraphLike) -> BuiltFunction:
         """Returns the function for arguments of these dtypes and shapes, called from `graph`."""
         key = (graph, tuple(signature))
         if key not in self._built:
             self._built[key] = self._build(tuple(signature), graph)
         return self._built[key]
 
-    def _build(self, signature: Signature, graph: GraphBuilder) -> BuiltFunction:
+    def _build(self, signature: Signature, graph: GraphLike) -> BuiltFunction:
         body, outermost = FunctionBuilder(graph, self._by_value), owner(graph)
         names = self._parameters or [f"arg{i}" for i in range(len(signature))]
         if len(names) != len(signature):

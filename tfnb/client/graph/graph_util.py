@@ -14,7 +14,7 @@ from tfnb.ir.graphdef.attrs import encode_value
 from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.tensor_proto import encode_array
 from tfnb.ir.protos import proto
-from tfnb.types import as_dtype
+from tfnb.types import Shape, as_dtype
 
 __all__ = ["API"]
 
@@ -158,7 +158,7 @@ def _freeze(node: Any, name: str, value: Any) -> None:
     node.attr["value"].tensor.CopyFrom(message)
 
 
-def tensor_shape_from_node_def_name(graph: GraphBuilder, input_name: str) -> Any:
+def tensor_shape_from_node_def_name(graph: GraphBuilder, input_name: str) -> Shape:
     """Returns the static shape of a tensor, which `input_name` names as in a NodeDef ("x" or "x:1")."""
     return graph.get_tensor_by_name(input_name if ":" in input_name else f"{input_name}:0").shape
 

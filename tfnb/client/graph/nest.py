@@ -95,7 +95,7 @@ def _build(structure: Any, source: Iterator[Any]) -> Any:
     raise RuntimeError("no leaf left")
 
 
-def _sparse(structure: SparseTensor, parts: list[Any]) -> Any:
+def _sparse(structure: SparseTensor, parts: list[Any]) -> SparseTensor | SparseTensorValue:
     """Returns a SparseTensor, or a SparseTensorValue where the parts are not tensors (but names or shapes)."""
     if not all(isinstance(part, Tensor) for part in parts):
         return SparseTensorValue(*parts)

@@ -12,6 +12,7 @@ from tfnb.client.io.records import TFRecordOptions
 from tfnb.client.sync.queues import QueueBase
 from tfnb.errors import DTypeError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.io import readers as ops
 
@@ -35,40 +36,40 @@ class ReaderBase:
         """Returns whether the state of the reader can be saved and restored."""
         return self._supports_serialize
 
-    def read(self, queue: QueueBase, name: str | None = None) -> Any:
+    def read(self, queue: QueueBase, name: str | None = None) -> tuple[Tensor, Tensor]:
         """Returns (key, value) of the next record, two string scalars; the name of the next file comes from `queue`.
 
         The step raises `OutOfRangeError` when the queue is closed and empty.
         """
         return ops.READ(self._reader_ref, _handle(queue), name=name)
 
-    def read_up_to(self, queue: QueueBase, num_records: TensorLike, name: str | None = None) -> Any:
+    def read_up_to(self, queue: QueueBase, num_records: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
         """Returns (keys, values) of the next records of one file, at least one and at most `num_records`: string
         vectors.
         """
         return ops.READ_UP_TO(self._reader_ref, _handle(queue), num_records, name=name)
 
-    def num_records_produced(self, name: str | None = None) -> Any:
+    def num_records_produced(self, name: str | None = None) -> Tensor:
         """Returns the number of records read, an int64 scalar."""
         return ops.NUM_PRODUCED(self._reader_ref, name=name)
 
-    def num_work_units_completed(self, name: str | None = None) -> Any:
+    def num_work_units_completed(self, name: str | None = None) -> Tensor:
         """Returns the number of files that were read to their end, an int64 scalar."""
         return ops.NUM_COMPLETED(self._reader_ref, name=name)
 
-    def num_records_skipped(self, name: str | None = None) -> Any:
+    def num_records_skipped(self, name: str | None = None) -> Tensor:
         """Returns the number of damaged records that were skipped (`skip_corrupt`), an int64 scalar."""
         return ops.NUM_SKIPPED(self._reader_ref, name=name)
 
-    def serialize_state(self, name: str | None = None) -> Any:
+    def serialize_state(self, name: str | None = None) -> Tensor:
         """Returns the position of the reader, a string scalar."""
         return ops.SERIALIZE(self._reader_ref, name=name)
 
-    def restore_state(self, state: TensorLike, name: str | None = None) -> Any:
+    def restore_state(self, state: TensorLike, name: str | None = None) -> Operation:
         """Returns an operation that restores a `state` from `serialize_state`."""
         return ops.RESTORE(self._reader_ref, state, name=name)
 
-    def reset(self, name: str | None = None) -> Any:
+    def reset(self, name: str | None = None) -> Operation:
         """Returns an operation that resets the reader to its beginning."""
         return ops.RESET(self._reader_ref, name=name)
 

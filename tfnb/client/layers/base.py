@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from inspect import Parameter, Signature, signature
 from typing import Any
 
@@ -25,7 +25,7 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.operation import Operation
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import GraphLike, Tensor
 from tfnb.ops.array.placeholder import placeholder, sparse_placeholder
 from tfnb.suggestions import bound_arguments
 from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, float32
@@ -39,7 +39,7 @@ def snake_case(name: str) -> str:
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", words).lower()
 
 
-_SHARED = (Tensor, Operation, GraphBuilder, VariableScope, DType)  # what a copy of a layer has in common with it
+_SHARED = (Tensor, Operation, GraphLike, VariableScope, DType)  # what a copy of a layer has in common with it
 
 
 class Layer(RecordedCalls):
@@ -71,7 +71,7 @@ class Layer(RecordedCalls):
         self.dtype: DType | None = None if dtype is None else as_dtype(dtype)
         self._reuse = _reuse
         self._scope: Any = _scope
-        self._graph: GraphBuilder | None = None
+        self._graph: GraphLike | None = None
         self.input_spec: Any = None
         self.built = False
         # Programs append to these two lists.
@@ -101,7 +101,7 @@ class Layer(RecordedCalls):
         return self._given_name or self.default_name
 
     @property
-    def graph(self) -> GraphBuilder:
+    def graph(self) -> GraphLike:
         """The graph in which the layer was called; before that the default graph."""
         return self._graph or get_default_graph()
 
@@ -228,7 +228,7 @@ class Layer(RecordedCalls):
         self._calls.append((x, outputs))
         return outputs
 
-    def _taken(self, inputs: Any) -> tuple[Any, GraphBuilder]:
+    def _taken(self, inputs: Any) -> tuple[Any, GraphLike]:
         """Returns the inputs as tensors, and their graph, which must be that of earlier calls."""
         leaves = nest.flatten(inputs)
         graph = graph_of(leaves)
@@ -257,7 +257,7 @@ class Layer(RecordedCalls):
         ):
             yield opened
 
-    def _new_scope(self, scope: ScopeLike | None) -> Any:
+    def _new_scope(self, scope: ScopeLike | None) -> AbstractContextManager[VariableScope]:
         name = self._given_name or self.default_name
         if scope is not None:
             return variable_scope(scope)
@@ -350,7 +350,7 @@ def Input(
     dtype: DTypeLike = float32,
     sparse: bool = False,
     tensor: Tensor | None = None,
-) -> Any:
+) -> Tensor | SparseTensor:
     """Returns a placeholder of shape [batch_size, *shape] for a model of layers, or `tensor` if it is given.
 
     sparse: a placeholder of a SparseTensor. Raises `InvalidArgumentError` when neither shape nor tensor is given.

@@ -28,7 +28,7 @@ from tfnb.ops.nn.losses import (
     softmax_cross_entropy_with_logits,
     sparse_softmax_cross_entropy_with_logits,
 )
-from tfnb.types import DType, ShapeLike
+from tfnb.types import DType, Shape, ShapeLike
 
 __all__ = ["API", "Chain", "Classified", "chain", "chain_defaults"]
 
@@ -93,7 +93,7 @@ class Chain:
         return self.tensor.dtype
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> Shape:
         """The static shape of the tensor."""
         return self.tensor.shape
 

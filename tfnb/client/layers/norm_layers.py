@@ -105,7 +105,7 @@ class BatchNormalization(Layer):
         fused: bool | None = None,
         trainable: bool = True,
         virtual_batch_size: int | None = None,
-        adjustment: Callable[[Tensor], tuple[Any, Any]] | None = None,
+        adjustment: Callable[[Any], tuple[Any, Any]] | None = None,
         name: str | None = None,
         **kw: Any,
     ) -> None:
@@ -365,7 +365,7 @@ def batch_normalization(
     renorm_momentum: float = 0.99,
     fused: bool | None = None,
     virtual_batch_size: int | None = None,
-    adjustment: Callable[[Tensor], tuple[Any, Any]] | None = None,
+    adjustment: Callable[[Any], tuple[Any, Any]] | None = None,
 ) -> Tensor:
     """Normalises each channel of `inputs` over the batch; see `BatchNormalization`.
 

@@ -66,7 +66,7 @@ class Renorm:
     def _moved(self, moving: Any, weight: Any, value: Tensor, training: TensorLike) -> Any:
         rate = 1.0 - self.momentum
 
-        def move() -> Any:
+        def move() -> Tensor:
             taken = IDENTITY(value)
             with taken.graph.control_dependencies([taken.op]):
                 moved = moving.assign_sub((moving.value() - taken) * rate)

@@ -15,6 +15,7 @@ from tfnb.client.variables.variable import group
 from tfnb.errors import DTypeError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
+from tfnb.ir.operation import Operation
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import stack
@@ -27,7 +28,7 @@ from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import EQUAL
 from tfnb.ops.math.reduce_functions import reduce_all, reduce_any
 from tfnb.ops.math.unary import absolute as absolute_op
-from tfnb.types import DTypeLike, as_dtype, float32, int32
+from tfnb.types import DType, DTypeLike, as_dtype, float32, int32
 
 __all__ = [
     "assert_near",
@@ -123,7 +124,7 @@ def assert_scalar(tensor: TensorLike, name: str | None = None, message: str | No
     return t
 
 
-def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLike | None = None) -> Any:
+def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLike | None = None) -> DType:
     """Returns the dtype that all `tensors` have, `dtype` if it is given, and float32 without either.
 
     Raises `DTypeError` when two differ, or when the dtype is not a floating one.
@@ -155,7 +156,7 @@ def assert_shapes(
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> Operation:
     """An operation that fails unless each tensor has its shape, a list of sizes, names and None.
 
     shapes: from a tensor to its shape, or a list of pairs of them; a name stands for the same size wherever it is used.

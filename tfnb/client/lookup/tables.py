@@ -356,7 +356,7 @@ class IdTableWithHashBuckets(LookupInterface):
         buckets = constant(self._buckets, int64)
         return buckets if self._table is None else self._table.size(name) + buckets
 
-    def _hashed(self, keys: Tensor) -> Any:
+    def _hashed(self, keys: Tensor) -> Tensor:
         name = "hash_bucket"
         text = keys if keys.dtype is string else AS_STRING(keys)
         if self._spec.hasher == "stronghash":

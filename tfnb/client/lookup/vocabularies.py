@@ -47,7 +47,9 @@ def tables_initializer(name: str = "init_all_tables") -> Operation:
     return group(*get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
 
 
-def _with_buckets(table: HashTable, buckets: int, spec: HasherSpec, name: str, key_dtype: Any) -> Any:
+def _with_buckets(
+    table: HashTable, buckets: int, spec: HasherSpec, name: str, key_dtype: Any
+) -> HashTable | IdTableWithHashBuckets:
     if not buckets:
         return table
     return IdTableWithHashBuckets(table, buckets, spec, name, key_dtype)

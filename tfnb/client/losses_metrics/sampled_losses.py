@@ -13,9 +13,8 @@ import numpy as np
 
 from tfnb.client.variables.embedding import embedding_lookup
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import ones_like, zeros_like
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, RESHAPE, STOP_GRADIENT, shape
@@ -32,7 +31,7 @@ from tfnb.types import bool_, int64
 __all__ = ["API", "nce_loss", "sampled_softmax_loss"]
 
 
-def _labels_and_inputs(graph: GraphBuilder, labels: TensorLike, inputs: TensorLike) -> tuple[Tensor, Tensor]:
+def _labels_and_inputs(graph: GraphLike, labels: TensorLike, inputs: TensorLike) -> tuple[Tensor, Tensor]:
     """Returns the integer labels and the float inputs, which 1.x has in this order and 0.x in the other."""
     a, b = graph.to_tensor(labels), graph.to_tensor(inputs)
     if a.dtype.is_floating and b.dtype.is_integer:
@@ -54,7 +53,7 @@ def _without_hits(logits: Tensor, labels: Tensor, sampled: Tensor) -> Tensor:
 
 
 def _sampled_logits(
-    graph: GraphBuilder,
+    graph: GraphLike,
     weights: Any,
     biases: Any,
     labels: Tensor,

@@ -7,8 +7,6 @@ Invariant: values have the same shape before and after weighting.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tfnb.errors import ShapeError
@@ -41,7 +39,7 @@ def of_rank(t: Tensor, rank: int | None, values: Tensor | None = None) -> Tensor
     return expand_dims(t, -1) if own == rank - 1 else t
 
 
-def _of_rank_in_step(t: Tensor, rank: Tensor) -> Any:
+def _of_rank_in_step(t: Tensor, rank: Tensor) -> Tensor:
     shape, own = SHAPE(t, out_type=int32), RANK(t)
     longer = concat([shape, np.ones(1, np.int32)], 0)  # also of a scalar it has an element
     drops = LOGICAL_AND(EQUAL(own, rank + 1), EQUAL(longer[own - 1], 1))
@@ -49,7 +47,7 @@ def _of_rank_in_step(t: Tensor, rank: Tensor) -> Any:
     return RESHAPE(t, longer[: where(LOGICAL_OR(drops, gains), rank, own)])
 
 
-def weighted(values: Tensor, weights: Tensor) -> Any:
+def weighted(values: Tensor, weights: Tensor) -> Tensor:
     """Returns `values * weights`. Raises `ShapeError` for weights that do not fit.
 
     Where the ranks are known only during a run, the step raises `InvalidArgumentError`.

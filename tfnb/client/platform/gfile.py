@@ -91,7 +91,7 @@ class GFile:
         with _translated(self._name):
             return open(_path(self._name), mode)
 
-    def _value(self, data: bytes) -> Any:
+    def _value(self, data: bytes) -> bytes | str:
         return data if "b" in self._mode else data.decode()
 
     def _reading(self) -> Any:

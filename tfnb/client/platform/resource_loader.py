@@ -11,6 +11,7 @@ from typing import Any
 
 from tfnb.errors import NotFoundError, UnimplementedError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.constants import constant
 from tfnb.ops.array.shape_ops import IDENTITY
 
@@ -70,7 +71,7 @@ def readahead_file_path(path: str, readahead: str = "128M") -> str:
     return path
 
 
-def my_fact(name: str | None = None) -> Any:
+def my_fact(name: str | None = None) -> Tensor:
     """Returns a scalar string: the fact of `tf.user_ops`."""
     with get_default_graph().name_scope(name or "Fact"):
         return IDENTITY(constant(b"0! == 1"))

@@ -194,7 +194,7 @@ class DropoutWrapper(TransparentWrapper):
         return self._drop("output", output), self._drop("state", new, _flags(new, self._spare))
 
 
-def _spares_memory(state: Tensor) -> Any:
+def _spares_memory(state: Tensor) -> bool:
     """Returns which parts of the state may be dropped: all but the memory `c` of an LSTM."""
     return LSTMStateTuple(False, True) if isinstance(state, LSTMStateTuple) else True
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ from tfnb.client.graph import nest
 from tfnb.client.layers.base import Layer
 from tfnb.client.variables.initializers import Constant, Zeros
 from tfnb.client.variables.partitioners import fixed_size_partitioner
-from tfnb.client.variables.scope import Reuse, ScopeLike, variable_scope
+from tfnb.client.variables.scope import Reuse, ScopeLike, VariableScope, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -140,7 +141,7 @@ class RNNCell(Layer):
                 self.built = True
             return self.call(inputs, state, **kwargs)
 
-    def _reopen(self) -> Any:
+    def _reopen(self) -> AbstractContextManager[VariableScope]:
         if self._scope is not None:
             return variable_scope(self._scope, reuse=True if self.built else self._reuse)
         if self._reuse:
@@ -321,7 +322,7 @@ class LSTMCell(RNNCell):
         return LSTMStateTuple(c, h) if self._state_is_tuple else c + h
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> int:
         """The size of h: `num_proj`, or else `num_units`."""
         return self._num_proj or self._num_units
 

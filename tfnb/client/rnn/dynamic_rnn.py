@@ -16,9 +16,8 @@ from tfnb.client.graph.nest import flatten, pack, same_structure
 from tfnb.client.rnn.cells import CellLike, like_cell
 from tfnb.client.variables.scope import ScopeLike, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops.array.concat import stack
 from tfnb.ops.array.constants import zeros
 from tfnb.ops.array.shape_ops import shape_of
@@ -98,7 +97,7 @@ def _dimension(xs: list[Tensor], axis: int) -> int | None:
     return dimension.sizes[0] if dimension.sizes else None
 
 
-def _lengths(graph: GraphBuilder, sequence_length: TensorLike, size: TensorLike) -> Tensor:
+def _lengths(graph: GraphLike, sequence_length: TensorLike, size: TensorLike) -> Tensor:
     lengths: Tensor = cast(graph.to_tensor(sequence_length), int32)
     if lengths.shape.ndims not in (None, 1):
         raise ShapeError(
@@ -119,7 +118,7 @@ class _Steps:
 
     def __init__(
         self,
-        graph: GraphBuilder,
+        graph: GraphLike,
         cell: CellLike,
         inputs: TensorLike,
         xs: list[Tensor],
@@ -197,7 +196,7 @@ def flatten_sizes(sizes: TensorLike) -> list[Any]:
     return [sizes] if isinstance(sizes, Shape) else flatten(sizes)
 
 
-def _as_dims(size: object) -> Any:
+def _as_dims(size: object) -> object:
     return [int(size)] if hasattr(size, "__index__") else size
 
 
@@ -243,7 +242,7 @@ def bidirectional_dynamic_rnn(
     return (forward_outputs, backward_outputs), (last_fw, last_bw)
 
 
-def _in_reverse(graph: GraphBuilder, structure: TensorLike, lengths: TensorLike | None, time_major: bool) -> Any:
+def _in_reverse(graph: GraphLike, structure: TensorLike, lengths: TensorLike | None, time_major: bool) -> Any:
     """Returns the sequences in reverse order; with `lengths`, each is reversed up to its length."""
     time, batch = (0, 1) if time_major else (1, 0)
     results = []

@@ -60,7 +60,7 @@ def rnn_decoder(
     return outputs, state
 
 
-def _another(cell: CellLike) -> Any:
+def _another(cell: CellLike) -> CellLike | RNNCell:
     """Returns a copy of the cell for the decoder, with variables of its own."""
     return cell.clone() if isinstance(cell, RNNCell) else copy.copy(cell)
 
@@ -104,7 +104,7 @@ def _own_symbols(
 ) -> Any:
     """Returns a loop function: the embedding of the most likely symbol of the previous output."""
 
-    def loop(previous: Tensor, _: int) -> Any:
+    def loop(previous: Tensor, _: int) -> Tensor:
         if output_projection is not None:
             previous = xw_plus_b(previous, output_projection[0], output_projection[1])
         embedded = embedding_lookup(embedding, argmax(previous, 1))

@@ -13,9 +13,8 @@ from tfnb.client.rnn.cells import CellLike, like_cell
 from tfnb.client.variables.scope import ScopeLike, get_variable_scope, variable_scope
 from tfnb.client.variables.variable import group
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops.array.concat import concat, stack, unstack
 from tfnb.ops.array.constants import range_, zeros_like
 from tfnb.ops.array.gather_nd import GATHER_ND
@@ -61,7 +60,7 @@ def static_rnn(
         return outputs, state
 
 
-def _of_tensors(graph: GraphBuilder, x: Any) -> Any:
+def _of_tensors(graph: GraphLike, x: Any) -> Any:
     """Returns an input as a tensor, or as the structure of tensors that it is for cells that take several parts."""
     leaves = nest.flatten(x)
     if leaves and leaves[0] is not x and any(isinstance(leaf, Tensor) for leaf in leaves):

@@ -99,7 +99,7 @@ def frame(
         return result
 
 
-def overlap_and_add(signal: TensorLike, frame_step: Any, name: str | None = None) -> Any:
+def overlap_and_add(signal: TensorLike, frame_step: Any, name: str | None = None) -> Tensor:
     """Returns the sum of the frames `signal` [..., frames, length], each `frame_step` after the one before."""
     with name_scope(name or "overlap_and_add"):
         x = convert_to_tensor(signal)

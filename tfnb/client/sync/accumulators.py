@@ -20,7 +20,7 @@ from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.math.cast import cast
 from tfnb.ops.sync import accumulators as ops
-from tfnb.types import DTypeLike, Shape, ShapeLike, as_dtype, as_shape, int32, int64
+from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, int32, int64
 
 __all__ = ["API", "ConditionalAccumulator", "CriticalSection", "SparseConditionalAccumulator"]
 
@@ -64,11 +64,11 @@ class ConditionalAccumulatorBase:
         return str(self._handle.op.name)
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         """The dtype of the gradients."""
         return self._dtype
 
-    def num_accumulated(self, name: str | None = None) -> Any:
+    def num_accumulated(self, name: str | None = None) -> Tensor:
         """Returns the number of gradients in the accumulator, an int32 scalar."""
         return ops.NUM_ACCUMULATED(self._handle, name=name)
 
@@ -158,7 +158,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         )
         return op
 
-    def take_grad(self, num_required: TensorLike, name: str | None = None) -> Any:
+    def take_grad(self, num_required: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """Returns (indices, values, shape) of the average; waits for `num_required` gradients."""
         n = self._handle.graph.to_tensor(num_required, int32)
         return ops.SPARSE_TAKE(self._handle, n, dtype=self._dtype, name=name)

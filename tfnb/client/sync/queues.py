@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.opdef import OpDef
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops.array.concat import stack
 from tfnb.ops.array.gather import gather
 from tfnb.ops.random.functions import seeds_for
@@ -123,7 +123,7 @@ class QueueBase:
         """The names of the components, or None."""
         return self._names
 
-    def enqueue(self, vals: TensorLike | Mapping[str, TensorLike], name: str | None = None) -> Any:
+    def enqueue(self, vals: TensorLike | Mapping[str, TensorLike], name: str | None = None) -> Operation:
         """Returns an operation that adds one element: a tensor, a list of them, or a dict if the queue has names.
 
         It waits while the queue is full. The step raises `CancelledError` when the queue is closed.
@@ -133,7 +133,7 @@ class QueueBase:
             c.shape.merge_with(shape)
         return ops.ENQUEUE(self._queue_ref, components, name=name or f"{self._short}_enqueue")
 
-    def enqueue_many(self, vals: TensorLike | Mapping[str, TensorLike], name: str | None = None) -> Any:
+    def enqueue_many(self, vals: TensorLike | Mapping[str, TensorLike], name: str | None = None) -> Operation:
         """Returns an operation that adds an element for each row of the tensors in `vals`."""
         components = self._components(vals)
         for c, shape in zip(components, self._shapes, strict=True):
@@ -160,7 +160,7 @@ class QueueBase:
         """Does what `dequeue_many` does, but returns fewer elements when the queue is closed and holds at least one."""
         return self._many(ops.DEQUEUE_UP_TO, n, name or f"{self._short}_DequeueUpTo", exact=False)
 
-    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Any:
+    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
         """Returns an operation that closes the queue; elements can be dequeued until it is empty.
 
         An enqueue that waits can still finish, or fails with `CancelledError` if `cancel_pending_enqueues`.
@@ -168,11 +168,11 @@ class QueueBase:
         cancel = bool(cancel_pending_enqueues)
         return ops.CLOSE(self._queue_ref, cancel_pending_enqueues=cancel, name=name or f"{self._short}_Close")
 
-    def size(self, name: str | None = None) -> Any:
+    def size(self, name: str | None = None) -> Tensor:
         """Returns the number of elements, an int32 scalar."""
         return ops.SIZE(self._queue_ref, name=name or f"{self._short}_Size")
 
-    def is_closed(self, name: str | None = None) -> Any:
+    def is_closed(self, name: str | None = None) -> Tensor:
         """Returns whether the queue is closed, a bool scalar."""
         return ops.IS_CLOSED(self._queue_ref, name=name or f"{self._short}_is_closed")
 
@@ -215,7 +215,7 @@ class QueueBase:
         return components[0] if len(components) == 1 else components
 
 
-def _value(graph: GraphBuilder, value: Tensor, dtype: DType) -> Tensor:
+def _value(graph: GraphLike, value: Tensor, dtype: DType) -> Tensor:
     has_dtype = hasattr(value, "dtype") and not isinstance(value, (np.ndarray, np.generic))
     t: Tensor = graph.to_tensor(value, None if has_dtype else dtype)
     if t.dtype is not dtype:

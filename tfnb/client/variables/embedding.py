@@ -11,10 +11,9 @@ from typing import Any
 
 from tfnb.client.variables.partitioned import PartitionedVariable
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import range_
 from tfnb.ops.array.gather import gather
@@ -65,7 +64,7 @@ def embedding_lookup(
         return _sharded(graph, shards, id_tensor, partition_strategy, max_norm)
 
 
-def _rows(graph: GraphBuilder, shard: TensorLike, ids: Tensor) -> Tensor:
+def _rows(graph: GraphLike, shard: TensorLike, ids: Tensor) -> Tensor:
     """Returns rows of one shard. They are gathered on the shard's device, so that only the rows are transferred."""
     if not hasattr(shard, "op"):
         return gather(shard, ids)
@@ -73,7 +72,7 @@ def _rows(graph: GraphBuilder, shard: TensorLike, ids: Tensor) -> Tensor:
         return gather(shard, ids)
 
 
-def _sharded(graph: GraphBuilder, shards: Sequence[Any], ids: Tensor, strategy: str, max_norm: float | None) -> Tensor:
+def _sharded(graph: GraphLike, shards: Sequence[Any], ids: Tensor, strategy: str, max_norm: float | None) -> Tensor:
     n = len(shards)
     flat = RESHAPE(ids, [-1])
     if strategy == "mod":
@@ -92,7 +91,7 @@ def _sharded(graph: GraphBuilder, shards: Sequence[Any], ids: Tensor, strategy: 
     return _clipped(result, max_norm, ids.shape.ndims)
 
 
-def _in_blocks(graph: GraphBuilder, shards: Sequence[Any], flat: Tensor) -> tuple[Tensor, Tensor]:
+def _in_blocks(graph: GraphLike, shards: Sequence[Any], flat: Tensor) -> tuple[Tensor, Tensor]:
     """Returns shard and row numbers for "div": where n does not divide the rows, the first shards hold one row more."""
     n = len(shards)
     sizes = [cast(shape(graph.to_tensor(s))[0], flat.dtype) for s in shards]
@@ -151,7 +150,7 @@ def embedding_lookup_sparse(
         return _weighted(gather(rows, positions), weights, examples, kind)
 
 
-def _weighted(rows: Tensor, weights: Tensor, examples: Tensor, kind: str) -> Any:
+def _weighted(rows: Tensor, weights: Tensor, examples: Tensor, kind: str) -> Tensor:
     if rows.shape.ndims is None:
         raise InvalidArgumentError("embedding_lookup_sparse: weights need rows of known rank")
     weights = RESHAPE(weights, [-1] + [1] * (rows.shape.ndims - 1))

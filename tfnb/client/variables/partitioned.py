@@ -16,8 +16,7 @@ from tfnb.client.variables.reads import implicit_read, read_here
 from tfnb.client.variables.save_slices import SaveSliceInfo
 from tfnb.client.variables.variable import Variable
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError, UnimplementedError
-from tfnb.ir.builder import GraphBuilder
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.concat import split as split_tensor
 from tfnb.ops.array.shape_ops import IDENTITY
@@ -82,7 +81,7 @@ Make = Callable[[str, Any, Any, PartitionInfo], Variable]
 
 
 def create_parts(
-    graph: GraphBuilder,
+    graph: GraphLike,
     name: str,
     shape: Shape,
     dtype: DType,

@@ -17,11 +17,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfnb.client.control_flow.control_context import LOOP, READ, Context, root_variable
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import GraphLike, Tensor
 
 __all__ = ["ImplicitRead", "implicit_read", "read_again", "read_here", "read_in"]
 
@@ -108,7 +107,7 @@ def read_in(read: ImplicitRead, context: Context, control: tuple[Operation, ...]
 
 
 @contextmanager
-def _at(graph: GraphBuilder, context: Context, control: tuple[Operation, ...]) -> Iterator[None]:
+def _at(graph: GraphLike, context: Context, control: tuple[Operation, ...]) -> Iterator[None]:
     """Within the block, new operations belong to `context` and wait for the operations `control` alone."""
     scopes = graph.scopes
     previous = scopes.control_flow, scopes.recompute

@@ -45,7 +45,7 @@ def l2_regularizer(scale: float, scope: str | None = None) -> Regularizer:
     """Returns the regulariser scale * sum(w^2) / 2. Raises `InvalidArgumentError` for a negative scale."""
     scale = _checked(scale, "l2_regularizer")
 
-    def l2(weights: Tensor, name: str | None = None) -> Any:
+    def l2(weights: Tensor, name: str | None = None) -> Tensor | None:
         if scale == 0.0:
             return None
         with get_default_graph().name_scope(name or scope or "l2_regularizer"):
@@ -63,7 +63,7 @@ def sum_regularizer(regularizer_list: Sequence[Regularizer | None], scope: str |
     """Returns the regulariser that adds the penalties of all regularisers in `regularizer_list`; None is left out."""
     regularizers = [r for r in regularizer_list if r is not None]
 
-    def total(weights: Tensor) -> Any:
+    def total(weights: Tensor) -> Tensor | None:
         with get_default_graph().name_scope(scope or "sum_regularizer"):
             parts = [p for p in (r(weights) for r in regularizers) if p is not None]
             return ADD_N(parts) if parts else None

@@ -22,11 +22,18 @@ from tfnb.client.argument_types import (
 )
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.variables.replication import VariableAggregation, VariableSynchronization, is_trainable
-from tfnb.client.variables.variable_store import AUTO_REUSE, Reuse, ScopeDefaults, compose_getters, create_or_share
+from tfnb.client.variables.variable_store import (
+    AUTO_REUSE,
+    AutoReuse,
+    Reuse,
+    ScopeDefaults,
+    compose_getters,
+    create_or_share,
+)
 from tfnb.errors import DTypeError, InvalidArgumentError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.function import owner
+from tfnb.ir.tensor import GraphLike
 from tfnb.types import DType, DTypeLike, ShapeLike, as_dtype, float32
 
 __all__ = [
@@ -77,7 +84,7 @@ class VariableScope:
         )
 
     @classmethod
-    def _of(cls, graph: GraphBuilder, defaults: ScopeDefaults) -> VariableScope:
+    def _of(cls, graph: GraphLike, defaults: ScopeDefaults) -> VariableScope:
         scope = cls.__new__(cls)
         scope._graph, scope._d = graph, defaults
         return scope
@@ -93,7 +100,7 @@ class VariableScope:
         return self._d.original_name_scope
 
     @property
-    def reuse(self) -> Any:
+    def reuse(self) -> AutoReuse | bool:
         """Returns whether `get_variable` shares existing variables: True, False or `tf.AUTO_REUSE`."""
         return self._d.reuse
 
@@ -220,7 +227,7 @@ class _Open(threading.local):
         return name
 
 
-def thread_scopes(graph: GraphBuilder) -> _Open:
+def thread_scopes(graph: GraphLike) -> _Open:
     """Returns the open variable scopes of this thread. Those of a function's body are in that of the graph around."""
     state = graph.client_state.get(_STATE)
     if state is None:
@@ -347,7 +354,7 @@ def _chosen_name(opened: _Open, name: object, default_name: str | None, reuse: R
     return opened.unique(default_name)
 
 
-def _current(graph: GraphBuilder) -> str | None:
+def _current(graph: GraphLike) -> str | None:
     return graph.scopes.name + "/" if graph.scopes.name else None
 
 

@@ -6,6 +6,7 @@ Invariant: after the first call that returns, no call makes a further trainable 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from tfnb.client.graph.collection_keys import GraphKeys
@@ -38,7 +39,7 @@ class Template:
         with self._open(auxiliary_name_scope=False) as scope:
             self._scope = scope
 
-    def _open(self, **options: Any) -> Any:
+    def _open(self, **options: Any) -> AbstractContextManager[VariableScope]:
         return variable_scope(self._unique_name, self._name, custom_getter=self._custom_getter, **options)
 
     def __call__(self, *args: object, **kwargs: object) -> Any:

@@ -446,7 +446,7 @@ def report_uninitialized_variables(
         return boolean_mask(names, graph.to_tensor(uninitialized))
 
 
-def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Any:
+def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Tensor | None:
     """Returns the ranks of all variables, an int32 vector, whose computation reads them.
 
     A step that needs it, or its `op`, raises `FailedPreconditionError` if a variable has no value. `var_list` is by

@@ -28,8 +28,8 @@ from tfnb.client.variables.partitioned import PartitionedVariable, PartitionInfo
 from tfnb.client.variables.replication import VariableAggregation, VariableSynchronization, is_trainable
 from tfnb.client.variables.variable import Variable
 from tfnb.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, NotFoundError, ShapeError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.function import owner
+from tfnb.ir.tensor import GraphLike
 from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, float32
 
 __all__ = [
@@ -88,14 +88,14 @@ class _Store:
         self.partitioned: dict[str, PartitionedVariable] = {}
 
 
-def _store(graph: GraphBuilder) -> _Store:
+def _store(graph: GraphLike) -> _Store:
     store = graph.client_state.get(_STATE)
     if store is None:
         store = graph.client_state.setdefault(_STATE, _Store())
     return store
 
 
-def variables_by_name(graph: GraphBuilder) -> dict[str, Variable]:
+def variables_by_name(graph: GraphLike) -> dict[str, Variable]:
     """Returns the variables of a graph that `get_variable` made, by their full names."""
     return _store(graph).variables
 
@@ -107,7 +107,7 @@ def compose_getters(inner: Callable[..., Any] | None, outer: Callable[..., Any] 
     return lambda getter, *args, **kwargs: inner(lambda *a, **k: outer(getter, *a, **k), *args, **kwargs)
 
 
-def create_or_share(graph: GraphBuilder, scope: ScopeDefaults, name: str, **kwargs: Any) -> Any:
+def create_or_share(graph: GraphLike, scope: ScopeDefaults, name: str, **kwargs: Any) -> Any:
     """Returns the variable `name` of a scope of `graph`; one that the body of a function asks for is of the graph
     around it.
     """
@@ -130,7 +130,7 @@ _ARGUMENTS = (
 ).split()
 
 
-def _through_getter(graph: GraphBuilder, scope: ScopeDefaults, name: str, **kwargs: Any) -> Any:
+def _through_getter(graph: GraphLike, scope: ScopeDefaults, name: str, **kwargs: Any) -> Any:
     if scope.custom_getter is not None and not callable(scope.custom_getter):
         raise InvalidArgumentError(f"custom_getter in {scope.name!r} is not callable: {scope.custom_getter!r}")
     if scope.custom_getter is None:
@@ -153,7 +153,7 @@ def _through_getter(graph: GraphBuilder, scope: ScopeDefaults, name: str, **kwar
 
 
 def _shared_or_new(
-    graph: GraphBuilder,
+    graph: GraphLike,
     scope: ScopeDefaults,
     name: str,
     shape: ShapeLike = None,
@@ -213,7 +213,7 @@ def _shared_or_new(
     return variable
 
 
-def _add_penalty(graph: GraphBuilder, variable: Variable, full: str, regularizer: Regularizer) -> None:
+def _add_penalty(graph: GraphLike, variable: Variable, full: str, regularizer: Regularizer) -> None:
     """Adds what the regulariser returns for the new variable to the collection REGULARIZATION_LOSSES."""
     with graph.name_scope(f"{full}/Regularizer/"):
         loss = regularizer(variable)
@@ -251,7 +251,7 @@ def _value_shape(value: Any) -> Shape:
 
 
 def _partitioned(
-    graph: GraphBuilder,
+    graph: GraphLike,
     scope: ScopeDefaults,
     full: str,
     shape: ShapeLike | None,
@@ -295,7 +295,9 @@ def _partitioned(
     return variable
 
 
-def _checked(variable: Variable | PartitionedVariable, full: str, shape: ShapeLike, dtype: DType | None) -> Any:
+def _checked(
+    variable: Variable | PartitionedVariable, full: str, shape: ShapeLike, dtype: DType | None
+) -> PartitionedVariable | Variable:
     if shape is not None and not as_shape(shape).is_compatible_with(variable.shape):
         raise ShapeError(f"the shared variable {full!r} has shape {variable.shape}, asked for was {as_shape(shape)}")
     if dtype is not None and dtype is not variable.dtype:

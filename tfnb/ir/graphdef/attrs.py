@@ -303,7 +303,7 @@ _DECODE: Mapping[str, Callable[[Any], Any]] = {
 """The value that a message holds, for the kinds that stand in messages in another form."""
 
 
-def _decoded(form: Form, value: object) -> Any:
+def _decoded(form: Form, value: object) -> object:
     """Decodes one value of an AttrValue.
 
     Raises `InvalidArgumentError` for bytes that are not text, and the errors of the functions in `_DECODE`.

@@ -95,7 +95,7 @@ def _check_shapes(opdef: OpDef, call: HostCall, arrays: tuple[np.ndarray, ...]) 
     )
 
 
-def _run_scalar(opdef: OpDef, call: HostCall, arrays: tuple[np.ndarray, ...]) -> Any:
+def _run_scalar(opdef: OpDef, call: HostCall, arrays: tuple[np.ndarray, ...]) -> np.ndarray | tuple[np.ndarray, ...]:
     _check_shapes(opdef, call, arrays)
     dtypes = tuple(as_dtype(a.dtype) for a in arrays)
     exprs = scalar_exprs(opdef, call.attrs, dtypes)

@@ -20,7 +20,7 @@ from tfnb.ir.const import CONST
 from tfnb.ir.opdef import OpDef, pack_outputs
 from tfnb.ir.record import Attrs
 from tfnb.ir.step_graph.graph import Edge, Graph, Node
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor
 from tfnb.types import DType, TensorSpec, as_dtype
 
 __all__ = ["EditNode", "GraphEdit"]
@@ -167,7 +167,7 @@ class GraphEdit:
         return self.nodes[i]
 
     def to_tensor(
-        self, value: TensorLike, dtype: DType | None = None, ref: bool = False, name: str | None = None
+        self, value: object, dtype: DType | None = None, ref: bool = False, name: str | None = None
     ) -> Tensor:
         """Returns a tensor of this edit, or a new Const of a Python or NumPy value, whose name ends in `name`.
 

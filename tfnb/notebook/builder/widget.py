@@ -189,7 +189,7 @@ class BuilderView(LiveView):
         )
         self._runs = Runs(lambda: self._namespace, self._others)
         self._runs.sessions.begin_with(origin)
-        self._default: Session | None = None
+        self._default: Any = None  # the default session of the cell that ran last
         self._jobs: deque[Mapping[str, Any]] = deque()
         self._picture_old_since: float | None = None  # when the picture stopped to show the document
         self._last_message = time.monotonic()

@@ -10,7 +10,8 @@ comm. Paths are checked after all links have been followed, and the size of file
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jupyter_server.serverapp import ServerApp
@@ -28,5 +29,5 @@ def _load_jupyter_server_extension(app: ServerApp) -> None:
     handlers.add_handlers(app.web_app, _documents)
 
 
-def _documents() -> Any:
+def _documents() -> ModuleType:
     return importlib.import_module("tfnb.notebook.server.documents")

@@ -156,7 +156,7 @@ class ViewState:
             }
         return self._catalogue
 
-    def _form_now(self) -> Any:
+    def _form_now(self) -> tuple[tuple[tuple[int, int, int], ...], tuple[int, ...], list[str]]:
         sizes = tuple((len(r.scalars), len(r.items), len(r.items.get("", ()))) for r in self.runs)
         graphs = tuple(len(s.graph.get_operations()) for s in self.sources if isinstance(s, GraphSource))
         return sizes, graphs, self._notes()

@@ -30,6 +30,7 @@ from tfnb.notebook.viewer.chart_theme import chart_template, chart_theme
 from tfnb.notebook.viewer.picture import picture_html
 from tfnb.notebook.viewer.sources import sources_of
 from tfnb.notebook.viewer.state import ViewState, Wanted
+from tfnb.summary.frame import EventTable
 
 __all__ = ["View", "view"]
 
@@ -84,7 +85,7 @@ class View(LiveView):
             self._state.catalogue()
         self._wake.set()
 
-    def table(self) -> Any:
+    def table(self) -> EventTable:
         """Returns the scalars of all runs as an `EventTable`, downsampled where there are very many."""
         with self._lock:
             self._state.poll()

@@ -6,7 +6,7 @@ Invariant: each function is the composition that its docstring states, so its pa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def eye(
         return BROADCAST_TO(matrix, CONCAT(np.int32(0), [cast_to(batch, int32), SHAPE(matrix, out_type=int32)]))
 
 
-def trace(x: TensorLike, name: str | None = None) -> Any:
+def trace(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the sum of the main diagonal of each matrix.
 
     x: a number type, shape (..., m, n). The result has the dtype of x and shape (...).
@@ -74,7 +74,13 @@ def trace(x: TensorLike, name: str | None = None) -> Any:
     return SUM(MATRIX_DIAG_PART(graph_of((x,)).to_tensor(x)), _LAST, name=name)
 
 
-def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Any:
+@overload
+def scalar_mul(  # type: ignore[overload-overlap]  # indexed slices can be used as a tensor, and stay what they are
+    scalar: TensorLike, x: IndexedSlices, name: str | None = None
+) -> IndexedSlices: ...
+@overload
+def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Tensor: ...
+def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Tensor | IndexedSlices:
     """Multiplies a tensor or indexed slices by a scalar.
 
     scalar: a number, or a scalar tensor of the dtype of x. The result has the dtype and shape of x, and is
@@ -89,12 +95,12 @@ def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> An
     return MUL(factor, t, name=name)
 
 
-def log_sigmoid(x: TensorLike, name: str | None = None) -> Any:
+def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the logarithm of the sigmoid, -softplus(-x), elementwise, with the dtype and shape of x."""
     return -SOFTPLUS(-graph_of((x,)).to_tensor(x), name=name)
 
 
-def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Any:
+def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Tensor:
     """Gathers rows within each element of a batch: output[b..., i, ...] = params[b..., indices[b..., i], ...].
 
     params: any dtype, with k batch dimensions. indices: integers of known rank k + 1. The result has the dtype of
@@ -132,7 +138,7 @@ def confusion_matrix(
     dtype: DTypeLike = int32,
     name: str | None = None,
     weights: TensorLike | None = None,
-) -> Any:
+) -> Tensor:
     """Counts how often each label occurs with each prediction: shape (num_classes, num_classes), rows are labels.
 
     labels, predictions: vectors of class numbers; one may have a further dimension of 1. num_classes: by
@@ -160,7 +166,7 @@ def confusion_matrix(
         return SCATTER_ND(indices, counts, stack([size, size]))
 
 
-def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
+def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None) -> Tensor:
     """Repeats each element along `axis`; without an axis the input is flattened first.
 
     input: any dtype, of known rank. repeats: an integer, or a vector of one integer per element along the axis. The
@@ -184,7 +190,7 @@ def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name
 
 def where_v2(
     condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Selects elements of x where the condition is true and of y elsewhere; all three broadcast together.
 
     Without x and y the result holds the indices of the true elements, int64 of shape (count, rank). Raises an error
@@ -195,7 +201,7 @@ def where_v2(
     return WHERE(condition, name=name) if x is None else SELECT_V2(condition, x, y, name=name)
 
 
-def lbeta(x: TensorLike, name: str | None = None) -> Any:
+def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the logarithm of the beta function of each row: the sum of lgamma(x) less lgamma of the sum of x.
 
     x: a float type; rows lie along the last dimension. The result has the dtype of x, and its shape without that
@@ -206,7 +212,7 @@ def lbeta(x: TensorLike, name: str | None = None) -> Any:
         return SUM(LGAMMA(t), _LAST) - LGAMMA(SUM(t, _LAST))
 
 
-def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None) -> Any:
+def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the value of a polynomial at x, computed by Horner's scheme.
 
     coeffs: a list of numbers or tensors, which begins with the coefficient of the highest power; each is converted to
@@ -221,7 +227,7 @@ def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None
         return total
 
 
-def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Any:
+def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns 1 / x elementwise, or 0 where x is 0, with the dtype and shape of x.
 
     x: a float or complex type, any shape.
@@ -248,7 +254,7 @@ def reduce_variance(
 
 def reduce_std(
     input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns the standard deviation along `axis`, which is the square root of `reduce_variance`.
 
     The arguments and the dtype and shape of the result are those of `reduce_variance`.
@@ -258,7 +264,7 @@ def reduce_std(
 
 def reduce_euclidean_norm(
     input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns the Euclidean norm along `axis`, which is the square root of the sum of the squares.
 
     The arguments and the dtype and shape of the result are those of `reduce_variance`.

@@ -86,7 +86,7 @@ def gather(
         return TRANSPOSE(found, np.asarray(back, np.int32)) if middle else found
 
 
-def gather_nd(params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0) -> Any:
+def gather_nd(params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0) -> Tensor:
     """Gathers slices of `params` by tuples of indices, within each element of `batch_dims` dimensions.
 
     params: any dtype. indices: integers, shape (batch..., ..., k), whose rows index the k dimensions of params after

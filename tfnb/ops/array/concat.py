@@ -314,7 +314,7 @@ SPLIT_V: OpDef[list[Tensor]] = OpDef(
 
 def concat(
     values: TensorLike | None = None, axis: Any = None, name: str = "concat", concat_dim: TensorLike | None = None
-) -> Any:
+) -> Tensor:
     """Joins tensors along an axis: `concat(values, axis)`, or in the order of 0.x `concat(concat_dim, values)`.
 
     values: a list of tensors of the same dtype and rank, equal in all other dimensions. axis: an integer or an int32
@@ -441,7 +441,7 @@ PARALLEL_CONCAT: OpDef[Tensor] = OpDef(
 )
 
 
-def parallel_stack(values: Any, name: str = "parallel_stack") -> Any:
+def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
     """Stacks N tensors along a new first dimension.
 
     values: a list of tensors of one dtype and the same, fully known shape. The result has shape (N,) + that shape.

@@ -70,7 +70,7 @@ def _filled(c: Infer) -> Shape:
     return c.as_shape(0)
 
 
-def _grad_fill(op: Operation, dy: Tensor) -> Any:
+def _grad_fill(op: Operation, dy: Tensor) -> tuple[None, Tensor]:
     return None, SUM(dy, all_axes(dy))
 
 
@@ -93,7 +93,7 @@ FILL: OpDef[Tensor] = OpDef(
 )
 
 
-def _zero_of(dtype: DType) -> Any:
+def _zero_of(dtype: DType) -> bytes | int:
     return b"" if dtype.is_string else 0
 
 
@@ -281,7 +281,11 @@ def convert_to_tensor(
     graph = graph_of((value,))
     if name is not None and not is_tensor_like(value) and not isinstance(value, (list, tuple, Shape)):
         return graph.constant(to_numpy(value, target_dtype), name)
-    t = graph.to_tensor(value, target_dtype, name) if isinstance(value, Shape) else graph.to_tensor(value, target_dtype)
+    t = (
+        graph.to_tensor(value, target_dtype, name=name)
+        if isinstance(value, Shape)
+        else graph.to_tensor(value, target_dtype)
+    )
     if target_dtype is not None and t.dtype is not target_dtype:
         raise DTypeError(f"the tensor {t.name} is {t.dtype.name}, needed {target_dtype.name}; use tf.cast")
     return t
@@ -365,7 +369,9 @@ def ones_like(
     return _like(tensor, dtype, name, 1, optimize)
 
 
-def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | None = None, name: str = "range") -> Any:
+def range_(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | None = None, name: str = "range"
+) -> Tensor:
     """Returns the sequence start, start + delta, ... up to limit, which is excluded; `range(n)` counts from 0 to n - 1.
 
     The scalars may have different dtypes. The result has `dtype`, or by default the widest of int32, int64, float32

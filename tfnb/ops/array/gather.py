@@ -174,7 +174,7 @@ def _gather_bounds(c: Infer, axis: int) -> list[Bound]:
     return [Bound(1, dims[normalize_axis(axis, len(dims))])]
 
 
-def _row_shape(params: Tensor, indices: Tensor) -> Any:
+def _row_shape(params: Tensor, indices: Tensor) -> Tensor | np.ndarray:
     """Returns (the number of indices, the shape of a row of `params`): a NumPy vector if it is known, else a tensor."""
     dims = params.shape.sizes
     if dims is not None and None not in dims[1:]:
@@ -361,7 +361,7 @@ def gather_kept(values: TensorLike, ids: Any, data: Any) -> tuple[Any, Any]:
     return SELECT(mask, rows, ZEROS_LIKE(rows)), mask
 
 
-def _grad_gather_unknown(params: Tensor, indices: Tensor, axis: TensorLike, dy: Tensor) -> Any:
+def _grad_gather_unknown(params: Tensor, indices: Tensor, axis: TensorLike, dy: Tensor) -> Tensor:
     """As `_grad_gather`, for an axis or ranks that are known only when the graph runs."""
     zero, one = np.int32(0), np.int32(1)
     rank, k = RANK(params), RANK(indices)
@@ -372,7 +372,7 @@ def _grad_gather_unknown(params: Tensor, indices: Tensor, axis: TensorLike, dy: 
     return TRANSPOSE(total, CONCAT(zero, [RANGE(one, a + one, one), PACK([zero * a]), RANGE(a + one, rank, one)]))
 
 
-def _expand_complex(op: Operation, data: Tensor, ids: Tensor, count: Tensor) -> Any:
+def _expand_complex(op: Operation, data: Tensor, ids: Tensor, count: Tensor) -> Tensor | None:
     """The sums of complex numbers, of which the kernel of reals computes one part after the other."""
     if not data.dtype.is_complex:
         return None
@@ -404,7 +404,7 @@ UNSORTED_SEGMENT_SUM: OpDef[Tensor] = OpDef(
 )
 
 
-def densify(slices: IndexedSlices) -> Any:
+def densify(slices: IndexedSlices) -> Tensor:
     """Converts indexed slices to a dense tensor; slices with the same index are added."""
     if slices.dense_shape is None:
         raise InvalidArgumentError("indexed slices without a dense shape cannot become a tensor", slices.values.op)
@@ -424,7 +424,7 @@ def indexed_shape(slices: IndexedSlices) -> Shape:
     return constant_shape(slices.graph.to_tensor(slices.dense_shape))
 
 
-def gather(params: TensorLike, indices: TensorLike, name: str | None = None, axis: TensorLike = 0) -> Any:
+def gather(params: TensorLike, indices: TensorLike, name: str | None = None, axis: TensorLike = 0) -> Tensor:
     """Gathers rows (or slices along `axis`) of `params` by their indices.
 
     params: any dtype. indices: integers, any shape. The result has the dtype of params, and its shape with the axis

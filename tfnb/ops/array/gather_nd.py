@@ -98,7 +98,7 @@ def nd_bounds(c: Infer) -> list[Bound]:
     return [Bound(1, c.shapes[0].known()[:depth])] if depth else []
 
 
-def _grad_gather_nd(op: Operation, dy: Tensor) -> Any:
+def _grad_gather_nd(op: Operation, dy: Tensor) -> tuple[IndexedSlices, None] | tuple[Tensor, None]:
     params, indices = op.inputs
     shape = SHAPE(params, out_type=indices.dtype)
     if indices.shape.ndims == 2 and indices.shape.as_list()[-1] == 1:  # whole rows, as of Gather
@@ -181,7 +181,7 @@ def _host_scatter_nd(call: HostCall, indices: np.ndarray, updates: np.ndarray, s
     return out
 
 
-def row_numbers(indices: Tensor, sizes: Sequence[Any]) -> Any:
+def row_numbers(indices: Tensor, sizes: Sequence[Any]) -> Tensor:
     """Returns the row-major number of each index tuple in the dimensions `sizes`; -1 for an index outside of them."""
     if len(sizes) == 1:
         return indices[..., 0]
@@ -194,7 +194,7 @@ def row_numbers(indices: Tensor, sizes: Sequence[Any]) -> Any:
     return SELECT(inside, number, ZEROS_LIKE(number) - 1)
 
 
-def _expand_scatter_nd(op: Operation, indices: Tensor, updates: Tensor, shape: Tensor) -> Any:
+def _expand_scatter_nd(op: Operation, indices: Tensor, updates: Tensor, shape: Tensor) -> Tensor | None:
     """Converts each index tuple to one row number, which turns the scatter into a segment sum."""
     dims, depth = constant_shape(shape).sizes, indices.shape.sizes
     if dims is None or not depth or not depth[-1] or updates.dtype not in REALS:
@@ -334,7 +334,7 @@ def _host_dense(
     return out
 
 
-def _index_rows(indices: Tensor, shape: TensorLike) -> Any:
+def _index_rows(indices: Tensor, shape: TensorLike) -> Tensor:
     """The indices into a tensor of the given shape as rows: one row per element."""
     if indices.shape.ndims is None:
         return RESHAPE(indices, PACK([np.int32(-1), SIZE(shape, out_type=int32)]))
@@ -356,7 +356,7 @@ def _may_fit(op: Operation, indices: Any, shape: Tensor, values: Tensor) -> bool
     return True
 
 
-def _expand_dense(op: Operation, indices: Any, shape: Tensor, values: Tensor, default: Tensor) -> Any:
+def _expand_dense(op: Operation, indices: Any, shape: Tensor, values: Tensor, default: Tensor) -> Tensor | None:
     is_static = constant_shape(shape).sizes is not None and indices.shape.sizes is not None
     if values.dtype not in REALS or not is_static or None in indices.shape.sizes[1:]:
         return None
@@ -369,7 +369,7 @@ def _expand_dense(op: Operation, indices: Any, shape: Tensor, values: Tensor, de
     return SELECT(GREATER(SCATTER_ND(rows, ones, shape), 0), total, BROADCAST_TO(default, shape))
 
 
-def _grad_dense(op: Operation, dy: Tensor) -> Any:
+def _grad_dense(op: Operation, dy: Tensor) -> tuple[None, None, Tensor, Tensor]:
     rows, values = _index_rows(op.inputs[0], op.inputs[1]), op.inputs[2]
     d_values = GATHER_ND(dy, rows)
     rest = SUM(dy, all_axes(dy)) - SUM(d_values, all_axes(d_values))
@@ -407,7 +407,7 @@ def sparse_to_dense(
     default_value: int = 0,
     validate_indices: bool = True,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns a dense tensor that has `sparse_values` at `sparse_indices`, and `default_value` elsewhere.
 
     sparse_indices: shape (n, rank), or (n,) for vectors. sparse_values: n values, or one for all indices. output_shape:

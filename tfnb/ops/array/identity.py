@@ -99,7 +99,7 @@ def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Any
     return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
 
 
-def ensure_shape(x: TensorLike, shape: TensorLike, name: str | None = None) -> Any:
+def ensure_shape(x: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:
     """Returns `x`, checked when the graph is built and at run time to have a shape that is compatible with `shape`.
 
     Raises `ShapeError` if it has not.
@@ -107,7 +107,7 @@ def ensure_shape(x: TensorLike, shape: TensorLike, name: str | None = None) -> A
     return ENSURE_SHAPE(x, shape=as_shape(shape), name=name)
 
 
-def guarantee_const(input: TensorLike, name: str | None = None) -> Any:
+def guarantee_const(input: TensorLike, name: str | None = None) -> Tensor:
     """Returns the input, which the caller guarantees never to change."""
     return GUARANTEE_CONST(input, name=name)
 

@@ -142,7 +142,7 @@ UNPACK: OpDef[list[Tensor]] = OpDef(
 )
 
 
-def pack_nested(value: Any, dtype: DType | None, graph: Any, name: str | None = None) -> Any:
+def pack_nested(value: Any, dtype: DType | None, graph: Any, name: str | None = None) -> Tensor:
     """Returns a tensor from nested lists that contain tensors: the lists of each level are stacked.
 
     The constants of its parts are named after it, as in TensorFlow: `packed/0`.

@@ -44,7 +44,7 @@ def _bound(name: str, side: str, what: str, op: OpDef) -> OpDef[Tensor]:
         positions = [np.searchsorted(r, v, side) for r, v in zip(rows, values, strict=True)]  # type: ignore[call-overload]
         return np.asarray(positions, call.types["out_type"].np).reshape(values.shape)
 
-    def expand(node: Operation, rows: Tensor, values: Tensor) -> Any:
+    def expand(node: Operation, rows: Tensor, values: Tensor) -> Tensor:
         before = op(EXPAND_DIMS(rows, np.int32(1)), EXPAND_DIMS(values, np.int32(2)))
         return SUM(cast_to(before, node.types["out_type"]), np.asarray([2], np.int32))
 
@@ -114,7 +114,7 @@ def searchsorted(
     side: str = "left",
     out_type: DTypeLike = int32,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the position at which to insert each value into its sorted row.
 
     sorted_sequence: shape (..., n), rows in ascending order. values: shape (..., m), of the same dtype. side: "left"

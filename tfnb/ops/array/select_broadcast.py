@@ -112,7 +112,7 @@ def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> Shape:
     return broadcast_shapes(as_shape(shape_x), as_shape(shape_y))
 
 
-def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Any:
+def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
     """Returns the shape to which two shapes broadcast; all three are integer vectors of one dtype.
 
     Errors: the shapes do not broadcast together.

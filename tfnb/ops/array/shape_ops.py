@@ -128,7 +128,7 @@ RANK: OpDef[Tensor] = OpDef(
 )
 
 
-def shape_of(x: Any) -> Any:
+def shape_of(x: Any) -> Tensor | np.ndarray:
     """Returns the shape of tensor `x`: a NumPy vector when it is known statically, else `Shape(x)`."""
     if x.shape.is_fully_defined():
         return np.asarray(x.shape.known(), np.int32)
@@ -469,7 +469,7 @@ def rank(input: TensorLike, name: str | None = None) -> Any:
 
 def expand_dims(
     input: TensorLike, axis: TensorLike | None = None, name: str | None = None, dim: TensorLike | None = None
-) -> Any:
+) -> Tensor:
     """Inserts a dimension of size 1 into the shape of `input` at position `axis` (in 0.x `dim`).
 
     A negative position counts from the end.
@@ -486,7 +486,7 @@ def squeeze(
     axis: TensorLike | None = None,
     name: str | None = None,
     squeeze_dims: int | Sequence[int] | None = None,
-) -> Any:
+) -> Tensor:
     """Removes dimensions of size 1 from the shape of `input`: those in `axis` (in 0.x `squeeze_dims`), or all of them.
 
     Errors: a given axis is not of size 1.
@@ -495,7 +495,7 @@ def squeeze(
     return SQUEEZE(input, squeeze_dims=() if axes is None else axes, name=name)
 
 
-def identity(input: TensorLike, name: str | None = None) -> Any:
+def identity(input: TensorLike, name: str | None = None) -> Tensor:
     """Returns the input as a new tensor."""
     return IDENTITY(input, name=name)
 

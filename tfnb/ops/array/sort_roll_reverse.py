@@ -84,7 +84,7 @@ def _lower_reverse(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return site.load(0, source)
 
 
-def _grad_reverse(op: Operation, dy: Tensor) -> Any:
+def _grad_reverse(op: Operation, dy: Tensor) -> tuple[Tensor, None]:
     a = op.attrs
     return REVERSE_SEQUENCE(dy, op.inputs[1], seq_dim=a.seq_dim, batch_dim=a.batch_dim), None
 
@@ -189,7 +189,7 @@ def _host_nth(call: HostCall, x: np.ndarray, n: np.ndarray) -> np.ndarray:
     return np.partition(x, k, axis=-1)[..., k]
 
 
-def _grad_nth(op: Operation, dy: Tensor) -> Any:
+def _grad_nth(op: Operation, dy: Tensor) -> tuple[Tensor, None]:
     """All elements of a row that equal its n-th element get equal shares of the gradient."""
     x, last = op.inputs[0], np.int32(-1)
     matches = cast_to(EQUAL(EXPAND_DIMS(op.outputs[0], last), x), dy.dtype)
@@ -222,7 +222,7 @@ def reverse_sequence(
     name: str | None = None,
     seq_dim: int | None = None,
     batch_dim: int | None = None,
-) -> Any:
+) -> Tensor:
     """Reverses the first seq_lengths[i] elements along `seq_axis` in slice i along `batch_axis` (by default 0).
 
     `seq_dim` and `batch_dim` are the older names of the two axes. Errors: the sequence axis is not given, or a length
@@ -240,7 +240,7 @@ def reverse_sequence(
     return REVERSE_SEQUENCE(input, lengths, seq_dim=seq, batch_dim=batch or 0, name=name)
 
 
-def _falling(x: Tensor) -> Any:
+def _falling(x: Tensor) -> Tensor:
     """Sort keys that decrease as the values of `x` increase, without overflow."""
     return NEG(x) if x.dtype.is_floating else INVERT(x)
 

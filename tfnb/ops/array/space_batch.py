@@ -341,7 +341,7 @@ BATCH_TO_SPACE: OpDef[Tensor] = OpDef(
 )
 
 
-def space_to_depth(input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Any:
+def space_to_depth(input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """Moves each block of block_size x block_size pixels into the channels of one pixel.
 
     input: (batch, height, width, channels), or channels second for `data_format="NCHW"`.
@@ -349,7 +349,7 @@ def space_to_depth(input: TensorLike, block_size: int, name: str | None = None, 
     return SPACE_TO_DEPTH(input, block_size=block_size, data_format=data_format, name=name)
 
 
-def depth_to_space(input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Any:
+def depth_to_space(input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """Moves the channels of each pixel into a block of block_size x block_size pixels.
 
     input: (batch, height, width, channels), or channels second for `data_format="NCHW"`.
@@ -363,7 +363,7 @@ def space_to_batch(
     block_size: int | None = None,
     name: str | None = None,
     block_shape: TensorLike | None = None,
-) -> Any:
+) -> Tensor:
     """Pads the spatial dimensions, then moves their blocks into the batch.
 
     input: (batch, spatial dimensions..., rest...). paddings: integers (m, 2), the margins before and after each of the
@@ -381,7 +381,7 @@ def batch_to_space(
     block_size: int | None = None,
     name: str | None = None,
     block_shape: TensorLike | None = None,
-) -> Any:
+) -> Tensor:
     """Moves parts of the batch into blocks of the spatial dimensions, then crops these dimensions.
 
     input: (batch, spatial dimensions..., rest...). crops: integers (m, 2), the numbers of elements to remove before and

@@ -230,7 +230,7 @@ def _lower_strided(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return site.load(0, source)
 
 
-def _grad_strided(op: Operation, dy: Tensor) -> Any:
+def _grad_strided(op: Operation, dy: Tensor) -> tuple[Tensor, None, None, None]:
     x, *index = op.inputs
     if index[0].dtype is int32 and x.shape.is_fully_defined():
         shape: Any = np.asarray(x.shape.known(), np.int32)
@@ -309,7 +309,7 @@ def _lower_strided_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Ex
     return element if inside is None else s.where(inside, element, zero)
 
 
-def _grad_strided_grad(op: Operation, g: Tensor) -> Any:
+def _grad_strided_grad(op: Operation, g: Tensor) -> tuple[None, None, None, None, Tensor]:
     return None, None, None, None, STRIDED_SLICE(g, *op.inputs[1:4], **_masks(op.attrs))
 
 
@@ -440,13 +440,13 @@ def getitem(x: Tensor, key: Any, name: str | None = None) -> Any:
     out = x.graph.to_tensor(x) if takes_all else _strided(x, parsed, name or "strided_slice")
     for axis, i in sorted(gathers, key=lambda pair: (pair[0] >= 0, -abs(pair[0]))):
         i = x.graph.to_tensor(i)
-        size = SHAPE(out, out_type=i.dtype)[axis] if out.shape.sizes is None or out.shape.sizes[axis] is None else None
-        size = i.dtype.np.type(out.shape.sizes[axis]) if size is None else size
+        known = None if out.shape.sizes is None else out.shape.sizes[axis]
+        size = SHAPE(out, out_type=i.dtype)[axis] if known is None else i.dtype.np.type(known)
         out = GATHER_V2(out, SELECT(i < 0, i + size, i), np.int32(axis))
     return out
 
 
-def _strided(x: Tensor, key: _Key, name: str) -> Any:
+def _strided(x: Tensor, key: _Key, name: str) -> Tensor:
     """The slice of the static part of an index; its constants are named after it, as `strided_slice/stack`."""
     name, *names = x.graph.reserve(name, "stack", "stack_1", "stack_2")
     index = [_vector(v, x, n) for v, n in zip((key.begin, key.end, key.strides), names, strict=True)]

@@ -79,7 +79,7 @@ def _lower_mirror(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return site.load(0, source)
 
 
-def _grad_mirror(op: Operation, dy: Tensor) -> Any:
+def _grad_mirror(op: Operation, dy: Tensor) -> tuple[Tensor, None]:
     """Adds the gradients of the mirrored margins to the elements they were copied from, axis by axis."""
     value, sizes = constant_value(op.inputs[1]), op.x.shape.sizes
     if value is None or sizes is None or any(_too_wide(op.attrs.mode, sizes, value)):
@@ -99,10 +99,10 @@ def _fold_axis(dy: Tensor, axis: int, before: int, after: int, skip: int, op: An
     def along(value: int | Tensor | list[Any], other: int | list[int]) -> Any:
         return dy.graph.to_tensor([value if a == axis else other for a in range(rank)])
 
-    def part(start: int, count: int | Tensor) -> Any:
+    def part(start: int, count: int | Tensor) -> Tensor:
         return SLICE(dy, along(start, 0), along(count, -1))
 
-    def mirrored(start: int, count: int, at: int | Tensor) -> Any:
+    def mirrored(start: int, count: int, at: int | Tensor) -> Tensor:
         margins = along([at, n - at - count], [0, 0])
         return PAD(REVERSE_V2(part(start, count), np.asarray([axis], np.int32)), margins)
 
@@ -160,7 +160,7 @@ def _fold(call: HostCall, x: np.ndarray, paddings: np.ndarray) -> np.ndarray:
     return x
 
 
-def _grad_fold(op: Operation, dy: Tensor) -> Any:
+def _grad_fold(op: Operation, dy: Tensor) -> tuple[Tensor, None]:
     return MIRROR_PAD(dy, op.inputs[1], mode=op.attrs.mode), None
 
 
@@ -187,7 +187,7 @@ def pad(
     mode: str = "CONSTANT",
     name: str | None = None,
     constant_values: int = 0,
-) -> Any:
+) -> Tensor:
     """Adds margins around a tensor.
 
     paddings: shape (rank, 2), the number of elements before and after along each axis. mode: "CONSTANT" (filled with
@@ -243,7 +243,7 @@ def _lower_tile(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     )
 
 
-def _grad_tile(op: Operation, dy: Tensor) -> Any:
+def _grad_tile(op: Operation, dy: Tensor) -> tuple[Tensor, None]:
     x, multiples = op.inputs
     value = constant_value(multiples)
     if value is not None and x.shape.is_fully_defined():
@@ -344,7 +344,7 @@ REVERSE_V2 = _reversal(
 
 def reverse(
     tensor: TensorLike, axis: TensorLike | None = None, name: str | None = None, dims: TensorLike | None = None
-) -> Any:
+) -> Tensor:
     """Reverses the order of the elements of a tensor along some of its axes.
 
     axis: a list of axes, or in 0.x (`dims`) a list of one bool per axis. The result has the dtype and shape of the

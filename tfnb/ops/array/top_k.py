@@ -82,7 +82,7 @@ def _top_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     return (KernelCall("array/top_k.cl", "top_k", args, groups, defines=signed_defines(x.dtype)),)
 
 
-def _grad_top(op: Operation, dy: Tensor, d_indices: Tensor) -> Any:
+def _grad_top(op: Operation, dy: Tensor, d_indices: Tensor) -> Tensor | tuple[Tensor, None]:
     """Returns the gradient of each value to the index it came from, by a segment sum over (row, index)."""
     x, places = op.inputs[0], op.outputs[1]
     flat_shape = SHAPE(x, out_type=int32)
@@ -156,7 +156,7 @@ def _expand_in_top(op: Operation, predictions: Tensor, targets: Tensor) -> Any:
     return _in_top_mask(predictions, targets, np.int32(op.attrs.k))
 
 
-def _in_top_mask(predictions: Tensor, targets: Tensor, k: Tensor) -> Any:
+def _in_top_mask(predictions: Tensor, targets: Tensor, k: Tensor) -> Tensor:
     n = SHAPE(predictions, out_type=int32)[1]
     hot = EQUAL(
         RESHAPE(targets, np.asarray([-1, 1], np.int32)),
@@ -207,7 +207,7 @@ IN_TOP_K_V2: OpDef[Tensor] = OpDef(
 
 def in_top_k(
     predictions: TensorLike | None = None, targets: TensorLike | None = None, k: Any = None, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns for each row of `predictions` whether the class `targets` is among the k largest, a bool vector.
 
     predictions: float32 (batch, classes). targets: int32 or int64 (batch,). k: an integer, or an integer scalar tensor.

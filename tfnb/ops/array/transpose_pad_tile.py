@@ -73,7 +73,7 @@ def _lower_transpose(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return site.load(0, tuple(idx[perm.index(a)] for a in range(len(idx))))
 
 
-def grad_transpose(op: Any, dy: Tensor) -> Any:
+def grad_transpose(op: Any, dy: Tensor) -> tuple[Tensor, None]:
     """Permutes the gradient by the inverse permutation."""
     perm = constant_value(op.inputs[1])
     if perm is None:
@@ -174,7 +174,7 @@ def _slice_bounds(c: Infer) -> list[Bound]:
     return [Bound(1, tuple(d - n + 1 for d, n in zip(c.shapes[0].known(), size, strict=True)), what="begin")]
 
 
-def _grad_slice(op: Operation, dy: Tensor) -> Any:
+def _grad_slice(op: Operation, dy: Tensor) -> tuple[Tensor, None, None]:
     x, begin, _ = op.inputs
     start, before = constant_value(begin), begin
     if start is not None and x.shape.is_fully_defined() and dy.shape.is_fully_defined():
@@ -223,7 +223,7 @@ def _has_rest(count: Tensor) -> bool:
     return any(part is not None and (part == -1).any() for part in parts)
 
 
-def _slice(x: Tensor, start: Tensor, count: Tensor, name: str) -> Any:
+def _slice(x: Tensor, start: Tensor, count: Tensor, name: str) -> Tensor:
     static_start, counts = constant_value(start), constant_value(count)
     if (
         static_start is None and counts is not None and (counts == -1).any()
@@ -344,7 +344,7 @@ PAD_V2: OpDef[Tensor] = OpDef(
 
 def transpose(
     a: TensorLike, perm: TensorLike | None = None, name: str | None = "transpose", conjugate: bool = False
-) -> Any:
+) -> Tensor:
     """Reorders the axes of a tensor; without `perm` their order is reversed.
 
     perm: a permutation of the axes; axis perm[i] of `a` becomes axis i. conjugate: takes the complex conjugate too.

@@ -168,7 +168,7 @@ def _grad_partition(op: Operation, *dys: Tensor | None) -> Any:
     return reshape_like(DYNAMIC_STITCH(parts, list(dys)), data), None
 
 
-def product(vector: Tensor) -> Any:
+def product(vector: Tensor) -> Tensor:
     """Returns the product of the elements of a vector, as a scalar tensor."""
     return PROD(vector, np.int32(0))
 
@@ -222,7 +222,7 @@ def _host_stitch(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
     return out
 
 
-def _expand_stitch(op: Operation, *inputs: Tensor) -> Any:
+def _expand_stitch(op: Operation, *inputs: Tensor) -> Tensor | None:
     """Takes the rows from the joined data where they are, see `_is_moved`."""
     n = len(inputs) // 2
     indices, data = inputs[:n], inputs[n:]
@@ -258,7 +258,7 @@ DYNAMIC_STITCH: OpDef[Tensor] = OpDef(
 )
 
 
-def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
+def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Returns the distinct elements of a vector in the order of first occurrence, and each element's index among them.
 
     out_idx: the dtype of the indices, int32 or int64.
@@ -268,7 +268,7 @@ def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -
 
 def where(
     condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Selects elements of x where the condition is true and of y elsewhere (see `Select`).
 
     Without x and y the result holds the indices of the true elements, int64 of shape (count, rank). Errors: only one
@@ -279,7 +279,7 @@ def where(
     return WHERE(condition, name=name) if x is None else SELECT(condition, x, y, name=name)
 
 
-def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: int | None = None) -> Any:
+def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: int | None = None) -> Tensor:
     """Returns the elements (or slices) of `tensor` where `mask` is true, in their order.
 
     mask: bool of known rank k >= 1; its shape equals that of tensor's dimensions from `axis` (by default 0) on. In the
@@ -300,7 +300,7 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask
         return GATHER(flat, rows) if a == 0 else GATHER_V2(flat, rows, np.int32(a))
 
 
-def _flattened(x: Tensor, axis: int, count: int) -> Any:
+def _flattened(x: Tensor, axis: int, count: int) -> Tensor:
     """`x` reshaped so that one dimension replaces the `count` dimensions from `axis` on."""
     if count == 1:
         return x
@@ -360,7 +360,7 @@ def meshgrid(*args: TensorLike, **kwargs: Any) -> list[Any]:
     return grids
 
 
-def _grid_shape(vectors: Sequence[Any]) -> Any:
+def _grid_shape(vectors: Sequence[Any]) -> Tensor | np.ndarray:
     sizes = [v.shape.sizes[0] for v in vectors]
     if None not in sizes:
         return np.asarray(sizes, np.int32)

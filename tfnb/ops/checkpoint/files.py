@@ -62,10 +62,12 @@ def _crc(array: np.ndarray) -> int:
     return int(library("crc32c", "crc32c", "a checkpoint").crc32c(data))
 
 
-def _parse_slice(name: str, text: str, array_shape: tuple[int, ...] | None) -> Any:
-    """Returns (full shape, start, shape) from a text such as "10 4 0,5:-"; (None, None, None) from ""."""
+def _parse_slice(
+    name: str, text: str, array_shape: tuple[int, ...] | None
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
+    """Returns (full shape, start, shape) from a text such as "10 4 0,5:-"; None from ""."""
     if not text:
-        return None, None, None
+        return None
     *dims, spec = text.split(" ")
     try:
         full = tuple(int(d) for d in dims)
@@ -93,11 +95,9 @@ def write_checkpoint(prefix: str, items: Iterable[Item]) -> None:
     entries: dict[str, Entry] = {}
     arrays: dict[str, np.ndarray] = {}
     for name, text, array in items:
-        full, start, shape = _parse_slice(name, text, array.shape)
-        if full is None:
-            full, start, shape, key = array.shape, (0,) * array.ndim, array.shape, name
-        else:
-            key = f"{name}/{','.join(map(str, start))}"
+        described = _parse_slice(name, text, array.shape)
+        full, start, shape = described or (array.shape, (0,) * array.ndim, array.shape)
+        key = f"{name}/{','.join(map(str, start))}" if described else name
         if key in arrays:
             raise InvalidArgumentError(f"the tensor {key!r} is saved twice")
         arrays[key] = to_stored(array)
@@ -307,9 +307,10 @@ class Checkpoint:
     def read(self, name: str, shape_and_slice: str = "") -> np.ndarray:
         """Returns the tensor, or the slice described as in RestoreV2. Raises `DataLossError` when it is damaged."""
         entry = self.entry(name)
-        full, start, shape = _parse_slice(name, shape_and_slice, None)
-        if full is None:
+        described = _parse_slice(name, shape_and_slice, None)
+        if described is None:
             return self._whole(name, entry)
+        full, start, shape = described
         if full != entry.shape:
             raise InvalidArgumentError(
                 f"{name} has shape {entry.shape} in {self.prefix}, the slice is of one of shape {full}"

@@ -111,7 +111,7 @@ def _grad_switch(op: Operation, when_false: Tensor, when_true: Tensor) -> Any:
     return _chosen([zeros_like(data) if g is None else g for g in sides], pred), None
 
 
-def _chosen(sides: Sequence[Any], pred: Any) -> Any:
+def _chosen(sides: Sequence[Any], pred: Any) -> Tensor:
     """Selects the tensor of the taken branch by a Merge that records the condition for its own gradient."""
     switches = [SWITCH(side, pred) for side in sides]
     merged = MERGE([switch[k] for k, switch in enumerate(switches)])[0]
@@ -227,7 +227,7 @@ REF_MERGE: OpDef[tuple[Tensor, Tensor]] = OpDef(
 )
 
 
-def _pass_back(op: Operation, dy: Tensor) -> Any:
+def _pass_back(op: Operation, dy: Tensor) -> Tensor:
     """The gradient when it is taken inside the loop; gradients through a loop are computed by
     `client/gradients/backward_loop.py`."""
     return dy

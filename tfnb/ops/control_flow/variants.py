@@ -91,7 +91,7 @@ def _zeros_of(call: HostCall, value: np.ndarray) -> Any:
     raise InvalidArgumentError(f"{call.op.type}: {type(value).__name__} has no zero", call.op)
 
 
-def _zero(call: HostCall, value: np.ndarray) -> Any:
+def _zero(call: HostCall, value: np.ndarray) -> np.ndarray:
     if _is_object(value) and value.ndim == 0 and isinstance(value.item(), (TensorList, Optional)):
         return make_handle(_zeros_of(call, value.item()))
     return host_zeros(as_dtype(call.tools.dtype_name(value)), call.tools.shape(value))
@@ -129,7 +129,7 @@ def _got_shapes(c: Infer) -> tuple[Shape, ...]:
     return tuple(as_shape(s) for s in shapes) if len(shapes) == count else (unknown_shape,) * count
 
 
-def _grad_get(op: Operation, *dys: Any) -> Any:
+def _grad_get(op: Operation, *dys: Any) -> Tensor:
     return FROM_VALUE(list(dys))
 
 

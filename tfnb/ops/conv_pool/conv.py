@@ -156,7 +156,7 @@ def _host_filter_grad(call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.n
     return conv2d_backprop_filter_host(x, sizes.tolist(), dy, *_how(call.attrs))
 
 
-def _grad_conv(op: Operation, dy: Tensor) -> Any:
+def _grad_conv(op: Operation, dy: Tensor) -> tuple[Tensor, Tensor]:
     x, w = op.inputs
     attrs = attrs_of(op.attrs)
     return (
@@ -165,13 +165,13 @@ def _grad_conv(op: Operation, dy: Tensor) -> Any:
     )
 
 
-def _grad_backprop_input(op: Operation, g: Tensor) -> Any:
+def _grad_backprop_input(op: Operation, g: Tensor) -> tuple[None, Tensor, Tensor]:
     _, w, dy = op.inputs
     attrs = attrs_of(op.attrs)
     return None, CONV2D_BACKPROP_FILTER(g, shape_of(w), dy, **attrs), CONV2D(g, w, **attrs)
 
 
-def _grad_backprop_filter(op: Operation, g: Tensor) -> Any:
+def _grad_backprop_filter(op: Operation, g: Tensor) -> tuple[Tensor, None, Tensor]:
     x, _, dy = op.inputs
     attrs = attrs_of(op.attrs)
     return CONV2D_BACKPROP_INPUT(shape_of(x), g, dy, **attrs), None, CONV2D(x, g, **attrs)

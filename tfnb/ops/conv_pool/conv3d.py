@@ -133,7 +133,7 @@ def _host_filter_grad(call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.n
     return dw
 
 
-def _grad(op: Operation, dy: Tensor) -> Any:
+def _grad(op: Operation, dy: Tensor) -> tuple[Tensor, Tensor]:
     x, w = op.inputs
     attrs = attrs_of(op.attrs)
     return (
@@ -142,13 +142,13 @@ def _grad(op: Operation, dy: Tensor) -> Any:
     )
 
 
-def _grad_input_grad(op: Operation, g: Tensor) -> Any:
+def _grad_input_grad(op: Operation, g: Tensor) -> tuple[None, Tensor, Tensor]:
     _, w, dy = op.inputs
     attrs = attrs_of(op.attrs)
     return None, CONV3D_BACKPROP_FILTER_V2(g, shape_of(w), dy, **attrs), CONV3D(g, w, **attrs)
 
 
-def _grad_filter_grad(op: Operation, g: Tensor) -> Any:
+def _grad_filter_grad(op: Operation, g: Tensor) -> tuple[Tensor, None, Tensor]:
     x, _, dy = op.inputs
     attrs = attrs_of(op.attrs)
     return CONV3D_BACKPROP_INPUT_V2(shape_of(x), g, dy, **attrs), None, CONV3D(x, g, **attrs)

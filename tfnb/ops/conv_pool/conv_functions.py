@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, SQUEEZE
 from tfnb.ops.conv_pool.conv import CONV2D, CONV2D_BACKPROP_FILTER, CONV2D_BACKPROP_INPUT
 from tfnb.ops.conv_pool.conv3d import CONV3D, CONV3D_BACKPROP_FILTER_V2, CONV3D_BACKPROP_INPUT_V2
@@ -63,7 +63,7 @@ def conv2d(
     dilations: int | Sequence[int] | str | None = (1, 1, 1, 1),
     name: str | None = None,
     filters: TensorLike | None = None,
-) -> Any:
+) -> Tensor:
     """Cross-correlation of images with filters; see the op Conv2D.
 
     input: (batch, height, width, in), or (batch, in, height, width) for `data_format="NCHW"`. filter: (fh, fw, in,
@@ -96,7 +96,7 @@ def conv3d(
     dilations: int | Sequence[int] | None = (1, 1, 1, 1, 1),
     name: str | None = None,
     filters: TensorLike | None = None,
-) -> Any:
+) -> Tensor:
     """Cross-correlation of volumes with filters; see the op Conv3D.
 
     input: (batch, depth, height, width, in), or channels second for "NCDHW". filter: (fd, fh, fw, in, out). strides,
@@ -131,7 +131,7 @@ def conv2d_transpose(
     input: TensorLike | None = None,
     filters: TensorLike | None = None,
     dilations: int | Sequence[int] = (1, 1, 1, 1),
-) -> Any:
+) -> Tensor:
     """Computes the transpose of `conv2d` (its input gradient), also known as deconvolution.
 
     value: (batch, rows, columns, in), or channels second for "NCHW". filter: (fh, fw, out, in). output_shape: the 4
@@ -164,7 +164,7 @@ def conv3d_transpose(
     input: TensorLike | None = None,
     filters: TensorLike | None = None,
     dilations: int | Sequence[int] = (1, 1, 1, 1, 1),
-) -> Any:
+) -> Tensor:
     """Computes the transpose of `conv3d`.
 
     The arguments and errors are those of `conv2d_transpose`, with one more dimension.
@@ -205,7 +205,7 @@ def conv1d(
     name: str | None = None,
     input: TensorLike | None = None,
     dilations: int | Sequence[int] | None = None,
-) -> Any:
+) -> Tensor:
     """Cross-correlation along one axis.
 
     value: (batch, width, in), or (batch, in, width) for "NCW". filters: (fw, in, out). Returns (batch, columns, out) or
@@ -244,7 +244,7 @@ def conv1d_transpose(
     value: TensorLike | None = None,
     filter: TensorLike | None = None,
     stride: int | Sequence[int] | None = None,
-) -> Any:
+) -> Tensor:
     """Computes the transpose of `conv1d`.
 
     input: (batch, columns, in), or channels second for "NCW". filters: (fw, out, in). output_shape: the 3 dimensions of
@@ -273,7 +273,7 @@ def conv1d_transpose(
         return SQUEEZE(y, squeeze_dims=[axis])
 
 
-def atrous_conv2d(value: TensorLike, filters: TensorLike, rate: int, padding: str, name: str | None = None) -> Any:
+def atrous_conv2d(value: TensorLike, filters: TensorLike, rate: int, padding: str, name: str | None = None) -> Tensor:
     """Dilated convolution: `conv2d` with a filter whose taps are `rate` pixels apart.
 
     value: (batch, height, width, in). filters: (fh, fw, in, out). Raises `InvalidArgumentError` for a rate below 1.
@@ -288,7 +288,7 @@ def atrous_conv2d_transpose(
     rate: int,
     padding: str | Sequence[Any],
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Computes the transpose of `atrous_conv2d`.
 
     value: (batch, rows, columns, in). filters: (fh, fw, out, in). output_shape: the 4 dimensions of the result. Raises
@@ -376,7 +376,7 @@ def conv2d_backprop_input(
     dilations: int | Sequence[int] | str | None = (1, 1, 1, 1),
     name: str | None = None,
     filters: TensorLike | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the gradient of `conv2d` with respect to its input; see the op Conv2DBackpropInput.
 
     input_sizes: the four dimensions of the input, integers or an integer tensor, which the result has. filter, strides,
@@ -398,7 +398,7 @@ def conv2d_backprop_filter(
     data_format: str = "NHWC",
     dilations: int | Sequence[int] | str | None = (1, 1, 1, 1),
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the gradient of `conv2d` with respect to its filter; see the op Conv2DBackpropFilter.
 
     filter_sizes: the four dimensions of the filter, integers or an integer tensor, which the result has. input,
@@ -419,7 +419,7 @@ def conv3d_backprop_filter(
     data_format: str = "NDHWC",
     dilations: int | Sequence[int] = (1, 1, 1, 1, 1),
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the gradient of `conv3d` with respect to its filter; see the op Conv3DBackpropFilterV2.
 
     filter_sizes: the five dimensions of the filter, integers or an integer tensor, which the result has. input,

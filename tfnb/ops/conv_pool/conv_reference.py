@@ -205,7 +205,7 @@ def pool_axes(
     return window_axes(integer(shape[1]), integer(shape[2]), _spatial(ksize, "ksize"), strides, padding)
 
 
-def lowest(dtype: np.dtype[Any]) -> Any:
+def lowest(dtype: np.dtype[Any]) -> float:
     """Returns the number that every pixel of the dtype exceeds or equals."""
     return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
 

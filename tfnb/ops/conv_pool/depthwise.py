@@ -188,7 +188,7 @@ def _filter_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     return _call(site, "depthwise_conv2d_filter_grad", x, w, (0, 2), w[0] * w[1])
 
 
-def _grad(op: Operation, dy: Tensor) -> Any:
+def _grad(op: Operation, dy: Tensor) -> tuple[Tensor, Tensor]:
     x, w = op.inputs
     attrs = attrs_of(op.attrs)
     return (
@@ -197,7 +197,7 @@ def _grad(op: Operation, dy: Tensor) -> Any:
     )
 
 
-def _grad_input_grad(op: Operation, g: Tensor) -> Any:
+def _grad_input_grad(op: Operation, g: Tensor) -> tuple[None, Tensor, Tensor]:
     _, w, dy = op.inputs
     attrs = attrs_of(op.attrs)
     return (
@@ -207,7 +207,7 @@ def _grad_input_grad(op: Operation, g: Tensor) -> Any:
     )
 
 
-def _grad_filter_grad(op: Operation, g: Tensor) -> Any:
+def _grad_filter_grad(op: Operation, g: Tensor) -> tuple[Tensor, None, Tensor]:
     x, _, dy = op.inputs
     attrs = attrs_of(op.attrs)
     return (
@@ -288,7 +288,7 @@ def depthwise_conv2d(
     data_format: str | None = None,
     dilations: int | Sequence[int] | None = None,
     filters: TensorLike | None = None,
-) -> Any:
+) -> Tensor:
     """Cross-correlation in which each channel has its own filters; see the op DepthwiseConv2dNative.
 
     input: (batch, height, width, in), or channels second for "NCHW". filter: (fh, fw, in, multiplier). strides:
@@ -330,7 +330,7 @@ def depthwise_conv2d_backprop_input(
     data_format: str = "NHWC",
     dilations: int | Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the gradient of `depthwise_conv2d` with respect to its input.
 
     input_sizes: the four dimensions of the input, integers or an integer tensor, which the result has. The other
@@ -351,7 +351,7 @@ def depthwise_conv2d_backprop_filter(
     data_format: str = "NHWC",
     dilations: int | Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the gradient of `depthwise_conv2d` with respect to its filter.
 
     filter_sizes: the four dimensions of the filter, integers or an integer tensor, which the result has. The other
@@ -373,7 +373,7 @@ def separable_conv2d(
     name: str | None = None,
     data_format: str | None = None,
     dilations: int | Sequence[int] | None = None,
-) -> Any:
+) -> Tensor:
     """`depthwise_conv2d`, followed by a 1 x 1 convolution that combines the channels.
 
     pointwise_filter: (1, 1, in * multiplier, out); the other arguments are those of `depthwise_conv2d`. Raises

@@ -135,7 +135,7 @@ def _calls(entry: str) -> Any:
     return calls
 
 
-def _grad(op: Operation, dy: Tensor) -> Any:
+def _grad(op: Operation, dy: Tensor) -> tuple[Tensor, Tensor]:
     x, w = op.inputs
     attrs = attrs_of(op.attrs)
     return (
@@ -210,7 +210,7 @@ def dilation2d(
     filters: TensorLike | None = None,
     dilations: int | Sequence[int] | None = None,
     data_format: str | None = None,
-) -> Any:
+) -> Tensor:
     """Grey-scale dilation of images; see the op Dilation2D.
 
     input: (batch, height, width, channels). filter: (fh, fw, channels). strides, rates (`dilations`): four integers.
@@ -231,7 +231,7 @@ def erosion2d(
     rates: int | Sequence[int],
     padding: str,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Grey-scale erosion: min over the taps of value - kernel; the dual of `dilation2d` with the rotated kernel.
 
     value: (batch, height, width, channels). kernel: (fh, fw, channels). Raises the errors of `dilation2d`.

@@ -91,7 +91,7 @@ def _mean(part: np.ndarray) -> np.ndarray:
 
 
 def _pool(reduce: Callable[[np.ndarray], np.ndarray]) -> Callable[..., Any]:
-    def run(call: HostCall, x: np.ndarray) -> Any:
+    def run(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         ratio = _checked(call.attrs.pooling_ratio, call.op.type)
         sizes = [int(np.floor(n / r)) for n, r in zip(x.shape, ratio, strict=True)] if x.ndim == 4 else []
         if x.ndim != 4 or min(sizes[1:3]) < 1:
@@ -156,12 +156,12 @@ def _pooled(c: Infer) -> tuple[Shape, ...]:
     return Shape(tuple(out)), *(Shape((None if n is None else n + 1,)) for n in out[1:3])
 
 
-def _grad_max(op: Operation, dy: Tensor, *_: Tensor) -> Any:
+def _grad_max(op: Operation, dy: Tensor, *_: Tensor) -> Tensor:
     y, rows, cols = op.outputs
     return FRACTIONAL_MAX_POOL_GRAD(op.inputs[0], y, dy, rows, cols, overlapping=op.attrs.overlapping)
 
 
-def _grad_avg(op: Any, dy: Tensor, *_: Tensor | None) -> Any:
+def _grad_avg(op: Any, dy: Tensor, *_: Tensor | None) -> Tensor:
     _, rows, cols = op.outputs
     sizes = SHAPE(op.inputs[0], out_type=int64)
     return FRACTIONAL_AVG_POOL_GRAD(sizes, dy, rows, cols, overlapping=op.attrs.overlapping)

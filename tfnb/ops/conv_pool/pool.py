@@ -178,11 +178,11 @@ def _max_pool_grad_grad_lower(site: LowerSite, idx: tuple[Expr, ...], port: int)
     return best_value  # type: ignore[return-value]
 
 
-def _grad_max_pool(op: Operation, dy: Tensor) -> Any:
+def _grad_max_pool(op: Operation, dy: Tensor) -> Tensor:
     return MAX_POOL_GRAD(op.x, op.y, dy, **attrs_of(op.attrs))
 
 
-def _grad_max_pool_grad(op: Operation, g: Tensor) -> Any:
+def _grad_max_pool_grad(op: Operation, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Only `grad` gets a gradient, since the positions of the maxima are constant almost everywhere."""
     x, y, _ = op.inputs
     attrs = attrs_of(op.attrs)
@@ -190,16 +190,16 @@ def _grad_max_pool_grad(op: Operation, g: Tensor) -> Any:
     return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_GRAD_GRAD(x, y, g, **attrs)
 
 
-def _grad_max_pool_grad_grad(op: Operation, g: Tensor) -> Any:
+def _grad_max_pool_grad_grad(op: Operation, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     x, y, _ = op.inputs
     return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_GRAD(x, y, g, **attrs_of(op.attrs))
 
 
-def _grad_avg_pool(op: Operation, dy: Tensor) -> Any:
+def _grad_avg_pool(op: Operation, dy: Tensor) -> Tensor:
     return AVG_POOL_GRAD(shape_of(op.x), dy, **attrs_of(op.attrs))
 
 
-def _grad_avg_pool_grad(op: Operation, g: Tensor) -> Any:
+def _grad_avg_pool_grad(op: Operation, g: Tensor) -> tuple[None, Tensor]:
     return None, AVG_POOL(g, **attrs_of(op.attrs))
 
 

@@ -198,26 +198,26 @@ def _lower_max_grad_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> E
     return total
 
 
-def _grad_max(op: Operation, dy: Tensor) -> Any:
+def _grad_max(op: Operation, dy: Tensor) -> Tensor:
     return MAX_POOL_3D_GRAD(op.x, op.y, dy, **attrs_of(op.attrs))
 
 
-def _grad_max_grad(op: Operation, g: Tensor) -> Any:
+def _grad_max_grad(op: Operation, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Only `grad` gets a gradient, since the positions of the maxima are constant almost everywhere."""
     x, y, _ = op.inputs
     return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_3D_GRAD_GRAD(x, y, g, **attrs_of(op.attrs))
 
 
-def _grad_max_grad_grad(op: Operation, g: Tensor) -> Any:
+def _grad_max_grad_grad(op: Operation, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     x, y, _ = op.inputs
     return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_3D_GRAD(x, y, g, **attrs_of(op.attrs))
 
 
-def _grad_avg(op: Operation, dy: Tensor) -> Any:
+def _grad_avg(op: Operation, dy: Tensor) -> Tensor:
     return AVG_POOL_3D_GRAD(shape_of(op.x), dy, **attrs_of(op.attrs))
 
 
-def _grad_avg_grad(op: Operation, g: Tensor) -> Any:
+def _grad_avg_grad(op: Operation, g: Tensor) -> tuple[None, Tensor]:
     return None, AVG_POOL_3D(g, **attrs_of(op.attrs))
 
 

@@ -21,7 +21,7 @@ from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged, with_rank
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ZEROS_LIKE
-from tfnb.ops.conv_pool.conv_reference import pool_axes
+from tfnb.ops.conv_pool.conv_reference import Axis, pool_axes
 from tfnb.ops.conv_pool.window_taps import host_choice, lower_choice
 from tfnb.ops.conv_pool.windows import ImageArgs, attrs_of, channels_first, settle, window_count
 from tfnb.types import INDEX, INTS, REALS, DTypeLike, Shape, as_dtype, int32, int64
@@ -74,7 +74,7 @@ def _infer_grad_grad(c: Infer) -> Shape:
     return _check(c, _pooled(c.attrs, with_rank(c, 0, 4).merge_with(with_rank(c, 1, 4))))
 
 
-def _axes(call: Any, shape: Sequence[int]) -> Any:
+def _axes(call: Any, shape: Sequence[int]) -> tuple[Axis, Axis]:
     a = call.attrs
     return pool_axes(shape, a.ksize, a.strides, a.padding)
 
@@ -154,17 +154,17 @@ def _lower_grad_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(inside, site.load(1, (idx[0], y, x, s.floormod(place, c))), 0)
 
 
-def _grad(op: Operation, dy: Tensor, _: Tensor) -> Any:
+def _grad(op: Operation, dy: Tensor, _: Tensor) -> Tensor:
     return MAX_POOL_GRAD_WITH_ARGMAX(op.x, dy, op.outputs[1], **attrs_of(op.attrs))
 
 
-def _grad_grad(op: Operation, g: Tensor) -> Any:
+def _grad_grad(op: Operation, g: Tensor) -> tuple[Tensor, Tensor, None]:
     """Only `grad` gets a gradient, since the positions of the maxima are constant almost everywhere."""
     x, _, argmax = op.inputs
     return ZEROS_LIKE(x), MAX_POOL_GRAD_GRAD_WITH_ARGMAX(x, g, argmax, **attrs_of(op.attrs)), None
 
 
-def _grad_grad_grad(op: Operation, g: Tensor) -> Any:
+def _grad_grad_grad(op: Operation, g: Tensor) -> tuple[Tensor, Tensor, None]:
     x, _, argmax = op.inputs
     return ZEROS_LIKE(x), MAX_POOL_GRAD_WITH_ARGMAX(x, g, argmax, **attrs_of(op.attrs)), None
 
@@ -234,7 +234,7 @@ def max_pool_with_argmax(
     name: str | None = None,
     output_dtype: DTypeLike | None = None,
     include_batch_in_index: bool = False,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """Returns the largest pixel of each window and its index in the image; see the op MaxPoolWithArgmax.
 
     input: (batch, height, width, channels). ksize, strides: four integers. Targmax (`output_dtype`): int64 (the

@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, UnimplementedError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import CONCAT
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, RESHAPE, SHAPE, SQUEEZE
 from tfnb.ops.conv_pool.conv_functions import padding_of, spread
@@ -54,7 +54,7 @@ def _pool(
 
 def _over_channels(
     value: TensorLike | None, ksize: Sequence[int], strides: int | Sequence[int] | None, name: str | None
-) -> Any:
+) -> Tensor:
     """The largest of each `ksize[3]` neighbouring channels."""
     k = ksize[3]
     if list(ksize[:3]) != [1, 1, 1]:
@@ -157,7 +157,7 @@ def pool1d(
     padding: str | Sequence[Any],
     data_format: str | None,
     name: str | None,
-) -> Any:
+) -> Tensor:
     """Pools (batch, width, channels), or (batch, channels, width) for "NCW", by the op MaxPool or AvgPool."""
     if data_format not in (None, "NWC", "NCW"):
         raise InvalidArgumentError(f'data_format must be "NWC" or "NCW", got {data_format!r}')

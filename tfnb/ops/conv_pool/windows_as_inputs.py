@@ -81,20 +81,20 @@ def _same_pool(name: str, fixed: OpDef, of: type, doc: str, grad: Callable[..., 
     )
 
 
-def _grad_pool(op: Operation, dy: Tensor) -> Any:
+def _grad_pool(op: Operation, dy: Tensor) -> tuple[Tensor, None, None]:
     x, ksize, strides = op.inputs
     a = op.attrs
     return MAX_POOL_GRAD_V2(x, op.y, dy, ksize, strides, padding=a.padding, data_format=a.data_format), None, None
 
 
-def _grad_pool_grad(op: Operation, g: Tensor) -> Any:
+def _grad_pool_grad(op: Operation, g: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
     x, y, _, ksize, strides = op.inputs
     a = op.attrs
     second = MAX_POOL_GRAD_GRAD_V2(x, y, g, ksize, strides, padding=a.padding, data_format=a.data_format)
     return ZEROS_LIKE(x), ZEROS_LIKE(y), second, None, None
 
 
-def _grad_pool_grad_grad(op: Operation, g: Tensor) -> Any:
+def _grad_pool_grad_grad(op: Operation, g: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
     x, y, _, ksize, strides = op.inputs
     a = op.attrs
     third = MAX_POOL_GRAD_V2(x, y, g, ksize, strides, padding=a.padding, data_format=a.data_format)
@@ -201,7 +201,7 @@ def _resize_then_conv(
     return _margins_then_conv(call, resized, paddings, w)
 
 
-def _expand_resize(op: Operation, x: Tensor, size: Tensor, paddings: Tensor, w: Tensor) -> Any:
+def _expand_resize(op: Operation, x: Tensor, size: Tensor, paddings: Tensor, w: Tensor) -> Tensor | None:
     a = op.attrs
     if x.dtype is not float32:
         return None

@@ -268,7 +268,9 @@ def _covers(crop: Sequence[int], boxes: np.ndarray, share: float, sides: Sequenc
     return bool(((area > 0) & (common >= share * area)).any())
 
 
-def _sample(call: HostCall, size: np.ndarray, boxes: np.ndarray, share: float) -> Any:
+def _sample(
+    call: HostCall, size: np.ndarray, boxes: np.ndarray, share: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if size.shape != (3,) or size[:2].min() <= 0:
         raise InvalidArgumentError(
             f"{call.op.type}: image_size must be (height, width, channels), got {size.tolist()}",
@@ -413,7 +415,7 @@ def non_max_suppression(
     iou_threshold: TensorLike = 0.5,
     score_threshold: TensorLike = float("-inf"),
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Selects at most `max_output_size` boxes and returns their indices (int32), best score first.
 
     boxes: (m, 4); scores: (m,). Any two selected boxes overlap by less than `iou_threshold`, and all their scores are
@@ -435,7 +437,7 @@ def sample_distorted_bounding_box(
     max_attempts: int | None = None,
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
-) -> Any:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Draws a random crop of an image that contains at least `min_object_covered` of one of the given boxes.
 
     image_size: (height, width, channels), integers. bounding_boxes: (n, boxes, 4) in fractions of the image. The result

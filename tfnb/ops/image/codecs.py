@@ -431,7 +431,7 @@ ENCODE_JPEG: OpDef[Tensor] = OpDef(
 )
 
 
-def decode_png(contents: TensorLike, channels: int = 0, dtype: DTypeLike = uint8, name: str | None = None) -> Any:
+def decode_png(contents: TensorLike, channels: int = 0, dtype: DTypeLike = uint8, name: str | None = None) -> Tensor:
     """Decodes a PNG file to (height, width, channels), uint8 or uint16.
 
     channels: 1, 3 or 4, or 0 for the number in the file. Raises `InvalidArgumentError` at run time for damaged data or
@@ -446,7 +446,7 @@ def decode_image(
     dtype: DTypeLike = uint8,
     name: str | None = None,
     expand_animations: bool = True,
-) -> Any:
+) -> Tensor:
     """Decodes a PNG, JPEG, GIF or BMP file to uint8, uint16, or float32 in [0, 1].
 
     The result is (height, width, channels), or for a GIF (frames, height, width, channels) unless `expand_animations`
@@ -461,7 +461,7 @@ def decode_image(
     )
 
 
-def extract_jpeg_shape(contents: TensorLike, output_type: DTypeLike = int32, name: str | None = None) -> Any:
+def extract_jpeg_shape(contents: TensorLike, output_type: DTypeLike = int32, name: str | None = None) -> Tensor:
     """Reads (height, width, channels) from the header of a JPEG file, without decoding it.
 
     contents: a scalar string, the bytes of the file. The result is a vector of `output_type` (int32 or int64). Raises

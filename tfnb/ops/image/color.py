@@ -421,7 +421,7 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
         return convert_image_dtype(reduce_sum(converted * weights, [-1], keepdims=True), x.dtype)
 
 
-def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
+def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
     """Converts grey images to RGB images with three equal channels.
 
     images: shape (..., 1). The result has the same dtype and shape (..., 3). Raises `ShapeError` when the last

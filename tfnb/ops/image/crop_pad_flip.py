@@ -73,7 +73,7 @@ def image_tensor(value: TensorLike, function: str, ranks: tuple[int, ...] = (3, 
     return x
 
 
-def _side(x: Tensor, axis: int) -> Any:
+def _side(x: Tensor, axis: int) -> Tensor | int:
     """The size of a dimension counted from the end: an int if it is known statically, else a tensor."""
     dims = x.shape.sizes
     if dims is None:
@@ -90,23 +90,25 @@ def _static(value: Any) -> Any:
     return int(value)
 
 
-def _larger(a: TensorLike, b: TensorLike) -> Any:
+def _larger(a: TensorLike, b: TensorLike) -> Tensor | int:
     return max(a, b) if isinstance(a, int) and isinstance(b, int) else MAXIMUM(a, b)
 
 
-def _smaller(a: Tensor, b: Tensor) -> Any:
+def _smaller(a: TensorLike, b: TensorLike) -> Tensor | int:
     return min(a, b) if isinstance(a, int) and isinstance(b, int) else MINIMUM(a, b)
 
 
-def _vector(parts: list[Any]) -> Any:
+def _vector(parts: list[Any]) -> Tensor | np.ndarray:
     if all(isinstance(p, int) for p in parts):
         return np.asarray(parts, np.int32)
     return PACK([p if is_tensor_like(p) else np.int32(p) for p in parts])
 
 
-def _window(x: Any, top: TensorLike, left: TensorLike, height: TensorLike, width: TensorLike) -> Any:
+def _window(x: Any, top: TensorLike, left: TensorLike, height: TensorLike, width: TensorLike) -> Tensor:
     """A window of rows and columns of images of known rank."""
     first = [0] if x.shape.ndims == 4 else []
+    batch: list[Tensor | int]
+    channels: Tensor | int
     if isinstance(top, int) and isinstance(left, int):
         batch, channels = [-1 for _ in first], -1
     else:  # a size of -1 has no number where only the step knows the corner
@@ -117,7 +119,7 @@ def _window(x: Any, top: TensorLike, left: TensorLike, height: TensorLike, width
     return window
 
 
-def _with_rank(x: Tensor) -> Any:
+def _with_rank(x: Tensor) -> Tensor:
     """Returns the image; one of unknown rank has three dimensions, as in TensorFlow."""
     if x.shape.ndims is None:
         x = IDENTITY(x)
@@ -125,7 +127,7 @@ def _with_rank(x: Tensor) -> Any:
     return x
 
 
-def _ranked(x: Tensor, function: str) -> Any:
+def _ranked(x: Tensor, function: str) -> Tensor:
     """Returns the image with a rank. Raises `ShapeError` if it has no pixels."""
     x = _with_rank(x)
     if 0 in (x.shape.sizes or ()):
@@ -205,19 +207,19 @@ def pad_to_bounding_box(
             (offset_height, target_height, _side(x, -3), "height"),
             (offset_width, target_width, _side(x, -2), "width"),
         ):
-            offset, target = _static(offset), _static(target)
-            after = target - offset - extent
-            rules += [(offset, f"offset_{side} must be >= 0"), (after, f"{side} must be <= target - offset")]
-            margins.append([offset, after])
-        pairs = [[0, 0]] * (x.shape.ndims - 3) + margins + [[0, 0]]
+            before, whole = _static(offset), _static(target)
+            after = whole - before - extent
+            rules += [(before, f"offset_{side} must be >= 0"), (after, f"{side} must be <= target - offset")]
+            margins.append([before, after])
+        pairs = [[0, 0]] * (len(x.shape.as_list()) - 3) + margins + [[0, 0]]
         padded = pad(_demanded(x, function, rules), _vector_of_pairs(pairs))
         static = [_static(t) for t in (target_height, target_width)]
         sides = [n if isinstance(n, int) else None for n in static]
-        padded.set_shape([*x.shape.sizes[:-3], *sides, x.shape.sizes[-1]])
+        padded.set_shape([*x.shape.as_list()[:-3], *sides, x.shape.as_list()[-1]])
         return padded
 
 
-def _vector_of_pairs(pairs: list[list[Any]]) -> Any:
+def _vector_of_pairs(pairs: list[list[Any]]) -> Tensor | np.ndarray:
     if all(isinstance(p, int) for pair in pairs for p in pair):
         return np.asarray(pairs, np.int32)
     return PACK([_vector(pair) for pair in pairs])
@@ -246,7 +248,8 @@ def resize_image_with_crop_or_pad(
         cuts = [_larger(-d // 2, 0) for d in excess]
         margin = [_larger(d // 2, 0) for d in excess]
         inner = [_smaller(t, h) for t, h in zip(target, current, strict=True)]
-        return pad_to_bounding_box(_window(x, *cuts, *inner), *margin, *target)
+        (top, left), (height, width) = margin, target
+        return pad_to_bounding_box(_window(x, *cuts, *inner), top, left, height, width)
 
 
 def central_crop(image: TensorLike, central_fraction: float) -> Any:
@@ -323,7 +326,7 @@ def rot90(image: TensorLike, k: Any = 1, name: str | None = None) -> Any:
         return transpose_image(_reversed(x, -3)) if turns == 3 else x
 
 
-def _turned(x: Any, turns: Tensor, name: str | None) -> Any:
+def _turned(x: Any, turns: Tensor, name: str | None) -> Tensor:
     """Rotates by a number of quarter turns that is known only during a run: up to two quarters are chosen, one by one.
 
     A half turn keeps the shape; a quarter turn exchanges height and width: it transposes by a computed order.
@@ -341,7 +344,7 @@ def _turned(x: Any, turns: Tensor, name: str | None) -> Any:
         return result
 
 
-def _random_flip(image: TensorLike, axis: int, seed: int | None, function: str) -> Any:
+def _random_flip(image: TensorLike, axis: int, seed: int | None, function: str) -> Tensor:
     """Mirrors each image with probability one half, independently within a batch."""
     x = image_tensor(image, function)
     with scope(None, function, x):

@@ -83,7 +83,7 @@ def image_gradients(image: TensorLike) -> tuple[Any, Any]:
         return down, right
 
 
-def sobel_edges(image: TensorLike) -> Any:
+def sobel_edges(image: TensorLike) -> Tensor:
     """Sobel's edge filters across rows and across columns; the result has an additional last dimension of size 2.
 
     image: (batch, height, width, channels) with a known number of channels; its border is mirrored.
@@ -154,7 +154,7 @@ def _prepared(img1: TensorLike, img2: TensorLike, most: Any, function: str) -> t
     return RESHAPE(x, shape), RESHAPE(y, shape), most, lead if x.shape.ndims != 4 else None
 
 
-def _led(value: Tensor, lead: Tensor) -> Any:
+def _led(value: Tensor, lead: Tensor) -> Tensor:
     """Reshapes one number per image to the leading dimensions of the original images."""
     return value if lead is None else RESHAPE(value, lead)
 

@@ -116,7 +116,7 @@ def _lower_patches(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(inside, site.load(0, (n, *at, d % channels)), zero)
 
 
-def _grad_patches(op: Any, dy: Tensor) -> Any:
+def _grad_patches(op: Any, dy: Tensor) -> Tensor:
     """Adds the gradient of each pixel of a patch to the pixel it was read from, if it is inside the image."""
     x, a = op.inputs[0], op.attrs
     if x.shape.sizes is None or None in x.shape.sizes[1:]:
@@ -319,7 +319,7 @@ def _lower_crops(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(s.and_(in_rows, in_columns), value, outside)
 
 
-def _grad_crops(op: Operation, dy: Tensor) -> Any:
+def _grad_crops(op: Operation, dy: Tensor) -> tuple[Tensor | None, Tensor, None, None]:
     image, boxes, index, _ = op.inputs
     method, to_image = op.attrs.method, None
     if image.dtype in FLOATS:
@@ -363,7 +363,7 @@ def _host_grad_image(
     return out.astype(call.outputs[0].dtype.np)
 
 
-def _grad_image_grad(op: Operation, g: Tensor) -> Any:
+def _grad_image_grad(op: Operation, g: Tensor) -> tuple[Tensor, None, None, None]:
     """Returns gradients for the crops' gradients, in which the op is linear; boxes are constants, as in TensorFlow."""
     crops, boxes, index, _ = op.inputs
     size = shape_of(crops)[1:3]
@@ -442,7 +442,7 @@ def extract_image_patches(
     padding: str | None = None,
     name: str | None = None,
     sizes: Sequence[int] | None = None,
-) -> Any:
+) -> Tensor:
     """Returns all patches of a grid over images (n, height, width, channels), each flattened into the channels.
 
     ksizes, strides, rates: (1, rows, columns, 1), the size of a patch, the distance of patches and the distance of
@@ -467,7 +467,7 @@ def crop_and_resize(
     extrapolation_value: float = 0,
     name: str | None = None,
     box_indices: TensorLike | None = None,
-) -> Any:
+) -> Tensor:
     """Crops boxes from images and resizes all crops to one size; see the op CropAndResize.
 
     image: (n, height, width, channels). boxes: (m, 4), as (y1, x1, y2, x2), where 0 and 1 are the centres of the first

@@ -115,7 +115,7 @@ def _expand(method: str) -> Callable[..., Any]:
     return expand
 
 
-def _expand_bilinear(op: Operation, x: Tensor, size: Tensor) -> Any:
+def _expand_bilinear(op: Operation, x: Tensor, size: Tensor) -> Tensor | None:
     """Returns None for float32, which has a kernel."""
     return None if x.dtype is float32 else RESIZE_BILINEAR(cast_to(x, float32), size, **_flags(op))
 
@@ -251,7 +251,7 @@ def _host_nearest(call: HostCall, x: np.ndarray, size: np.ndarray) -> np.ndarray
     return x[:, rows][:, :, columns]
 
 
-def _grad_nearest(op: Operation, dy: Tensor) -> Any:
+def _grad_nearest(op: Operation, dy: Tensor) -> tuple[None, None] | tuple[Tensor, None]:
     x = op.inputs[0]
     if x.dtype not in FLOATS:
         return None, None

@@ -311,7 +311,7 @@ RESIZE_LINES: OpDef[Tensor] = OpDef(
 )
 
 
-def size_pair(x: Any) -> Any:
+def size_pair(x: Any) -> Tensor | np.ndarray:
     """Returns (height, width) of images: a NumPy vector when it is known statically, else a tensor."""
     dims = x.shape.sizes
     if dims is not None and None not in dims[1:3]:
@@ -319,13 +319,13 @@ def size_pair(x: Any) -> Any:
     return SHAPE(x, out_type=np.int32)[1:3]
 
 
-def applied(x: Any, method: str, attrs: TapAttrs, sizes_out: Any, sizes_in: Any, back: bool = False) -> Any:
+def applied(x: Any, method: str, attrs: TapAttrs, sizes_out: Any, sizes_in: Any, back: bool = False) -> Tensor:
     """Resizes images (n, h, w, c) of float32 or float64, or with `back` applies the transpose.
 
     sizes_out, sizes_in: the (height, width) of the result and of x, as NumPy vectors or tensors.
     """
 
-    def table(k: int) -> Any:
+    def table(k: int) -> Tensor:
         return RESIZE_TAPS(
             _both(sizes_out[k], sizes_in[k]),
             method=method,

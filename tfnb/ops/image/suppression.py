@@ -101,7 +101,9 @@ def _padded(values: Any, size: int | None, dtype: Any) -> np.ndarray:
     return array if size is None else np.pad(array, (0, max(0, size - array.size)))
 
 
-def _host_v5(call: HostCall, boxes: np.ndarray, scores: np.ndarray, *rest: np.ndarray) -> Any:
+def _host_v5(
+    call: HostCall, boxes: np.ndarray, scores: np.ndarray, *rest: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     count, threshold, lowest, sigma = rest
     fits = boxes.ndim == 2 and boxes.shape[1] == 4 and scores.shape == boxes.shape[:1]
     limit = _checked(call, fits, count, float(threshold))
@@ -121,7 +123,7 @@ def _one_size(c: Infer) -> Shape:
     return Shape((int(count) if padded else None,))
 
 
-def _infer_v4(c: Infer) -> Any:
+def _infer_v4(c: Infer) -> tuple[Shape, Shape]:
     with_rank(c, 0, 2)
     with_rank(c, 1, 1)
     return _one_size(c), scalar
@@ -332,7 +334,7 @@ def non_max_suppression_padded(
     score_threshold: float = float("-inf"),
     pad_to_max_output_size: bool = False,
     name: str | None = None,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """Returns the indices of the selected boxes and their number: see the op NonMaxSuppressionV4."""
     x = graph_of((boxes, scores)).to_tensor(boxes)
     limits = (np.float32(iou_threshold), np.float32(score_threshold))
@@ -348,7 +350,7 @@ def non_max_suppression_with_scores(
     score_threshold: float = float("-inf"),
     soft_nms_sigma: float = 0.0,
     name: str | None = None,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """Returns the indices and the scores of at most `max_output_size` boxes: see the op NonMaxSuppressionV5."""
     x = graph_of((boxes, scores)).to_tensor(boxes)
     limits = (np.asarray(v, x.dtype.np) for v in (iou_threshold, score_threshold, soft_nms_sigma))
@@ -363,7 +365,7 @@ def non_max_suppression_overlaps(
     overlap_threshold: float = 0.5,
     score_threshold: float = float("-inf"),
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the indices of at most `max_output_size` boxes, of `scores` and known overlaps, the best first.
 
     See the op NonMaxSuppressionWithOverlaps.
@@ -382,7 +384,7 @@ def combined_non_max_suppression(
     pad_per_class: bool = False,
     clip_boxes: bool = True,
     name: str | None = None,
-) -> Any:
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Returns boxes, scores, classes and the number of detections: see the op CombinedNonMaxSuppression."""
     limits = (np.float32(iou_threshold), np.float32(score_threshold))
     return COMBINED_NON_MAX_SUPPRESSION(
@@ -399,7 +401,7 @@ def combined_non_max_suppression(
 
 def draw_bounding_boxes(
     images: TensorLike, boxes: TensorLike, name: str | None = None, colors: TensorLike | None = None
-) -> Any:
+) -> Tensor:
     """Draws the outlines of `boxes` (n, count, 4) on float `images` (n, height, width, channels).
 
     colors: (count, channels), used in turn; ten colours of its own if it is None.
@@ -409,7 +411,7 @@ def draw_bounding_boxes(
     return DRAW_BOUNDING_BOXES_V2(images, boxes, colors, name=name)
 
 
-def is_jpeg(contents: TensorLike, name: str | None = None) -> Any:
+def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
     """Returns whether the string begins as a JPEG file does, a bool scalar."""
     graph = graph_of((contents,))
     with graph.as_default(), graph.name_scope(name or "is_jpeg"):

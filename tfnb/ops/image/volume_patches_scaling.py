@@ -98,7 +98,7 @@ def _lower_patches(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(inside, site.load(0, (n, *places, d % channels)), s.const(0, site.outputs[0].dtype))
 
 
-def _grad_patches(op: Operation, dy: Tensor) -> Any:
+def _grad_patches(op: Operation, dy: Tensor) -> Tensor:
     """Adds the gradient of each element of a patch to the element that it was read from."""
     x = op.inputs[0]
     if x.shape.sizes is None or None in x.shape.sizes[1:]:
@@ -225,7 +225,7 @@ def _scaled_shape(c: Infer) -> Shape:
     return Shape((n, height, width, channels))
 
 
-def _grad_scale(op: Operation, dy: Tensor) -> Any:
+def _grad_scale(op: Operation, dy: Tensor) -> tuple[None, None, None, None] | tuple[Tensor, None, None, None]:
     x, _, scale, translation = op.inputs
     a = op.attrs
     if x.dtype is not float32:

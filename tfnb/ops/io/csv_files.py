@@ -191,7 +191,7 @@ def _csv(
     missing: np.ndarray,
     columns: np.ndarray,
     *defaults: np.ndarray,
-) -> Any:
+) -> np.ndarray:
     types, selected = call.types["output_types"], [int(c) for c in columns]
     if len(delimiter.item()) != 1:
         raise InvalidArgumentError(f"field_delim must be one byte, got {delimiter.item()!r}", call.op)

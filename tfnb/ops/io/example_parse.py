@@ -176,7 +176,9 @@ class _Wanted:
     dense: list[tuple[str, DType, Shape, np.ndarray]]
 
 
-def _columns(records: Sequence[Any], wanted: _Wanted, where: Sequence[str]) -> Any:
+def _columns(
+    records: Sequence[Any], wanted: _Wanted, where: Sequence[str]
+) -> tuple[list[tuple[np.ndarray, np.ndarray, np.ndarray]], list[np.ndarray]]:
     """Returns (sparse triples, dense arrays) from records given as feature maps."""
     sparse, dense = [], []
     for key, dtype in wanted.sparse:
@@ -281,7 +283,7 @@ def _host_parse_v2(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...
     return (*fixed, *values, *splits)
 
 
-def _host_single(call: HostCall, serialized: np.ndarray, *defaults: np.ndarray) -> Any:
+def _host_single(call: HostCall, serialized: np.ndarray, *defaults: np.ndarray) -> tuple[np.ndarray, ...]:
     a, t = call.attrs, call.types
     features = _wanted(a.sparse_keys, t["sparse_types"], a.dense_keys, t["Tdense"], a.dense_shapes, defaults)
     record = _parsed("Example", _one(serialized, call), "the example").features.feature

@@ -348,7 +348,7 @@ def decode_raw(
     little_endian: bool = True,
     name: str | None = None,
     bytes: TensorLike | None = None,
-) -> Any:
+) -> Tensor:
     """Interprets the bytes of strings as numbers of `out_type`, in an additional last dimension.
 
     Raises `InvalidArgumentError` at run time when lengths differ or are not a multiple of the size of a number.

@@ -66,7 +66,7 @@ def masked_crc(data: bytes) -> int:
     return ((crc >> 15 | crc << 17) + _DELTA) & _WORD
 
 
-def open_file(name: bytes | str) -> Any:
+def open_file(name: bytes | str) -> BinaryIO:
     """Opens a file for reading bytes. Raises tfnb's errors, which name the file."""
     path = os.fsdecode(name)
     kinds: tuple[tuple[type[Exception], type[OpError]], ...] = (
@@ -84,7 +84,7 @@ def open_file(name: bytes | str) -> Any:
         raise kind(f"{path}: {getattr(e, 'strerror', None) or e}") from None
 
 
-def _decompressed(file: BinaryIO, compression: str) -> Any:
+def _decompressed(file: BinaryIO, compression: str) -> BinaryIO | Gunzip | Inflate:
     """The decompressed file. `compression`: "", "GZIP" or "ZLIB"."""
     if compression == "GZIP":
         return Gunzip(file)
@@ -205,7 +205,7 @@ class TextFile(RecordFile):
 class _Raw(io.RawIOBase):
     """The raw file that `BufferedReader` needs, over a decompressing file."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO | Gunzip | Inflate) -> None:
         self._file = file
 
     def readable(self) -> bool:

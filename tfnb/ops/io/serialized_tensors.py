@@ -253,7 +253,7 @@ def _parts(value: SparseTensor | SparseTensorValue, what: str) -> tuple[Any, Any
 
 def serialize_sparse(
     sp_input: SparseTensor | SparseTensorValue, name: str | None = None, out_type: DTypeLike = string
-) -> Any:
+) -> Tensor:
     """Serialises a SparseTensor to a vector of 3 strings (indices, values, shape), for `deserialize_many_sparse`.
 
     out_type: `tf.string`, or `tf.variant` for variants that hold the arrays themselves and never leave the process.
@@ -263,7 +263,7 @@ def serialize_sparse(
 
 def serialize_many_sparse(
     sp_input: SparseTensor | SparseTensorValue, name: str | None = None, out_type: DTypeLike = string
-) -> Any:
+) -> Tensor:
     """Serialises a SparseTensor of rank 2 or more to a row of 3 strings for each part along its first dimension.
 
     out_type: as for `serialize_sparse`.
@@ -286,12 +286,12 @@ def deserialize_many_sparse(
     return SparseTensor(indices, values, shape)
 
 
-def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Any:
+def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Tensor:
     """Serialises a tensor to a scalar string: see the op SerializeTensor."""
     return SERIALIZE_TENSOR(tensor, name=name)
 
 
-def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> Any:
+def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> Tensor:
     """Parses a string, as `serialize_tensor` returns it, to a tensor of dtype `out_type`: see the op ParseTensor.
 
     Errors at run time: the string is damaged, or holds another dtype.

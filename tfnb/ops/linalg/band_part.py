@@ -116,7 +116,7 @@ def _lower_set(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(s.eq(idx[-2], idx[-1]), site.load(1, (*idx[:-2], at)), site.load(0, idx))
 
 
-def _grad_set(op: Operation, dy: Tensor) -> Any:
+def _grad_set(op: Operation, dy: Tensor) -> tuple[Tensor, Tensor]:
     return MATRIX_SET_DIAG(dy, ZEROS_LIKE(op.inputs[1])), MATRIX_DIAG_PART(dy)
 
 
@@ -136,7 +136,7 @@ MATRIX_SET_DIAG: OpDef[Tensor] = OpDef(
 )
 
 
-def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False) -> Any:
+def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
     """Swaps the last two axes of `a`, and takes the complex conjugate too if `conjugate`.
 
     Raises `ShapeError` for a rank below two.

@@ -69,14 +69,14 @@ def _infer_product(c: Infer) -> Shape:
     return c.shapes[3]
 
 
-def _shifted(x: Any, rows: int) -> Any:
+def _shifted(x: Any, rows: int) -> Tensor:
     """The rows of x moved by one: up for 1, down for -1; zeros come in."""
     zeros = ZEROS_LIKE(x[..., :1, :])
     parts = [x[..., 1:, :], zeros] if rows > 0 else [zeros, x[..., :-1, :]]
     return CONCAT_V2(parts, np.int32(-2))
 
 
-def _column(diagonal: Any) -> Any:
+def _column(diagonal: Any) -> Tensor:
     """A diagonal (..., 1, m) as a column (..., m, 1)."""
     return EXPAND_DIMS(diagonal[..., 0, :], np.int32(-1))
 
@@ -96,7 +96,7 @@ def _host_product(call: HostCall, upper: np.ndarray, main: np.ndarray, lower: np
     return result
 
 
-def _row_sums(x: Any) -> Any:
+def _row_sums(x: Any) -> Tensor:
     """(..., m, n) summed over n, as a diagonal (..., 1, m)."""
     return EXPAND_DIMS(SUM(x, np.asarray([-1], np.int32)), np.int32(-2))
 
@@ -181,7 +181,7 @@ def _eliminated(call: HostCall, diagonals: np.ndarray, rhs: np.ndarray) -> np.nd
     return x
 
 
-def _transposed(diagonals: Any) -> Any:
+def _transposed(diagonals: Any) -> Tensor:
     """The diagonals of the transposed matrices."""
     upper, main, lower = (diagonals[..., i : i + 1, :] for i in range(3))
     zero = ZEROS_LIKE(main[..., :1])
@@ -190,7 +190,7 @@ def _transposed(diagonals: Any) -> Any:
     return CONCAT_V2([up, main, down], np.int32(-2))
 
 
-def _grad_solution(op: Operation, dy: Tensor) -> Any:
+def _grad_solution(op: Operation, dy: Tensor) -> tuple[Tensor, Tensor]:
     diagonals, x = op.inputs[0], op.outputs[0]
     is_complex = x.dtype in COMPLEX
     matrix = _transposed(diagonals)
@@ -246,7 +246,7 @@ def matrix_diag(
     num_rows: TensorLike = -1,
     num_cols: TensorLike = -1,
     padding_value: TensorLike = 0,
-) -> Any:
+) -> Tensor:
     """Returns matrices with the given diagonals, and `padding_value` elsewhere.
 
     diagonal: shape (..., n) for one diagonal, or (..., diagonals, n) for a band, whose diagonals begin at the left of
@@ -265,7 +265,7 @@ def matrix_diag_part(
     name: str | None = None,
     k: TensorLike | Sequence[int] = 0,
     padding_value: TensorLike = 0,
-) -> Any:
+) -> Tensor:
     """Returns one diagonal of each matrix (..., m, n), or a band of them as rows filled up with `padding_value`.
 
     k: the number of the diagonal, or the lowest and the highest one; 0 is the main one. Raises `ShapeError` for one
@@ -279,7 +279,7 @@ def matrix_diag_part(
 
 def matrix_set_diag(
     input: TensorLike, diagonal: TensorLike, name: str | None = None, k: TensorLike | Sequence[int] = 0
-) -> Any:
+) -> Tensor:
     """Returns the matrices `input` (..., m, n) with one diagonal, or a band of them, replaced by `diagonal`.
 
     diagonal: the dtype of input, shape (..., length), or (..., diagonals, length) for a band. k: the number of the
@@ -321,7 +321,7 @@ def _shorter(beside: Tensor, main: Tensor) -> bool:
 
 def tridiagonal_matmul(
     diagonals: Any, rhs: TensorLike, diagonals_format: str = "compact", name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns the product of tridiagonal matrices and `rhs` (..., m, n).
 
     diagonals: with the format "compact" a tensor (..., 3, m): upper, main, lower diagonal; with "sequence" a list of
@@ -342,7 +342,7 @@ def tridiagonal_solve(
     conjugate_rhs: bool = False,
     name: str | None = None,
     partial_pivoting: bool = True,
-) -> Any:
+) -> Tensor:
     """Returns the solutions x of A x = rhs, with tridiagonal matrices A.
 
     diagonals, diagonals_format: see `tridiagonal_matmul`. rhs: (..., m) or (..., m, n), as the result; with

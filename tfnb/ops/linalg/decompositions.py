@@ -161,7 +161,7 @@ def _svd_host(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
     return s.astype(x.dtype), u, v
 
 
-def _reciprocal_gaps(values: Tensor) -> Any:
+def _reciprocal_gaps(values: Tensor) -> Tensor:
     """1 / (x_j - x_i) for each pair of elements of a vector; 0 where they are equal."""
     gap = values[..., None, :] - values[..., :, None]
     none = EQUAL(gap, ZEROS_LIKE(gap))
@@ -227,7 +227,7 @@ def _eig_host(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         raise InvalidArgumentError(f"the eigenvalues did not converge: {e}", call.op) from None
 
 
-def _grad_eig(op: Operation, de: Tensor, dv: Tensor) -> Any:
+def _grad_eig(op: Operation, de: Tensor, dv: Tensor) -> Tensor:
     """Only the lower triangle is read, so only the lower triangle gets a gradient."""
     e, v = op.outputs
     if op.attrs.compute_v:
@@ -269,7 +269,7 @@ def _real(x: Tensor) -> Any:
     return real(x) if x.dtype in COMPLEX else x
 
 
-def matrix_inverse(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Any:
+def matrix_inverse(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor:
     """Returns the inverse of each matrix of input (..., m, m): see the op MatrixInverse.
 
     adjoint: return the inverses of the (conjugate) transposes. Errors at run time: a matrix is singular.
@@ -277,12 +277,12 @@ def matrix_inverse(input: TensorLike, adjoint: bool = False, name: str | None = 
     return MATRIX_INVERSE(_tensor(input), adjoint=adjoint, name=name)
 
 
-def matrix_determinant(input: TensorLike, name: str | None = None) -> Any:
+def matrix_determinant(input: TensorLike, name: str | None = None) -> Tensor:
     """Returns the determinant of each matrix of input (..., m, m), with shape (...): see the op MatrixDeterminant."""
     return MATRIX_DETERMINANT(_tensor(input), name=name)
 
 
-def slogdet(input: TensorLike, name: str | None = None) -> Any:
+def slogdet(input: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Returns (the sign, the logarithm of the absolute value) of the determinant of each matrix (..., m, m).
 
     Both results have shape (...): see the op LogMatrixDeterminant.
@@ -290,7 +290,7 @@ def slogdet(input: TensorLike, name: str | None = None) -> Any:
     return LOG_MATRIX_DETERMINANT(_tensor(input), name=name)
 
 
-def logdet(matrix: TensorLike, name: str | None = None) -> Any:
+def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
     """Returns the logarithm of the determinant of each positive definite matrix (..., m, m), with shape (...).
 
     The logarithm is real. Errors at run time: a matrix is not positive definite.
@@ -300,26 +300,26 @@ def logdet(matrix: TensorLike, name: str | None = None) -> Any:
     return MUL(SUM(logs, np.asarray([-1], np.int32), keep_dims=False), 2.0, name=name)
 
 
-def cholesky(input: TensorLike, name: str | None = None) -> Any:
+def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
     """Returns the Cholesky factor of each matrix of input (..., m, m): see the op Cholesky."""
     return CHOLESKY(_tensor(input), name=name)
 
 
-def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Any:
+def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Tensor:
     """Solves A X = B, where chol (..., m, m) is the Cholesky factor of A and rhs (..., m, k) is B."""
     chol = _tensor(chol)
     y = MATRIX_TRIANGULAR_SOLVE(chol, rhs, lower=True, adjoint=False)
     return MATRIX_TRIANGULAR_SOLVE(chol, y, lower=True, adjoint=True, name=name)
 
 
-def matrix_solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None) -> Any:
+def matrix_solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor:
     """Solves linear equations, given as matrix (..., m, m) and rhs (..., m, k): see the op MatrixSolve."""
     return MATRIX_SOLVE(_tensor(matrix), rhs, adjoint=adjoint, name=name)
 
 
 def matrix_triangular_solve(
     matrix: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Solves linear equations with triangular matrices: see the op MatrixTriangularSolve.
 
     matrix: (..., m, m). rhs: (..., m, k), the shape of the result.
@@ -329,7 +329,7 @@ def matrix_triangular_solve(
 
 def matrix_solve_ls(
     matrix: TensorLike, rhs: TensorLike, l2_regularizer: float = 0.0, fast: bool = True, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Solves `matrix` @ x = `rhs` in the sense of least squares: see the op MatrixSolveLs.
 
     matrix: (..., m, n). rhs: (..., m, k). The result has shape (..., n, k).
@@ -337,7 +337,7 @@ def matrix_solve_ls(
     return MATRIX_SOLVE_LS(_tensor(matrix), rhs, np.float64(l2_regularizer), fast=fast, name=name)
 
 
-def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> Any:
+def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Returns the factors (q, r) of each matrix of input (..., m, n): see the op Qr."""
     return QR(_tensor(input), full_matrices=full_matrices, name=name)
 
@@ -353,7 +353,7 @@ def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True
     return (s, u, v) if compute_uv else s
 
 
-def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> Any:
+def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Returns (eigenvalues, eigenvectors) of each symmetric (Hermitian) matrix: see the op SelfAdjointEigV2.
 
     tensor: (..., m, m). The eigenvalues have shape (..., m), the eigenvectors (..., m, m).
@@ -362,7 +362,7 @@ def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> Any:
     return e, v
 
 
-def self_adjoint_eigvals(tensor: TensorLike, name: str | None = None) -> Any:
+def self_adjoint_eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
     """Returns the eigenvalues (..., m) of each symmetric (Hermitian) matrix (..., m, m), in ascending order."""
     return SELF_ADJOINT_EIG(_tensor(tensor), compute_v=False, name=name)[0]
 

@@ -163,7 +163,7 @@ def _matrix_part_shape(c: Infer) -> Shape:
     return Shape((*x.sizes[:-2], None if m is None or n is None else smallest(m, n)))
 
 
-def _grad_matrix_part(op: Operation, dy: Tensor) -> Any:
+def _grad_matrix_part(op: Operation, dy: Tensor) -> Tensor:
     square = MATRIX_DIAG(dy)
     dims = op.x.shape.sizes
     if dims is not None and None not in dims[-2:] and dims[-2] == dims[-1]:
@@ -253,7 +253,7 @@ def one_hot(
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Rows of length `depth` with `on_value` (by default 1) at the index and `off_value` (by default 0) elsewhere.
 
     indices: integers, any shape; a row whose index is outside [0, depth) has no on_value. axis: the position of the

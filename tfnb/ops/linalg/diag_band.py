@@ -185,7 +185,7 @@ def _zero(x: Tensor) -> Any:
     return x.dtype.np.type(0)
 
 
-def _grad_diag(op: Operation, dy: Tensor) -> Any:
+def _grad_diag(op: Operation, dy: Tensor) -> tuple[Tensor, None, None, None, None]:
     d_diagonal = MATRIX_DIAG_PART_V3(dy, op.inputs[1], _zero(dy), align=op.attrs.align)
     return d_diagonal, None, None, None, None
 
@@ -239,7 +239,7 @@ def _lower_part(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(inside, site.load(0, (*lead, i, j)), site.load(2, ()))
 
 
-def _grad_part(op: Operation, dy: Tensor) -> Any:
+def _grad_part(op: Operation, dy: Tensor) -> tuple[Tensor, None, None]:
     d_input = MATRIX_SET_DIAG_V3(ZEROS_LIKE(op.inputs[0]), dy, op.inputs[1], align=op.attrs.align)
     return d_input, None, None
 
@@ -288,7 +288,7 @@ def _lower_set(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(inside, site.load(1, (*idx[:-2], *at)), site.load(0, idx))
 
 
-def _grad_set(op: Operation, dy: Tensor) -> Any:
+def _grad_set(op: Operation, dy: Tensor) -> tuple[Tensor, Tensor, None]:
     k, align = op.inputs[2], op.attrs.align
     d_input = MATRIX_SET_DIAG_V3(dy, ZEROS_LIKE(op.inputs[1]), k, align=align)
     return d_input, MATRIX_DIAG_PART_V3(dy, k, _zero(dy), align=align), None

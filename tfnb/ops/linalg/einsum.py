@@ -108,7 +108,7 @@ def _without(x: Tensor, labels: str, needed: str) -> tuple[Any, str]:
     return SUM(x, np.asarray(summed, np.int32), keep_dims=False), "".join(c for c in labels if c in needed)
 
 
-def _permuted(x: Tensor, labels: str, wanted: str) -> Any:
+def _permuted(x: Tensor, labels: str, wanted: str) -> Tensor:
     if labels == wanted:
         return x
     return TRANSPOSE(x, np.asarray([labels.index(c) for c in wanted], np.int32))
@@ -144,7 +144,7 @@ def _times(sizes: Any) -> Any:
     return total
 
 
-def _reshaped(x: Tensor, dims: list[Any]) -> Any:
+def _reshaped(x: Tensor, dims: list[Any]) -> Tensor:
     if all(isinstance(d, (int, np.integer)) for d in dims):
         return RESHAPE(x, np.asarray(dims, np.int32))
     return RESHAPE(x, dims)

@@ -109,7 +109,7 @@ def product(a: Tensor, b: Tensor, adjoint_a: bool = False, adjoint_b: bool = Fal
     return matmul(a, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b)
 
 
-def scaled_up(x: Tensor, like: Tensor) -> Any:
+def scaled_up(x: Tensor, like: Tensor) -> Tensor:
     """Reshapes a stack of numbers, such as one factor for each matrix, so that it multiplies the matrices `like`.
 
     Each number becomes a 1 x 1 matrix.

@@ -98,11 +98,11 @@ def _grads(times: Callable[..., Any], op: Operation, ta: bool, tb: bool, g: Tens
     return ga, gb
 
 
-def _times(x: Any, y: Tensor, tx: bool, ty: bool) -> Any:
+def _times(x: Any, y: Tensor, tx: bool, ty: bool) -> Tensor:
     return MAT_MUL(x, y, transpose_a=tx, transpose_b=ty)
 
 
-def _batch_times(x: Tensor, y: Tensor, tx: bool, ty: bool) -> Any:
+def _batch_times(x: Tensor, y: Tensor, tx: bool, ty: bool) -> Tensor:
     return BATCH_MAT_MUL(x, y, adj_x=tx, adj_y=ty)
 
 
@@ -190,18 +190,18 @@ def _rows(x: Tensor) -> Tensor:
     return RESHAPE(x, np.asarray([-1, width], np.int32) if width is not None else _sizes([-1], shape_of(x)[-1:]))
 
 
-def _sizes(*parts: Any) -> Any:
+def _sizes(*parts: Any) -> Tensor | np.ndarray:
     """Returns the vector of the sizes in all parts, each a list of numbers or a vector: an array if all are known."""
     if not any(isinstance(p, Tensor) for p in parts):
         return np.concatenate([np.asarray(p, np.int32) for p in parts])
     return CONCAT_V2([p if isinstance(p, Tensor) else np.asarray(p, np.int32) for p in parts], np.int32(0))
 
 
-def _matrix(y: Tensor) -> Any:
+def _matrix(y: Tensor) -> Tensor:
     return y if y.shape.ndims == 2 else RESHAPE(y, shape_of(y)[-2:])
 
 
-def _one_product(x: Any, y: Any, adj_x: bool, adj_y: bool) -> Any:
+def _one_product(x: Any, y: Any, adj_x: bool, adj_y: bool) -> Tensor:
     return MAT_MUL(conj(x) if adj_x else x, conj(y) if adj_y else y, transpose_a=adj_x, transpose_b=adj_y)
 
 
@@ -216,12 +216,12 @@ def _widened_stacks(x: Tensor, y: Tensor) -> tuple[Any, Any]:
     return BROADCAST_TO(x, _sizes(lead, dims_x[-2:])), BROADCAST_TO(y, _sizes(lead, dims_y[-2:]))
 
 
-def _spread(x: Tensor, lead: tuple[int, ...]) -> Any:
+def _spread(x: Tensor, lead: tuple[int, ...]) -> Tensor:
     dims = x.shape.known()
     return x if dims[:-2] == lead else BROADCAST_TO(x, np.asarray((*lead, *dims[-2:]), np.int32))
 
 
-def _expand_stacks(op: Operation, x: Tensor, y: Tensor) -> Any:
+def _expand_stacks(op: Operation, x: Tensor, y: Tensor) -> Tensor:
     """One product of the rows of all matrices where one matrix multiplies them, else that of widened stacks."""
     adj_x, adj_y = op.attrs.adj_x, op.attrs.adj_y
     if not adj_x and _is_one_matrix(y, x):
@@ -231,7 +231,7 @@ def _expand_stacks(op: Operation, x: Tensor, y: Tensor) -> Any:
     return BATCH_MAT_MUL(x, y, adj_x=adj_x, adj_y=adj_y)
 
 
-def _stacks_times(x: Tensor, y: Tensor, tx: bool, ty: bool) -> Any:
+def _stacks_times(x: Tensor, y: Tensor, tx: bool, ty: bool) -> Tensor:
     return BATCH_MAT_MUL_V2(x, y, adj_x=tx, adj_y=ty)
 
 
@@ -297,7 +297,7 @@ def matmul(
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the product of matrices, or of stacks of matrices of rank > 2.
 
     a: (..., m, k), or (..., k, m) if transposed; b: (..., k, n), or (..., n, k); the same number type. The result is
@@ -320,7 +320,7 @@ def matmul(
 
 def batch_matmul(
     x: TensorLike, y: TensorLike, adj_x: bool = False, adj_y: bool = False, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns the products of corresponding matrices of two stacks: see the op BatchMatMul.
 
     x: (..., m, k). y: (..., k, n), of the same dtype. adj_x, adj_y: use the (conjugate) transposes. The result has

@@ -132,7 +132,7 @@ def _grad_lu(op: Operation, dy: Tensor, _: Tensor) -> Any:
     return _rows_back(permuted, order)
 
 
-def _strictly_lower(x: Tensor) -> Any:
+def _strictly_lower(x: Tensor) -> Tensor:
     return x - MATRIX_BAND_PART(x, 0, -1)
 
 
@@ -185,22 +185,22 @@ def _real(x: Tensor) -> Any:
     return real(x) if x.dtype in COMPLEX else x
 
 
-def expm(input: TensorLike, name: str | None = None) -> Any:
+def expm(input: TensorLike, name: str | None = None) -> Tensor:
     """Returns the exponential of each square matrix (..., n, n), with the same shape: see the op MatrixExponential."""
     return MATRIX_EXPONENTIAL(_tensor(input), name=name)
 
 
-def logm(input: TensorLike, name: str | None = None) -> Any:
+def logm(input: TensorLike, name: str | None = None) -> Tensor:
     """Returns the principal logarithm of each square complex matrix (..., n, n): see the op MatrixLogarithm."""
     return MATRIX_LOGARITHM(_tensor(input), name=name)
 
 
-def sqrtm(input: TensorLike, name: str | None = None) -> Any:
+def sqrtm(input: TensorLike, name: str | None = None) -> Tensor:
     """Returns the principal square root of each square matrix (..., n, n): see the op MatrixSquareRoot."""
     return MATRIX_SQUARE_ROOT(_tensor(input), name=name)
 
 
-def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> Any:
+def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Returns (the packed factors, the permutation of the rows) of each square matrix: see the op Lu.
 
     input: (..., n, n), the shape of the packed factors. The permutation has shape (..., n) and dtype `output_idx_type`.
@@ -211,7 +211,7 @@ def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None =
 
 def lu_solve(
     lower_upper: TensorLike, perm: TensorLike, rhs: Any, validate_args: bool = False, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns the solution x (..., n, k) of A x = rhs, where `lower_upper` and `perm` are the outputs of `lu` for A.
 
     lower_upper: (..., n, n). perm: (..., n). rhs: (..., n, k). `validate_args` has no effect.
@@ -226,7 +226,7 @@ def lu_solve(
 
 def lu_reconstruct(
     lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns the matrices (..., n, n) for which `lu` returned the factors and the permutation."""
     low, up = _factors(_tensor(lower_upper))
     return IDENTITY(_rows_back(product(low, up), _tensor(perm)), name=name)
@@ -249,7 +249,7 @@ def matvec(
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the product (..., m) of each matrix of a (..., m, n) and the corresponding vector of b (..., n).
 
     a: transposed with `transpose_a`, and also conjugated with `adjoint_a`. b has the dtype of a. The sparse flags are
@@ -260,7 +260,7 @@ def matvec(
     return IDENTITY(matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a)[..., 0], name=name)
 
 
-def pinv(a: Any, rcond: TensorLike | None = None, validate_args: bool = False, name: str | None = None) -> Any:
+def pinv(a: Any, rcond: TensorLike | None = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """Returns the pseudo-inverse (..., n, m) of each matrix (..., m, n).
 
     Singular values up to `rcond` (by default 10 max(m, n) eps) times the largest one count as 0. Raises

@@ -30,7 +30,7 @@ from tfnb.types import int32
 __all__ = ["API", "OPS", "tensordot"]
 
 
-def tensordot(a: Any, b: Any, axes: TensorLike, name: str | None = None) -> Any:
+def tensordot(a: Any, b: Any, axes: TensorLike, name: str | None = None) -> Tensor:
     """Multiplies two tensors and sums over pairs of axes.
 
     axes: an integer n (the last n axes of a with the first n of b), or two lists of axes. The result has the other
@@ -87,7 +87,7 @@ def _as_matrix(x: Any, summed: Sequence[int], last: bool) -> tuple[Any, list[int
         n = int(np.prod(sizes, dtype=np.int64))
         if n:
             return RESHAPE(x, np.asarray([n, -1] if last else [-1, n], np.int32)), sizes
-    count = 1
+    count: Tensor | int = 1
     for i in free:
         count = count * shape_of(x)[at(i)]
     return RESHAPE(x, [count, -1] if last else [-1, count]), sizes

@@ -16,6 +16,7 @@ from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import RANK, RESHAPE
 from tfnb.ops.control_flow.switch_merge import NO_OP
@@ -65,7 +66,11 @@ def _relation(op: OpDef, function: str, sign: str) -> Callable[..., Any]:
     ) -> Any:
         with scope(name, function, x, y, data):
             graph = graph_of((x, y))
-            a = graph.to_tensor(x) if hasattr(x, "dtype") or not hasattr(y, "dtype") else graph.to_tensor(x, y.dtype)
+            a = (
+                graph.to_tensor(x)
+                if hasattr(x, "dtype") or not hasattr(y, "dtype")
+                else graph.to_tensor(x, as_dtype(y.dtype))
+            )
             b = graph.to_tensor(y, a.dtype)
             first = f"{message or ''} Condition x {sign} y did not hold element-wise:".strip()
             return _require(
@@ -141,7 +146,9 @@ def _rank(function: str, sign: str, op: OpDef, holds: Callable[[int, int], bool]
     return check
 
 
-def assert_type(tensor: TensorLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None) -> Any:
+def assert_type(
+    tensor: TensorLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None
+) -> Operation:
     """Raises `DTypeError` at once unless the tensor has that dtype; otherwise returns an operation without effect."""
     t = graph_of((tensor,)).to_tensor(tensor)
     expected = as_dtype(tf_type)
@@ -150,7 +157,7 @@ def assert_type(tensor: TensorLike, tf_type: DTypeLike, message: str | None = No
     return NO_OP(name=name, graph=t.graph)
 
 
-def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Any:
+def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Operation:
     """Raises `DTypeError` at once unless x has an integer dtype; otherwise returns an operation without effect."""
     t = graph_of((x,)).to_tensor(x)
     if not t.dtype.is_integer:
@@ -166,7 +173,7 @@ def is_numeric_tensor(tensor: TensorLike) -> bool:
     )
 
 
-def _ordered(x: TensorLike, op: OpDef, name: str) -> Any:
+def _ordered(x: TensorLike, op: OpDef, name: str) -> Tensor:
     with scope(None, name, x):
         t = graph_of((x,)).to_tensor(x)
         flat = RESHAPE(t, np.asarray([-1], np.int32))

@@ -162,7 +162,7 @@ def _check(call: HostCall, x: np.ndarray) -> np.ndarray:
     raise InvalidArgumentError(f"{call.attrs.message} : Tensor had {kinds} values", call.op)
 
 
-def _grad_check(op: Operation, dy: Tensor) -> Any:
+def _grad_check(op: Operation, dy: Tensor) -> Tensor:
     return CHECK_NUMERICS(
         dy,
         message=f"Not a number (NaN) or infinity (Inf) values in the gradient. {op.attrs.message}",
@@ -224,7 +224,7 @@ def print_(
     first_n: int | None = None,
     summarize: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns `input_`; each time it is computed, `message` and `data` are printed to stderr.
 
     data: a list of tensors. first_n: how many times to print. summarize: elements printed per tensor (by default 3).
@@ -241,7 +241,7 @@ def print_(
 
 def assert_that(
     condition: TensorLike, data: Sequence[Any], summarize: int | None = None, name: str | None = None
-) -> Any:
+) -> Operation:
     """Returns an operation that fails with `InvalidArgumentError`, showing `data`, when `condition` is false.
 
     condition: a scalar bool. data: a list of tensors. summarize: elements shown per tensor, by default 3. Make other
@@ -264,7 +264,7 @@ def verify_tensor_all_finite(
     name: str | None = None,
     x: TensorLike | None = None,
     message: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the float tensor `t` (`x`); a step fails with the message `msg` (`message`) when it contains a NaN or an
     infinity.
 

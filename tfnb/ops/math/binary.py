@@ -295,7 +295,7 @@ def quotient_dtype(dtype: DType) -> DType:
     return float32 if dtype.size < 4 else float64
 
 
-def truediv(x: Any, y: Any, name: str | None = None) -> Any:
+def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns the true quotient x / y elementwise, as Python's `/`.
 
     x, y: one number type, shapes that broadcast. Integers are converted first: 8 and 16 bits to float32, wider ones to
@@ -308,7 +308,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
     return REAL_DIV(cast_to(x, target_dtype), cast_to(y, target_dtype), name=name)
 
 
-def div(x: Any, y: TensorLike, name: str | None = None) -> Any:
+def div(x: Any, y: TensorLike, name: str | None = None) -> Tensor:
     """Divides as Python 2's `/`: integers give the quotient rounded down, floats the true quotient.
 
     x, y: one number type, shapes that broadcast. The result has their dtype.
@@ -317,7 +317,7 @@ def div(x: Any, y: TensorLike, name: str | None = None) -> Any:
     return (FLOOR_DIV if x.dtype.is_integer else REAL_DIV)(x, y, name=name)
 
 
-def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
+def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns x / y elementwise, rounded down to a whole number.
 
     x, y: one number type, shapes that broadcast. The result has their dtype.

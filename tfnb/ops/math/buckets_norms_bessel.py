@@ -72,7 +72,7 @@ def _norm_host(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
     return np.sqrt(np.sum(np.square(wide_x), axis=host_axes(x, axes), keepdims=call.attrs.keep_dims)).astype(x.dtype)
 
 
-def _norm_grad(op: Operation, dy: Tensor) -> Any:
+def _norm_grad(op: Operation, dy: Tensor) -> tuple[Tensor, None]:
     x = op.inputs[0]
     return DIV_NO_NAN(x * spread(op, dy), spread(op, op.y)), None
 
@@ -96,7 +96,7 @@ EUCLIDEAN_NORM: OpDef[Tensor] = OpDef(
 )
 
 
-def _conjugated(x: Tensor) -> Any:
+def _conjugated(x: Tensor) -> Tensor:
     return CONJ(x) if x.dtype.is_complex else x
 
 
@@ -163,7 +163,7 @@ def _bessel(order: int, grad: GradFn | NotDifferentiable | GradientMissing | Non
     )
 
 
-def _grad_i1e(op: Operation, dy: Tensor) -> Any:
+def _grad_i1e(op: Operation, dy: Tensor) -> Tensor:
     """The derivative I1' is I0 - I1 / x, whose limit at 0 is 1/2."""
     x = op.x
     slope = BESSEL_I0E(x) - op.y * SIGN(x) - DIV_NO_NAN(op.y, x)
@@ -175,7 +175,7 @@ BESSEL_I0E: OpDef[Tensor] = _bessel(0, lambda op, dy: dy * (BESSEL_I1E(op.x) - S
 BESSEL_I1E: OpDef[Tensor] = _bessel(1, _grad_i1e)
 
 
-def bucketize(input: TensorLike, boundaries: Sequence[float], name: str | None = None) -> Any:
+def bucketize(input: TensorLike, boundaries: Sequence[float], name: str | None = None) -> Tensor:
     """Returns the number (int32) of the bucket between the ascending `boundaries` in which each element lies.
 
     input: int32, int64, float32 or float64, any shape, which the result has too. An element x lies in bucket k if k

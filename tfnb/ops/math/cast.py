@@ -88,7 +88,7 @@ def _cast_partial(c: Infer) -> Shape | None:
     return c.as_shape(0) if c.dtypes[0].is_integer and c.types["DstT"] in (int32, int64) else None
 
 
-def _grad_cast(op: Operation, dy: Tensor) -> Any:
+def _grad_cast(op: Operation, dy: Tensor) -> Tensor | None:
     if not all(d.is_floating or d in COMPLEX for d in (op.x.dtype, op.y.dtype)):
         return None
     return CAST(dy, DstT=op.x.dtype)
@@ -113,7 +113,7 @@ CAST: OpDef[Tensor] = OpDef(
 )
 
 
-def cast_to(x: Tensor, dtype: DType) -> Any:
+def cast_to(x: Tensor, dtype: DType) -> Tensor:
     """Returns the tensor `x` converted to `dtype`; `x` itself when it already has that dtype."""
     return x if x.dtype is dtype else CAST(x, DstT=dtype)
 

@@ -6,7 +6,7 @@ Invariant: clipping by a norm keeps the direction; values that are within the bo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -62,7 +62,17 @@ def clip_by_value(
         return _alike(MAXIMUM(MINIMUM(values, clip_value_max), clip_value_min, name=scope), values, "clip_by_value")
 
 
-def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None = None, name: str | None = None) -> Any:
+@overload
+def clip_by_norm(  # type: ignore[overload-overlap]  # indexed slices can be used as a tensor, and stay what they are
+    t: IndexedSlices, clip_norm: TensorLike, axes: TensorLike | None = None, name: str | None = None
+) -> IndexedSlices: ...
+@overload
+def clip_by_norm(
+    t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None = None, name: str | None = None
+) -> Tensor: ...
+def clip_by_norm(
+    t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None = None, name: str | None = None
+) -> Tensor | IndexedSlices:
     """Scales t down, where needed, so that its 2-norm along `axes` is at most clip_norm.
 
     By default the norm is taken over all elements. The result has the dtype and shape of t.
@@ -80,7 +90,7 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None =
         return IndexedSlices(clipped, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else IDENTITY(clipped)
 
 
-def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Any:
+def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Tensor:
     """Scales t down, if needed, so that its 2-norm divided by its number of elements is at most clip_norm.
 
     t: a float type, any shape. clip_norm: a scalar. The result has the dtype and shape of t.
@@ -94,11 +104,11 @@ def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None 
         return IDENTITY(x * bound * MINIMUM(inverse, ONES_LIKE(bound) / bound))
 
 
-def _dense(t: Tensor) -> Any:
+def _dense(t: Tensor) -> Tensor:
     return t.values if isinstance(t, IndexedSlices) else t
 
 
-def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
+def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
     """Returns the 2-norm over all elements of all tensors: sqrt(sum over t of l2norm(t)^2), a scalar.
 
     t_list: a list of tensors or indexed slices; entries that are None are skipped. Raises an error for a single tensor

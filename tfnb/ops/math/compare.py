@@ -101,7 +101,7 @@ LOGICAL_NOT: OpDef[Tensor] = OpDef(
 )
 
 
-def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Any:
+def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Tensor:
     """Returns the exclusive or of two bool tensors, elementwise, whose shapes broadcast together.
 
     Raises `InvalidArgumentError` for tensors of another dtype.
@@ -143,7 +143,7 @@ def _lower_select(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(condition, site.load(1, idx), site.load(2, idx))
 
 
-def _grad_select(op: Operation, dy: Tensor) -> Any:
+def _grad_select(op: Operation, dy: Tensor) -> tuple[None, Tensor, Tensor]:
     zeros = ZEROS_LIKE(dy)
     return None, SELECT(op.inputs[0], dy, zeros), SELECT(op.inputs[0], zeros, dy)
 

@@ -56,7 +56,7 @@ def _part(opdef: OpDef, z: Tensor, name: str | None = None) -> Any:
     return opdef(z, Tout=_HALF[z.dtype], name=name)
 
 
-def _whole(real: Tensor, imag: Tensor, name: str | None = None) -> Any:
+def _whole(real: Tensor, imag: Tensor, name: str | None = None) -> Tensor:
     return COMPLEX_OF(real, imag, Tout=_WHOLE[real.dtype], name=name)
 
 

@@ -217,7 +217,7 @@ def _last_sizes(x: Tensor, rank: int) -> list[Any]:
     return [sizes[k] for k in range(-rank, 0)]
 
 
-def _resized(x: Tensor, sizes: list[Any]) -> Any:
+def _resized(x: Tensor, sizes: list[Any]) -> Tensor:
     """x, cut or padded with zeros so that its last dimensions have the given sizes."""
     for axis, size in enumerate(sizes, -len(sizes)):
         x = _resized_along(x, size, axis)

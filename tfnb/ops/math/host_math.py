@@ -73,7 +73,7 @@ def _grad_cumulative(op: Operation, dy: Tensor) -> Any:
     a = op.attrs
     lowest = graph_of((x,)).constant(np.asarray(np.finfo(x.dtype.np).min, x.dtype.np))
 
-    def part(grads: Any) -> Any:
+    def part(grads: Any) -> Tensor:
         positive = grads > 0.0
         safe = SELECT(positive, grads, grads * 0.0 + 1.0)
         logs = SELECT(positive, LOG(safe) - op.outputs[0], MUL(grads * 0.0 + 1.0, lowest))
@@ -199,17 +199,17 @@ OPS: tuple[OpDef, ...] = (NEXT_AFTER, CUMULATIVE_LOGSUMEXP, COMPARE_AND_BITPACK,
 
 def cumulative_logsumexp(
     x: TensorLike, axis: TensorLike = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns the logarithm of the cumulative sum of exponentials along `axis`: see the op CumulativeLogsumexp."""
     return CUMULATIVE_LOGSUMEXP(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
-def fingerprint(data: TensorLike, method: TensorLike = "farmhash64", name: str | None = None) -> Any:
+def fingerprint(data: TensorLike, method: TensorLike = "farmhash64", name: str | None = None) -> Tensor:
     """Returns the fingerprint of each row of `data`, shape (n, 8), uint8: see the op Fingerprint."""
     return FINGERPRINT(data, method, name=name)
 
 
-def _bessel(scaled: OpDef, x: TensorLike, name: str | None) -> Any:
+def _bessel(scaled: OpDef, x: TensorLike, name: str | None) -> Tensor:
     t = graph_of((x,)).to_tensor(x)
     return MUL(EXP(ABS(t)), scaled(t), name=name)
 

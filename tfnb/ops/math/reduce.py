@@ -212,7 +212,7 @@ def _mean_spec(site: LowerSite) -> ReduceSpec:
     return spec_of("sum", site, finish=finish)
 
 
-def _grad_mean(op: Operation, dy: Tensor) -> Any:
+def _grad_mean(op: Operation, dy: Tensor) -> tuple[Tensor, None]:
     x = op.x
     count = reduced_count(op)
     if count is not None:

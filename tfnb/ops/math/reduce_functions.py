@@ -115,7 +115,7 @@ def count_nonzero(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
     input: TensorLike | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the number of elements of `input_tensor` (`input`) along `axis` that are not zero, as `dtype`.
 
     axis (`reduction_indices`), keepdims (`keep_dims`): those of `reduce_sum`. Raises `InvalidArgumentError` unless one

@@ -88,7 +88,7 @@ def static_axes(op: Operation) -> tuple[int, ...] | None:
     return None if axes is None or rank is None else distinct_axes(axes, rank)
 
 
-def spread(op: Any, value: Tensor) -> Any:
+def spread(op: Any, value: Tensor) -> Tensor:
     """Reshapes `value`, which has the shape of a reduction's output, so that it broadcasts to the reduction's input."""
     if op.attrs.keep_dims:
         return value
@@ -126,7 +126,7 @@ def all_axes(x: Tensor) -> Any:
     return BROADCAST_GRADIENT_ARGS(np.zeros(0, np.int32), shape)[0]  # the axes along which a scalar is repeated
 
 
-def _grad_sum(op: Operation, dy: Tensor) -> Any:
+def _grad_sum(op: Operation, dy: Tensor) -> tuple[Tensor, None]:
     return BROADCAST_TO(spread(op, dy), shape_of(op.x)), None
 
 

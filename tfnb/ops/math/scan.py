@@ -70,12 +70,12 @@ def _scan_calls(site: KernelSite, entry: str) -> tuple[KernelCall, ...]:
     return (KernelCall("math/scan.cl", entry, (In(0), Out(0), *sizes), (groups, 1, 1), (1, 1, 1), defines),)
 
 
-def _grad_cumsum(op: Operation, dy: Tensor) -> Any:
+def _grad_cumsum(op: Operation, dy: Tensor) -> tuple[Tensor, None]:
     a = op.attrs
     return CUMSUM(dy, op.inputs[1], exclusive=a.exclusive, reverse=not a.reverse), None
 
 
-def _grad_cumprod(op: Operation, dy: Tensor) -> Any:
+def _grad_cumprod(op: Operation, dy: Tensor) -> tuple[Tensor, None]:
     x, axis = op.inputs
     a = op.attrs
     product = CUMPROD(x, axis, exclusive=a.exclusive, reverse=a.reverse)
@@ -121,7 +121,7 @@ CUMPROD: OpDef[Tensor] = OpDef(
 
 def cumsum(
     x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns the cumulative sum of x along `axis`, with the dtype and shape of x.
 
     exclusive: element i is the sum of the elements before it, without itself. reverse: sums from the end to the start.
@@ -132,7 +132,7 @@ def cumsum(
 
 def cumprod(
     x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns the cumulative product of x along `axis`, with the dtype and shape of x.
 
     exclusive: element i is the product of the elements before it, without itself. reverse: from the end to the start.

@@ -134,7 +134,7 @@ def _mean_rows(rows: np.ndarray, ids: np.ndarray, count: int) -> np.ndarray:
     return (total / sizes.astype(total.dtype)).astype(rows.dtype)
 
 
-def _counts_like(ids: Tensor, values: Tensor) -> Any:
+def _counts_like(ids: Tensor, values: Tensor) -> Tensor:
     """Returns the number of rows in each segment of `values`, 1 for none, with trailing dimensions of size 1.
 
     The result has the dtype and rank of `values`. The rows are counted as integers: complex numbers have no maximum.
@@ -146,11 +146,11 @@ def _counts_like(ids: Tensor, values: Tensor) -> Any:
     return RESHAPE(counts, np.asarray([-1, *(1,) * (values.shape.ndims - 1)], np.int32))
 
 
-def _grad_mean(op: Operation, dy: Tensor) -> Any:
+def _grad_mean(op: Operation, dy: Tensor) -> tuple[Tensor, None]:
     return GATHER(REAL_DIV(dy, _counts_like(op.inputs[1], dy)), op.inputs[1]), None
 
 
-def _grad_extreme(op: Operation, dy: Tensor) -> Any:
+def _grad_extreme(op: Operation, dy: Tensor) -> tuple[Tensor, None]:
     """All rows that have the extreme value get equal shares of the gradient."""
     data, ids = op.inputs
     is_extreme = EQUAL(data, GATHER(op.outputs[0], ids))
@@ -164,7 +164,7 @@ def _without_zeros(data: Tensor) -> tuple[Any, Any]:
     return zero, SELECT(zero, ONES_LIKE(data), data)
 
 
-def _grad_prod(op: Operation, dy: Tensor) -> Any:
+def _grad_prod(op: Operation, dy: Tensor) -> tuple[Tensor, None]:
     """Multiplies the gradient by the product of the other elements of the segment.
 
     For a nonzero element, this product is found by division. For a zero element it is the product of the nonzero ones,
@@ -266,7 +266,7 @@ def _literal(value: float, dtype: DType) -> str:
     return f"({int(value)}l)" if value > -(2**63) else "(-9223372036854775807l-1)"  # compilers split options at spaces
 
 
-def _grad_unsorted_extreme(op: Operation, dy: Tensor) -> Any:
+def _grad_unsorted_extreme(op: Operation, dy: Tensor) -> tuple[Tensor, None, None]:
     data, ids, count = op.inputs
     best, in_segment = gather_kept(op.outputs[0], ids, data)
     is_extreme = LOGICAL_AND(EQUAL(data, best), in_segment)
@@ -349,7 +349,7 @@ UNSORTED_SEGMENT_PROD = _unsorted(
 )
 
 
-def _sizes(data: Any, segment_ids: Any, num_segments: TensorLike) -> Any:
+def _sizes(data: Any, segment_ids: Any, num_segments: TensorLike) -> Tensor:
     """The number of rows in each segment, at least 1, as a divisor for sums."""
     ones = cast_to(ONES_LIKE(segment_ids), data.dtype)
     counts = MAXIMUM(UNSORTED_SEGMENT_SUM(ones, segment_ids, num_segments), data.dtype.np.type(1))

@@ -83,7 +83,7 @@ def _check_rows(call: HostCall, indices: np.ndarray, rows: int) -> None:
         raise InvalidArgumentError(f"indices[{where}] == {indices[where]} out of range [0, {rows})", call.op)
 
 
-def _scales(kind: str, ids: Tensor, count: Tensor, like: Tensor) -> Any:
+def _scales(kind: str, ids: Tensor, count: Tensor, like: Tensor) -> Tensor:
     """The divisors of the sums of the segments, of shape (count, 1, ...)."""
     if like.shape.ndims is None:
         raise ShapeError(f"SparseSegment{kind}: the rank of data must be known")
@@ -174,7 +174,7 @@ def _host_grad(
     return reduce_rows(share[ids], indices, int(rows), np.add, 0).astype(grad.dtype)
 
 
-def _expand_grad(op: Operation, grad: Tensor, indices: Tensor, ids: Tensor, rows: Tensor, kind: str) -> Any:
+def _expand_grad(op: Operation, grad: Tensor, indices: Tensor, ids: Tensor, rows: Tensor, kind: str) -> Tensor:
     share = grad
     if kind != "Sum":
         share = grad / _scales(kind, ids, SHAPE(grad, out_type=int32)[0], grad)

@@ -296,7 +296,7 @@ def _zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
     return found
 
 
-def _host_zeta(call: np.ndarray, x: np.ndarray, q: np.ndarray) -> Any:
+def _host_zeta(call: np.ndarray, x: np.ndarray, q: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         return _zeta(x, q).astype(x.dtype)
 

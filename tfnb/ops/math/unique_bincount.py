@@ -174,7 +174,7 @@ def _host_histogram(call: HostCall, values: np.ndarray, limits: np.ndarray, nbin
     return counts.astype(call.types["dtype"].np)
 
 
-def _expand_histogram(op: Operation, values: Tensor, limits: Tensor, nbins: Tensor) -> Any:
+def _expand_histogram(op: Operation, values: Tensor, limits: Tensor, nbins: Tensor) -> Tensor:
     low, high = limits[0], limits[1]
     offsets = cast_to(MAXIMUM(values, low) - low, float64)
     step = (cast_to(high, float64) - cast_to(low, float64)) / cast_to(nbins, float64)
@@ -294,7 +294,9 @@ LIST_DIFF: OpDef[tuple[Tensor, Tensor]] = OpDef(
 )
 
 
-def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
+def unique_with_counts(
+    x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
     """Returns the distinct elements of a vector in the order of first occurrence, each element's index, and the counts.
 
     x: a vector. idx (the shape of x) and count (the shape of y) have the dtype `out_idx`, int32 or int64.
@@ -308,7 +310,7 @@ def setdiff1d(
     index_dtype: DTypeLike = int32,
     name: str | None = None,
     out_idx: DTypeLike | None = None,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """Returns the elements of the vector x that are not in the vector y, and their positions in x.
 
     x, y: one dtype. The positions have `index_dtype` (`out_idx`), int32 or int64.
@@ -323,7 +325,7 @@ def bincount(
     maxlength: TensorLike | None = None,
     dtype: DTypeLike = int32,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Counts how often each number of `arr` (int32, not negative) occurs, or sums its weights.
 
     The result is a vector whose length is the largest number plus one, at least `minlength` and at most `maxlength`.
@@ -345,7 +347,7 @@ def bincount(
 
 def histogram_fixed_width(
     values: TensorLike, value_range: TensorLike, nbins: int = 100, dtype: DTypeLike = int32, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Counts the values in each of `nbins` equal parts of `value_range`; outer values count in the end bins.
 
     values: a number type, any shape. value_range: (lower, upper) in the dtype of values. The result is a vector of

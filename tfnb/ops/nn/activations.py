@@ -40,11 +40,11 @@ def _same(c: Infer) -> Shape:
     return merged(c, 0, 1)
 
 
-def _relu_grad(op: Operation, dy: Tensor) -> Any:
+def _relu_grad(op: Operation, dy: Tensor) -> Tensor:
     return RELU_GRAD(dy, op.y)
 
 
-def _relu_grad_grad(op: Operation, g: Tensor) -> Any:
+def _relu_grad_grad(op: Operation, g: Tensor) -> tuple[Tensor, None]:
     return RELU_GRAD(g, op.inputs[1]), None
 
 
@@ -96,7 +96,7 @@ RELU6_GRAD: OpDef[Tensor] = OpDef(
 )
 
 
-def _elu_grad_grad(op: Operation, g: Tensor) -> Any:
+def _elu_grad_grad(op: Operation, g: Tensor) -> tuple[Tensor, Tensor]:
     dy, y = op.inputs
     return ELU_GRAD(g, y), RELU_GRAD(g * dy, -y)
 
@@ -141,7 +141,7 @@ def _host_selu_grad(call: HostCall, g: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.where(y < 0, g * (y + limit), g * scale)
 
 
-def _selu_grad_grad(op: Operation, g: Tensor) -> Any:
+def _selu_grad_grad(op: Operation, g: Tensor) -> tuple[Tensor, Tensor]:
     dy, y = op.inputs
     return SELU_GRAD(g, y), RELU_GRAD(g * dy, -y)
 
@@ -177,7 +177,7 @@ def _softplus(a: Tensor, x: Expr) -> Expr:
     return s.maximum(x, 0) + s.log1p(s.exp(-s.abs_(x)))
 
 
-def _softplus_grad_grad(op: Operation, g: Tensor) -> Any:
+def _softplus_grad_grad(op: Operation, g: Tensor) -> tuple[Tensor, Tensor]:
     dy, x = op.inputs
     product = SOFTPLUS_GRAD(g, x)
     return product, dy * SOFTPLUS_GRAD(product, -x)
@@ -212,7 +212,7 @@ def _softsign_grad(a: Tensor, g: Expr, x: Expr) -> Expr:
     return g / (d * d)
 
 
-def _softsign_grad_grad(op: Operation, g: Tensor) -> Any:
+def _softsign_grad_grad(op: Operation, g: Tensor) -> tuple[Tensor, Tensor]:
     """Computes d/dx (1 + |x|)^-2 = -2 sign(x) (1 + |x|)^-3; the variable `size` lacks the factor -2 sign(x)."""
     dy, x = op.inputs
     product = SOFTSIGN_GRAD(g, x)

@@ -112,7 +112,7 @@ def _host_v3(call: HostCall, *inputs: np.ndarray) -> Any:
     return (*_host(call, *inputs), np.zeros(0, inputs[1].dtype))
 
 
-def _flat(a: BatchNormAttrs, moments: Any) -> Any:
+def _flat(a: BatchNormAttrs, moments: Any) -> Tensor:
     return SQUEEZE(moments, squeeze_dims=tuple(int(i) for i in channel_axes(a)))
 
 
@@ -151,7 +151,7 @@ def _sum_of(*parts: Any) -> Any:
     return total
 
 
-def _scaled(factor: float, g: Tensor) -> Any:
+def _scaled(factor: float, g: Tensor) -> Tensor:
     return g if g is None or factor == 1.0 else factor * g
 
 
@@ -283,12 +283,12 @@ def _host_global(
     return ((t - m) * inv + beta).astype(t.dtype)
 
 
-def _expand_global(op: Operation, t: Tensor, m: Tensor, v: Tensor, beta: Tensor, gamma: Tensor) -> Any:
+def _expand_global(op: Operation, t: Tensor, m: Tensor, v: Tensor, beta: Tensor, gamma: Tensor) -> Tensor:
     inv = RSQRT(v + op.attrs.variance_epsilon)
     return (t - m) * (inv * gamma if op.attrs.scale_after_normalization else inv) + beta
 
 
-def _grad_global(op: Operation, dy: Tensor) -> Any:
+def _grad_global(op: Operation, dy: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     t, m, v, _, gamma = op.inputs
     axes = np.asarray([0, 1, 2], np.int32)
     inv = RSQRT(v + op.attrs.variance_epsilon)

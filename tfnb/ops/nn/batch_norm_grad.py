@@ -58,7 +58,7 @@ def channel_axes(a: Any) -> np.ndarray:
     return np.asarray([0, 2, 3] if a.data_format == "NCHW" else [0, 1, 2], np.int32)
 
 
-def like_channels(a: Any, vector: Tensor) -> Any:
+def like_channels(a: Any, vector: Tensor) -> Tensor:
     """Returns a vector with one element per channel, reshaped so that it broadcasts to the images."""
     return RESHAPE(vector, np.asarray([-1, 1, 1], np.int32)) if a.data_format == "NCHW" else vector
 

@@ -64,7 +64,7 @@ def _infer_bias_add(c: Infer) -> Shape:
     return Shape(tuple(size if i == axis and d is None else d for i, d in enumerate(x.sizes)))
 
 
-def _bias_like(a: FormatAttrs, bias: Tensor, rank: int) -> Any:
+def _bias_like(a: FormatAttrs, bias: Tensor, rank: int) -> Tensor:
     """The bias, reshaped so that it broadcasts to a value of the given rank."""
     axis = _channel_axis(a, rank)
     return bias if axis == rank - 1 else RESHAPE(bias, np.asarray([-1] + [1] * (rank - 1 - axis), np.int32))
@@ -98,7 +98,7 @@ def _host_bias_grad(call: HostCall, g: np.ndarray) -> np.ndarray:
     return np.asarray(g.sum(axis=_summed_axes(call.attrs, g.ndim), dtype=wide_dtype)).astype(g.dtype)
 
 
-def _grad_bias_grad(op: Operation, g: Tensor) -> Any:
+def _grad_bias_grad(op: Operation, g: Tensor) -> Tensor:
     return BIAS_ADD(zeros_like(op.x), g, data_format=op.attrs.data_format)
 
 
@@ -134,7 +134,7 @@ BIAS_ADD_GRAD: OpDef[Tensor] = OpDef(
 )
 
 
-def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Any:
+def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Tensor:
     """Adds the vector `bias` to the channels of `value`.
 
     value: a number type, rank at least 2; its channels are the last dimension, or the second one for "NCHW". bias: one
@@ -145,7 +145,7 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
     return BIAS_ADD(value, bias, data_format=data_format or "NHWC", name=name)
 
 
-def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Any:
+def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Tensor:
     """Returns matmul(x, weights) + biases.
 
     x: (batch, in). weights: (in, out). biases: (out,). All have the same number type. The result: (batch, out).
@@ -154,13 +154,13 @@ def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str 
         return BIAS_ADD(MAT_MUL(x, weights), biases)
 
 
-def relu_layer(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Any:
+def relu_layer(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Tensor:
     """Returns max(matmul(x, weights) + biases, 0); the arguments and the result's shape are those of `xw_plus_b`."""
     with scope(name, "relu_layer", x, weights, biases):
         return RELU(BIAS_ADD(MAT_MUL(x, weights), biases))
 
 
-def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Any:
+def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Tensor:
     """Joins relu(features) and relu(-features) along `axis`, whose size doubles.
 
     features: a number type, any shape. The result has their dtype.
@@ -170,7 +170,7 @@ def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Any:
         return RELU(concat([x, -x], axis))
 
 
-def zero_fraction(value: TensorLike, name: str | None = None) -> Any:
+def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
     """Returns the fraction of the elements of `value` that are zero, as a float32 scalar.
 
     The result is NaN when there are no elements.

@@ -222,7 +222,7 @@ def _host(
     return loss.astype(x.dtype), np.where(counts[..., None], gradient, 0).astype(x.dtype)
 
 
-def _grad(op: Operation, dloss: Tensor, _: Tensor) -> Any:
+def _grad(op: Operation, dloss: Tensor, _: Tensor) -> tuple[Tensor, None, None, None]:
     slope = PREVENT_GRADIENT(op.outputs[1], message="CTCLoss: the gradient of its gradient is not there")
     return EXPAND_DIMS(EXPAND_DIMS(dloss, 0), -1) * slope, None, None, None
 

@@ -108,7 +108,7 @@ def _scalar_args_gradient(attrs: ArgsAttrs, g: Expr, x: Expr) -> Expr:
     return s.where(s.and_(x >= low, x <= high), g, 0.0)
 
 
-def _args_gradient(op: Operation, dy: Tensor) -> Any:
+def _args_gradient(op: Operation, dy: Tensor) -> Tensor:
     a = op.attrs
     return ARGS_GRADIENT(dy, op.x, min=a.min, max=a.max, num_bits=a.num_bits, narrow_range=a.narrow_range)
 

@@ -27,19 +27,21 @@ _INPUTS = "x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T"
 _TYPES = {"T": (float32,)}
 
 
-def _host_cell(call: HostCall, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any) -> Any:
+def _host_cell(call: HostCall, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any) -> tuple[np.ndarray, ...]:
     r, u = np.split(sigmoid(np.concatenate([x, h_prev], 1) @ w_ru + b_ru), 2, axis=1)
     c = np.tanh(np.concatenate([x, h_prev * r], 1) @ w_c + b_c)
     return narrowed(call, (r, u, c, u * h_prev + (1 - u) * c))
 
 
-def _expand_cell(op: Operation, x: Tensor, h_prev: Tensor, w_ru: Tensor, w_c: Tensor, b_ru: Tensor, b_c: Tensor) -> Any:
+def _expand_cell(
+    op: Operation, x: Tensor, h_prev: Tensor, w_ru: Tensor, w_c: Tensor, b_ru: Tensor, b_c: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     r, u = SPLIT(np.int32(1), SIGMOID(MAT_MUL(CONCAT_V2([x, h_prev], 1), w_ru) + b_ru), num_split=2)
     c = TANH(MAT_MUL(CONCAT_V2([x, h_prev * r], 1), w_c) + b_c)
     return r, u, c, u * h_prev + (1.0 - u) * c
 
 
-def _host_cell_grad(call: HostCall, *inputs: np.ndarray) -> Any:
+def _host_cell_grad(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     x, h_prev, w_ru, w_c, _, _, r, u, c, d_h = inputs
     d_c_bar = d_h * (1 - u) * (1 - c * c)
     d_u_bar = d_h * (h_prev - c) * u * (1 - u)

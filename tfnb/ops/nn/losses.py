@@ -99,7 +99,7 @@ def log_softmax(
     return _over_axis(LOG_SOFTMAX, logits, axis, name, dim)
 
 
-def _as_rows(x: Tensor) -> Any:
+def _as_rows(x: Tensor) -> Tensor:
     """Reshapes x to a matrix whose rows lie along the last axis of x."""
     if x.shape.ndims == 2:
         return x
@@ -137,7 +137,7 @@ def _cross_entropy(
     axis: int | None,
     name: str | None,
     stop: bool,
-) -> Any:
+) -> Tensor:
     if isinstance(dim, str):  # 0.x: (logits, labels, name)
         dim, name = None, dim
     with scope(name, "softmax_cross_entropy_with_logits", logits, labels):
@@ -186,7 +186,7 @@ def softmax_cross_entropy_with_logits_v2(
 
 def sparse_softmax_cross_entropy_with_logits(
     logits: TensorLike | None = None, labels: TensorLike | None = None, name: str | None = None
-) -> Any:
+) -> Tensor:
     """-log_softmax(logits)[label] along the last axis, for labels that are class numbers.
 
     logits: a float type, shape (..., classes). labels: int32 or int64, shape (...), in [0, classes). Positional
@@ -218,7 +218,7 @@ def sigmoid_cross_entropy_with_logits(
     labels: TensorLike | None = None,
     name: str | None = None,
     targets: TensorLike | None = None,
-) -> Any:
+) -> Tensor:
     """-labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)), elementwise and without overflow.
 
     logits, labels (0.x: `targets`): the same float type and shape, which the result has too. Positional arguments begin
@@ -236,7 +236,7 @@ def weighted_cross_entropy_with_logits(
     pos_weight: Any = None,
     name: str | None = None,
     labels: TensorLike | None = None,
-) -> Any:
+) -> Tensor:
     """`sigmoid_cross_entropy_with_logits` in which positive examples have the weight `pos_weight`.
 
     (1 - z) * x + (1 + (pos_weight - 1) * z) * log(1 + exp(-x)) for x = logits, z = targets (`labels`). Positional

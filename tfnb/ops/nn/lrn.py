@@ -138,7 +138,7 @@ def _lrn_grad(a: LrnAttrs, dy: Tensor, x: Tensor) -> Any:
     return dy * _power(norm, a.beta) - (2 * a.alpha * a.beta) * x * neighbour_sum
 
 
-def _grad_lrn(op: Operation, dy: Tensor) -> Any:
+def _grad_lrn(op: Operation, dy: Tensor) -> Tensor:
     a = op.attrs
     return LRN_GRAD(dy, op.x, op.y, depth_radius=a.depth_radius, bias=a.bias, alpha=a.alpha, beta=a.beta)
 

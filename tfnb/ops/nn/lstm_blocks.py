@@ -169,7 +169,7 @@ def _expand_cell(
     wcf: Tensor,
     wco: Tensor,
     b: Tensor,
-) -> Any:
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     a, number = op.attrs, op.types["T"].np.type
     i, ci, f, o = SPLIT(np.int32(1), MAT_MUL(CONCAT_V2([x, h_prev], 1), w) + b, num_split=4)
     f = f + number(a.forget_bias)

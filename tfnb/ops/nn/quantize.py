@@ -337,7 +337,7 @@ def quantize_v2(
     round_mode: str = "HALF_AWAY_FROM_ZERO",
     narrow_range: bool = False,
     ensure_minimum_range: float = 0.01,
-) -> Any:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Quantises floats to integers of dtype `T`. Returns (output, output_min, output_max); see the op QuantizeV2."""
     options = {"round_mode": round_mode, "narrow_range": narrow_range}
     minimum = {"ensure_minimum_range": ensure_minimum_range}
@@ -352,7 +352,7 @@ def dequantize(
     mode: str = "MIN_COMBINED",
     name: str | None = None,
     narrow_range: bool = False,
-) -> Any:
+) -> Tensor:
     """Converts quantised integers to float32; see the op Dequantize.
 
     input: quantised integers, any shape. min_range, max_range: the floats that the lowest and the highest integer

@@ -232,7 +232,9 @@ def _reshaped(c: Infer) -> tuple[Shape, Shape, Shape]:
     return Shape(tuple(free if d is None else d for d in shape.sizes)), scalar, scalar
 
 
-def _host_reshape(call: HostCall, x: np.ndarray, shape: np.ndarray, low: np.ndarray, high: np.ndarray) -> Any:
+def _host_reshape(
+    call: HostCall, x: np.ndarray, shape: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if (shape < -1).any():
         raise InvalidArgumentError(f"QuantizedReshape: {shape.tolist()} is not a shape", call.op)
     try:
@@ -266,7 +268,7 @@ def quantized_conv2d(
     out_type: DTypeLike = qint32,
     dilations: Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
-) -> Any:
+) -> tuple[Tensor, Tensor, Tensor]:
     """The convolution of quantised images, in 32-bit integers, with its range; see the op QuantizedConv2D.
 
     input: (n, height, width, in). filter: (rows, columns, in, out). The ranges are floats, each below its end. strides,

@@ -60,7 +60,7 @@ def _softmax(x: np.ndarray) -> np.ndarray:
         return np.asarray(e / e.sum(axis=-1, keepdims=True))
 
 
-def _sum_last(x: Tensor) -> Any:
+def _sum_last(x: Tensor) -> Tensor:
     return SUM(x, LAST, keep_dims=True)
 
 
@@ -69,7 +69,7 @@ def _expand_softmax(op: Operation, x: Tensor) -> Any:
     return e / _sum_last(e)
 
 
-def _expand_log_softmax(op: Operation, x: Tensor) -> Any:
+def _expand_log_softmax(op: Operation, x: Tensor) -> Tensor:
     shifted = x - MAX(x, LAST, keep_dims=True)
     return shifted - LOG(_sum_last(EXP(shifted)))
 

@@ -63,20 +63,20 @@ def _volume_grad(which: int) -> tuple[Any, Any, Any]:
         inputs = (x, sizes, dy) if which else (sizes, w, dy)
         return kernel(replace(call, attrs=attrs(call.attrs)), *inputs)
 
-    def expand(node: Operation, x: Tensor, w: Tensor, dy: Tensor) -> Any:
+    def expand(node: Operation, x: Tensor, w: Tensor, dy: Tensor) -> Tensor:
         inputs = (x, shape_of(w), dy) if which else (shape_of(x), w, dy)
         return op(*inputs, **attrs_of(attrs(node.attrs)))
 
     return infer, host, expand
 
 
-def _grad_input_grad(op: Operation, g: Tensor) -> Any:
+def _grad_input_grad(op: Operation, g: Tensor) -> tuple[None, Tensor, Tensor]:
     _, w, dy = op.inputs
     conv_attrs = attrs_of(op.attrs)
     return None, CONV3D_BACKPROP_FILTER_V2(g, shape_of(w), dy, **conv_attrs), CONV3D(g, w, **conv_attrs)
 
 
-def _grad_filter_grad(op: Operation, g: Tensor) -> Any:
+def _grad_filter_grad(op: Operation, g: Tensor) -> tuple[Tensor, None, Tensor]:
     x, _, dy = op.inputs
     conv_attrs = attrs_of(op.attrs)
     return CONV3D_BACKPROP_INPUT_V2(shape_of(x), g, dy, **conv_attrs), None, CONV3D(x, g, **conv_attrs)
@@ -173,7 +173,9 @@ def _host_global_grad(
     return tuple(x.astype(t.dtype) for x in grads)
 
 
-def _expand_global_grad(op: Operation, t: Tensor, m: Tensor, v: Tensor, gamma: Tensor, dy: Tensor) -> Any:
+def _expand_global_grad(
+    op: Operation, t: Tensor, m: Tensor, v: Tensor, gamma: Tensor, dy: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     axes = np.asarray([0, 1, 2], np.int32)
     inv = RSQRT(v + op.attrs.variance_epsilon)
     has_scale = op.attrs.scale_after_normalization

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.scalar.host_philox import philox_4x32
 from tfnb.ir.shapes import unchanged, with_rank
-from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.shape_ops import shape_of
 from tfnb.ops.array.transpose_pad_tile import slice_
 from tfnb.ops.math.binary import ADD, MUL
@@ -68,14 +67,14 @@ def set_random_seed(seed: int | None) -> None:
     get_default_graph().seed = None if seed is None else int(seed)
 
 
-def seeds_for(graph: GraphBuilder, seed: int | None) -> dict[str, Any]:
+def seeds_for(graph: GraphLike, seed: int | None) -> dict[str, Any]:
     """Returns the seed attributes of a random op created now in `graph`; zeros when no seed is set."""
     with graph.as_default():
         first, second = get_seed(seed)
     return {"seed": first or 0, "seed2": second or 0}
 
 
-def _dims(graph: GraphBuilder, shape: TensorLike) -> Any:
+def _dims(graph: GraphLike, shape: TensorLike) -> Any:
     """The shape as an integer tensor or array."""
     if is_tensor_like(shape) or isinstance(shape, np.ndarray):
         return shape
@@ -86,7 +85,7 @@ def _dims(graph: GraphBuilder, shape: TensorLike) -> Any:
 
 def _scaled(
     unit: Callable[[str | None], Tensor], scale: tuple[str, TensorLike], shift: tuple[str, TensorLike], scope: str
-) -> Any:
+) -> Tensor:
     """Returns unit * scale + shift, without multiplying by 1 or adding 0; the last operation has the scope's name.
 
     unit: a function of the name of its operation, None for the type's. scale, shift: the names of their constants, and
@@ -123,17 +122,17 @@ def random_uniform(
         if target_dtype.is_integer:
             low, high = (graph.to_tensor(v, target_dtype, name=n) for v, n in ((minval, "min"), (maxval, "max")))
             return RANDOM_UNIFORM_INT(dims, low, high, graph=graph, name=scope, **keys)
-        high = 1 if maxval is None else maxval
+        top: Any = 1 if maxval is None else maxval
 
         def unit(op_name: str | None) -> Tensor:
             return RANDOM_UNIFORM(dims, dtype=target_dtype, graph=graph, name=op_name, **keys)
 
-        if is_tensor_like(minval) or is_tensor_like(high):
+        if is_tensor_like(minval) or is_tensor_like(top):
             numbers = unit(None)
             minval = graph.to_tensor(minval, target_dtype, name="min")
-            width = graph.to_tensor(high, target_dtype, name="max") - minval
+            width = graph.to_tensor(top, target_dtype, name="max") - minval
             return ADD(numbers * width, minval, name=scope)
-        return _scaled(unit, ("width", high - minval), ("min", minval), scope)
+        return _scaled(unit, ("width", top - minval), ("min", minval), scope)
 
 
 def _normal(
@@ -269,7 +268,7 @@ MULTINOMIAL: OpDef[Tensor] = OpDef(
 )
 
 
-def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Any:
+def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
     """Permutes the rows of `value` (its first dimension) randomly. The result has the dtype and shape of `value`."""
     graph = graph_of((value,))
     return RANDOM_SHUFFLE(value, name=name, graph=graph, **seeds_for(graph, seed))
@@ -281,7 +280,7 @@ def multinomial(
     seed: int | None = None,
     name: str | None = None,
     output_dtype: DTypeLike = "int64",
-) -> Any:
+) -> Tensor:
     """Draws `num_samples` class numbers per row of `logits`, which are unnormalised log probabilities.
 
     logits: shape (batch, classes). The result has shape (batch, num_samples) and dtype int64 or `output_dtype`.

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.ops.math.binary import MAXIMUM
 from tfnb.ops.math.reduce_sum import SUM
@@ -97,7 +96,7 @@ def _inverse_by_tables(special: Any, rate: np.ndarray, rates: np.ndarray, u: np.
     return drawn
 
 
-def _grad_gamma(op: Operation, dy: Tensor) -> Any:
+def _grad_gamma(op: Operation, dy: Tensor) -> tuple[None, Tensor]:
     alpha, sample = op.inputs[1], op.outputs[0]
     if sample.shape.ndims is None or alpha.shape.ndims is None:
         raise ShapeError("the gradient of RandomGamma needs known ranks", op)
@@ -199,7 +198,7 @@ PARAMETERIZED_TRUNCATED_NORMAL: OpDef[Tensor] = OpDef(
 )
 
 
-def _dims(graph: GraphBuilder, shape: TensorLike) -> Any:
+def _dims(graph: GraphLike, shape: TensorLike) -> Tensor:
     if hasattr(shape, "dtype"):
         return graph.to_tensor(shape)
     if isinstance(shape, (list, tuple)) and any(map(is_tensor_like, shape)):
@@ -214,7 +213,7 @@ def random_gamma(
     dtype: DTypeLike = float32,
     seed: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Draws samples of the gamma distribution with shape `alpha` and rate `beta` (by default 1).
 
     The result has `shape` followed by the shape of the parameters, and is differentiable with respect to both. dtype:
@@ -231,7 +230,7 @@ def random_gamma(
 
 def random_poisson(
     lam: TensorLike, shape: TensorLike, dtype: DTypeLike = float32, seed: int | None = None, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Draws samples of the Poisson distribution with mean `lam`.
 
     lam: a number or tensor. The result has `dtype`, and `shape` followed by the shape of lam.
@@ -251,7 +250,7 @@ def parameterized_truncated_normal(
     dtype: DTypeLike = float32,
     seed: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Draws normally distributed numbers between minvals and maxvals.
 
     shape: integers or an integer tensor; its first dimension is the batch. The other parameters are numbers or tensors

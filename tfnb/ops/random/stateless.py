@@ -259,7 +259,7 @@ def stateless_uniform(
     maxval: TensorLike | None = None,
     dtype: DTypeLike = float32,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns uniformly distributed numbers in [minval, maxval) that depend on shape and seed alone.
 
     seed: two integers. dtype: a float, or int32 or int64, which need `maxval`. Raises `InvalidArgumentError` for
@@ -278,7 +278,7 @@ def stateless_uniform(
         return ADD(MUL(STATELESS_UNIFORM(_vector(shape), _integers(seed), dtype=kind), span), low)
 
 
-def _scaled(op: OpDef, shape: Any, seed: Any, mean: Any, stddev: Any, dtype: DTypeLike, name: str) -> Any:
+def _scaled(op: OpDef, shape: Any, seed: Any, mean: Any, stddev: Any, dtype: DTypeLike, name: str) -> Tensor:
     kind = as_dtype(dtype)
     graph = graph_of((shape, seed, mean, stddev))
     with graph.as_default(), graph.name_scope(name):
@@ -319,7 +319,7 @@ def stateless_multinomial(
     seed: TensorLike,
     output_dtype: DTypeLike = int64,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns classes (batch, num_samples) drawn by `logits` (batch, classes): see the op StatelessMultinomial."""
     kind = as_dtype(output_dtype)
     return STATELESS_MULTINOMIAL(logits, num_samples, _integers(seed), output_dtype=kind, name=name)

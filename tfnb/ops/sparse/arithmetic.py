@@ -150,7 +150,7 @@ def _terms(op: Operation, indices: Tensor, b: Tensor) -> tuple[Any, Any, Any]:
     return target_rows, row, conj(TRANSPOSE(b, np.asarray([1, 0], np.int32))) if op.attrs.adjoint_b else b
 
 
-def _expand_product(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, b: Tensor) -> Any:
+def _expand_product(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, b: Tensor) -> Tensor | None:
     if _is_known_outside(constant_value(indices), constant_shape(shape).sizes):
         return None  # the host refuses it
     target_rows, row, right = _terms(op, indices, b)
@@ -214,7 +214,7 @@ def _host_dense_product(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndar
     return (left.T if call.attrs.transpose_a else left) @ (right.T if call.attrs.transpose_b else right)
 
 
-def _expand_dense_product(op: Operation, a: Tensor, b: Tensor) -> Any:
+def _expand_dense_product(op: Operation, a: Tensor, b: Tensor) -> Tensor:
     flags = {"transpose_a": op.attrs.transpose_a, "transpose_b": op.attrs.transpose_b}
     return MAT_MUL(cast_to(a, float32), cast_to(b, float32), **flags)
 
@@ -270,7 +270,7 @@ def _is_known_outside(indices: np.ndarray | None, sizes: tuple[int | None, ...] 
     return indices is not None and sizes is not None and None not in sizes and bool(_outsiders(indices, sizes).size)
 
 
-def _expand_dense_add(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, b: Tensor) -> Any:
+def _expand_dense_add(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, b: Tensor) -> Tensor | None:
     if not b.shape.ndims or _is_wrong_sum(constant_value(indices), constant_shape(shape).sizes, b.shape):
         return None  # the host refuses it
     rows = RESHAPE(indices, np.asarray([-1, b.shape.ndims], np.int32))

@@ -100,7 +100,7 @@ def edit_distance(
     truth: SparseTensor | SparseTensorValue,
     normalize: bool = True,
     name: str = "edit_distance",
-) -> Any:
+) -> Tensor:
     """Returns the Levenshtein distances (float32) of the sequences along the last dimension of two sparse tensors.
 
     hypothesis, truth: SparseTensors of the same dtype and rank. normalize: divide each distance by the length of the

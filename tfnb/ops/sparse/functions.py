@@ -64,7 +64,7 @@ def sparse_tensor_dense_matmul(
     adjoint_a: bool = False,
     adjoint_b: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Multiplies a sparse matrix by a dense one.
 
     sp_a: shape (m, k), or (k, m) with `adjoint_a`. b: shape (k, n), or (n, k) with `adjoint_b`, of the same dtype. An
@@ -78,7 +78,7 @@ def sparse_tensor_dense_matmul(
 
 def sparse_add(
     a: Any, b: Any, threshold: TensorLike | None = None, thresh: TensorLike | None = None, name: str | None = None
-) -> Any:
+) -> Tensor | SparseTensor:
     """Returns a + b, where at least one is sparse: a SparseTensor if both are, otherwise a dense tensor.
 
     threshold (0.x: `thresh`): sums of two sparse elements with a smaller absolute value are left out. Raises
@@ -212,7 +212,7 @@ def sparse_reorder(sp_input: SparseTensor | SparseTensorValue, name: str | None 
 
 def sparse_tensor_to_dense(
     sp_input: Any, default_value: TensorLike | None = None, validate_indices: bool = True, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Converts a sparse tensor to a dense one of the same dtype and shape.
 
     default_value: the value of absent elements, by default 0 or an empty string. validate_indices: raise an error at

@@ -79,7 +79,7 @@ def _host_reorder(
     return indices[order], values[order]
 
 
-def _grad_reorder(op: Operation, d_indices: Tensor, dy: Tensor) -> Any:
+def _grad_reorder(op: Operation, d_indices: Tensor, dy: Tensor) -> tuple[None, Tensor, None]:
     indices, _, shape = op.inputs
     count = SHAPE(indices, out_type=int32)[0]
     order = SPARSE_REORDER(indices, RANGE(np.int32(0), count, np.int32(1)), shape)[1]
@@ -304,7 +304,7 @@ def _host_slice(
     return indices[inside] - start, values[inside], np.maximum(np.minimum(size, shape - start), 0)
 
 
-def _grad_slice(op: Operation, d_indices: Tensor, dy: Tensor, d_shape: Tensor) -> Any:
+def _grad_slice(op: Operation, d_indices: Tensor, dy: Tensor, d_shape: Tensor) -> tuple[None, Tensor, None, None, None]:
     return None, SPARSE_SLICE_GRAD(dy, op.inputs[0], op.inputs[3], op.outputs[0]), None, None, None
 
 
@@ -374,7 +374,9 @@ def _host_fill(
     return all_indices[order], np.concatenate([values, extra])[order], empty, reverse_map.astype(np.int64)
 
 
-def _grad_fill(op: Operation, d_indices: Tensor, dy: Tensor, d_empty: Tensor, d_map: Tensor) -> Any:
+def _grad_fill(
+    op: Operation, d_indices: Tensor, dy: Tensor, d_empty: Tensor, d_map: Tensor
+) -> tuple[None, Tensor, None, Tensor]:
     d_values, d_default = SPARSE_FILL_EMPTY_ROWS_GRAD(op.outputs[3], dy)
     return None, d_values, None, d_default
 

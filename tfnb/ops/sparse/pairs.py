@@ -78,7 +78,9 @@ def _host_add(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     return union[keep], total[keep], inputs[2]
 
 
-def _grad_add(op: Operation, d_indices: Tensor, dy: Tensor, d_shape: Tensor) -> Any:
+def _grad_add(
+    op: Operation, d_indices: Tensor, dy: Tensor, d_shape: Tensor
+) -> tuple[None, Tensor, None, None, Tensor, None, None]:
     da, db = SPARSE_ADD_GRAD(dy, op.inputs[0], op.inputs[3], op.outputs[0])
     return None, da, None, None, db, None, None
 

@@ -31,7 +31,9 @@ def _vector(c: Infer) -> tuple[Shape, ...]:
     return Shape((None,)), Shape((None,))
 
 
-def _host_range(call: HostCall, starts: np.ndarray, limits: np.ndarray, deltas: np.ndarray) -> Any:
+def _host_range(
+    call: HostCall, starts: np.ndarray, limits: np.ndarray, deltas: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     lengths = {x.shape[0] for x in (starts, limits, deltas) if x.ndim}
     if len(lengths) > 1 or any(x.ndim > 1 for x in (starts, limits, deltas)):
         raise InvalidArgumentError(
@@ -87,7 +89,7 @@ def _gather_shapes(c: Infer) -> tuple[Shape, ...]:
     return *(Shape((None,)) for _ in range(c.attrs.OUTPUT_RAGGED_RANK)), rest
 
 
-def _host_sparse(call: HostCall, *inputs: np.ndarray) -> Any:
+def _host_sparse(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     *splits, values = inputs
     checked_splits(call, splits, len(values))
     sizes = [len(splits[0]) - 1, *(int(np.diff(s).max(initial=0)) for s in splits), *values.shape[1:]]

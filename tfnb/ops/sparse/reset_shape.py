@@ -45,7 +45,7 @@ def sparse_reset_shape(sp_input: SparseTensor | SparseTensorValue, new_shape: Te
         return result
 
 
-def _checked(x: SparseTensor, new_shape: Tensor) -> Any:
+def _checked(x: SparseTensor, new_shape: Tensor) -> Tensor:
     """`new_shape` as int64, after the checks that it has as many dimensions as `x`, and that none is less."""
     new_shape.shape.assert_has_rank(1)
     size = cast_to(new_shape, int64)

@@ -61,11 +61,11 @@ def _row_numbers_of_any_rank(indices: Tensor, shape: Any, reduced: Any) -> tuple
     return SUM(indices * steps, _LAST), PROD(sizes, _FIRST)
 
 
-def _rank(shape: Any) -> Any:
+def _rank(shape: Any) -> Tensor:
     return SIZE(shape, out_type=int32)
 
 
-def _reduced_mask(shape: Any, axes: Any) -> Any:
+def _reduced_mask(shape: Any, axes: Any) -> Tensor:
     """Returns 1 for each axis in `axes` and 0 for the others."""
     rank = _rank(shape)
     return MINIMUM(SUM(ONE_HOT(FLOOR_MOD(RESHAPE(axes, _LAST), rank), rank, _ONE, _ZERO), _FIRST), 1)
@@ -85,7 +85,7 @@ def _host_softmax(call: HostCall, indices: np.ndarray, values: np.ndarray, shape
     return (e / total[row]).astype(values.dtype)
 
 
-def _expand_softmax(op: Operation, indices: Tensor, values: Tensor, shape: Tensor) -> Any:
+def _expand_softmax(op: Operation, indices: Tensor, values: Tensor, shape: Tensor) -> Tensor | None:
     rank = rank_of(shape)
     if rank is None:
         return None
@@ -94,7 +94,7 @@ def _expand_softmax(op: Operation, indices: Tensor, values: Tensor, shape: Tenso
     return e / GATHER(UNSORTED_SEGMENT_SUM(e, row, count), row)
 
 
-def _grad_softmax(op: Operation, dy: Tensor) -> Any:
+def _grad_softmax(op: Operation, dy: Tensor) -> tuple[None, Tensor, None]:
     indices, _, shape = op.inputs
     rank = rank_of(shape)
     if rank is None:
@@ -181,7 +181,7 @@ def _host_reduce(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
 
 
 def _expand_reduce(highest: bool) -> Callable[..., Any]:
-    def expand(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, axes: Tensor) -> Any:
+    def expand(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, axes: Tensor) -> Tensor | None:
         static_axes, rank = constant_value(axes), rank_of(shape)
         if static_axes is None or rank is None:
             return None
@@ -205,7 +205,7 @@ def _kept_shape(shape: Any, stay: list[int], rank: int, keep: bool) -> Any:
     return shape * mask + (1 - mask)
 
 
-def _grad_reduce(op: Operation, dy: Tensor) -> Any:
+def _grad_reduce(op: Operation, dy: Tensor) -> tuple[None, Tensor, None, None]:
     indices, _, shape, axes = op.inputs
     static_axes, rank = constant_value(axes), rank_of(shape)
     if static_axes is None or rank is None:

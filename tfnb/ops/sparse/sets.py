@@ -79,7 +79,9 @@ def _sparse_sets(call: HostCall, indices: np.ndarray, values: np.ndarray, shape:
     return shape[:-1].tolist(), sets
 
 
-def _combined(call: HostCall, one: tuple[list[int], Sets], two: tuple[list[int], Sets]) -> Any:
+def _combined(
+    call: HostCall, one: tuple[list[int], Sets], two: tuple[list[int], Sets]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if one[0] != two[0]:
         raise InvalidArgumentError(f"{call.op.type}: sets in the shapes {one[0]} and {two[0]}", call.op)
     combine = _OPERATIONS.get(call.attrs.set_operation.lower())
@@ -254,7 +256,7 @@ def set_union(
     return _apply(a, b, "union", validate_indices)
 
 
-def set_size(a: TensorLike | SparseTensor | SparseTensorValue, validate_indices: bool = True) -> Any:
+def set_size(a: TensorLike | SparseTensor | SparseTensorValue, validate_indices: bool = True) -> Tensor:
     """Returns the number (int32) of distinct elements of each set along the last dimension of a SparseTensor.
 
     a: a SparseTensor of integers or strings. The result is dense, with the shape of `a` without its last dimension.

@@ -158,7 +158,7 @@ def _numbers(tensor: Any, indices: Tensor, updates: Tensor) -> tuple[Any, Any, A
     return number, new, RESHAPE(tensor, np.asarray([count, width], np.int32))
 
 
-def _expand_update(op: Operation, tensor: Any, indices: Tensor, updates: Tensor) -> Any:
+def _expand_update(op: Operation, tensor: Any, indices: Tensor, updates: Tensor) -> Tensor | None:
     """Finds the last update of each row as the one with the largest number."""
     numbers = _numbers(tensor, indices, updates)
     if numbers is None or 0 in tensor.shape.sizes or updates.shape.num_elements() in (0, None):
@@ -171,7 +171,7 @@ def _expand_update(op: Operation, tensor: Any, indices: Tensor, updates: Tensor)
 
 
 def _expand_sum(sign: int) -> Callable[..., Any]:
-    def expand(op: Operation, tensor: Tensor, indices: Tensor, updates: Tensor) -> Any:
+    def expand(op: Operation, tensor: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
         total = SCATTER_ND(indices, updates, SHAPE(tensor, out_type=indices.dtype))
         return tensor + total if sign > 0 else tensor - total
 
@@ -179,7 +179,7 @@ def _expand_sum(sign: int) -> Callable[..., Any]:
 
 
 def _expand_extreme(segment: OpDef, pick: OpDef) -> Callable[..., Any]:
-    def expand(op: Operation, tensor: Tensor, indices: Tensor, updates: Tensor) -> Any:
+    def expand(op: Operation, tensor: Tensor, indices: Tensor, updates: Tensor) -> Tensor | None:
         numbers = _numbers(tensor, indices, updates)
         if numbers is None:
             return None
@@ -190,7 +190,7 @@ def _expand_extreme(segment: OpDef, pick: OpDef) -> Callable[..., Any]:
     return expand
 
 
-def _grad_update(op: Operation, dy: Tensor) -> Any:
+def _grad_update(op: Operation, dy: Tensor) -> tuple[Tensor, None, Tensor]:
     _, indices, updates = op.inputs
     return TENSOR_SCATTER_UPDATE(dy, indices, ZEROS_LIKE(updates)), None, GATHER_ND(dy, indices)
 

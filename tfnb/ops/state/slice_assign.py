@@ -70,7 +70,7 @@ def _masks(attrs: Any) -> dict[str, Any]:
     return {name: getattr(attrs, name) for name in MASKS}
 
 
-def _changed(op: Operation, x: Tensor, begin: Tensor, end: Tensor, strides: Tensor, value: Tensor) -> Any:
+def _changed(op: Operation, x: Tensor, begin: Tensor, end: Tensor, strides: Tensor, value: Tensor) -> Tensor:
     """The elements of `value` inside the slice, and those of `x` elsewhere."""
     if 0 in _dims(value.shape):
         return x
@@ -81,7 +81,7 @@ def _changed(op: Operation, x: Tensor, begin: Tensor, end: Tensor, strides: Tens
     return SELECT(cast_to(reached, bool_), spread, x)
 
 
-def _expand_assign(op: Operation, ref: Tensor, *rest: Tensor) -> Any:
+def _expand_assign(op: Operation, ref: Tensor, *rest: Tensor) -> Tensor | None:
     return None if ref.dtype.is_string else ASSIGN(ref, _changed(op, ref, *rest))
 
 
@@ -110,7 +110,7 @@ def _expand_update(op: Operation, x: Tensor, *rest: Tensor) -> Any:
     return None if x.dtype.is_string else _changed(op, x, *rest)
 
 
-def _grad_update(op: Operation, dy: Tensor) -> Any:
+def _grad_update(op: Operation, dy: Tensor) -> tuple[Tensor, None, None, None, Tensor]:
     index, value = op.inputs[1:4], op.inputs[4]
     masks = _masks(op.attrs)
     d_tensor = TENSOR_STRIDED_SLICE_UPDATE(dy, *index, ZEROS_LIKE(value), **masks)
@@ -141,7 +141,7 @@ class VariableSlice(Tensor):
         super().__init__(tensor.graph, tensor.op, tensor.index)
         self._ref, self._place = ref, place
 
-    def assign(self, value: TensorLike, name: str | None = None) -> Any:
+    def assign(self, value: TensorLike, name: str | None = None) -> Tensor:
         """Sets the slice and returns the variable's reference. Errors: the value's shape differs from the slice."""
         index, masks = self._place()
         return STRIDED_SLICE_ASSIGN(self._ref, *index, value, name=name, **masks)
@@ -164,7 +164,7 @@ def strided_slice(
     shrink_axis_mask: int = 0,
     var: Any = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """`input_[begin:end:strides]` with the masks of `StridedSlice`; strides are 1 by default.
 
     var: the variable whose value `input_` is; if given, the result can be assigned to. Raises the errors of

@@ -232,7 +232,7 @@ def _close(call: HostCall, handle: np.ndarray) -> tuple[()]:
 # ---- gradients -----------------------------------------------------------------------------------
 
 
-def _gradient_array(op: Operation, flow: Tensor) -> Any:
+def _gradient_array(op: Operation, flow: Tensor) -> tuple[Tensor, Tensor]:
     """The handle and flow of the array that collects the gradient of the op's array, created after `flow`.
 
     Gradients of writes go on from the returned flow, which depends on no earlier write, those of reads from `flow`, so

@@ -50,17 +50,17 @@ def _known(value: Tensor) -> Shape:
     return unknown_shape if value is None else shape_of_sizes(value)
 
 
-def _size(t: Tensor) -> Any:
+def _size(t: Tensor) -> Tensor:
     return SHAPE(t, out_type=int32)
 
 
-def _like(op: Operation, handle: Tensor) -> Any:
+def _like(op: Operation, handle: Tensor) -> Tensor:
     """An empty list with the dtype and element shape of `handle`: the gradient of a list that nothing else reads."""
     dtype = op.types["element_dtype"]
     return EMPTY(ELEMENT_SHAPE(handle, shape_type=int32), -1, element_dtype=dtype)
 
 
-def _blank(op: Operation, handle: Tensor) -> Any:
+def _blank(op: Operation, handle: Tensor) -> Tensor:
     """A list with as many elements as `handle`, all of them zero."""
     shape = ELEMENT_SHAPE(handle, shape_type=int32)
     return RESERVE(shape, LENGTH(handle), element_dtype=op.types["element_dtype"])

@@ -53,7 +53,7 @@ def host_zeros(dtype: DType, shape: Sequence[int]) -> np.ndarray:
     return np.full(shape, b"") if dtype.is_string else np.zeros(shape, dtype.np)
 
 
-def _element(call: HostCall, tensor_list: TensorList, item: object, wanted: Shape) -> Any:
+def _element(call: HostCall, tensor_list: TensorList, item: object, wanted: Shape) -> object:
     """The value of an element that is read: zeros if it was never set.
 
     Raises `ShapeError` unless its shape is compatible with `wanted`, and `InvalidArgumentError` if the shape of an

@@ -201,17 +201,17 @@ def assign(
     return ASSIGN(ref, value, validate_shape=validate, use_locking=use_locking is not False, name=name)
 
 
-def assign_add(ref: TensorLike, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Any:
+def assign_add(ref: TensorLike, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Tensor:
     """Adds `value` (of the variable's dtype and shape) to the variable `ref`; returns the reference."""
     return ASSIGN_ADD(ref, value, use_locking=bool(use_locking), name=name)
 
 
-def assign_sub(ref: TensorLike, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Any:
+def assign_sub(ref: TensorLike, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Tensor:
     """Subtracts `value` (of the variable's dtype and shape) from the variable `ref`; returns the reference."""
     return ASSIGN_SUB(ref, value, use_locking=bool(use_locking), name=name)
 
 
-def count_up_to(ref: TensorLike, limit: int, name: str | None = None) -> Any:
+def count_up_to(ref: TensorLike, limit: int, name: str | None = None) -> Tensor:
     """Returns the value of the integer scalar variable `ref`, and then adds one to the variable.
 
     Raises `InvalidArgumentError` when `limit` is not an integer. A step raises `OutOfRangeError` when the variable has
@@ -222,7 +222,7 @@ def count_up_to(ref: TensorLike, limit: int, name: str | None = None) -> Any:
     return COUNT_UP_TO(ref, limit=int(limit), name=name)
 
 
-def is_variable_initialized(variable: TensorLike, name: str | None = None) -> Any:
+def is_variable_initialized(variable: TensorLike, name: str | None = None) -> Tensor:
     """Returns a scalar bool that is true if the variable has a value."""
     return IS_VARIABLE_INITIALIZED(variable, name=name)
 

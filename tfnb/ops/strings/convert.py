@@ -400,7 +400,7 @@ def regex_replace(
     rewrite: TensorLike,
     replace_global: bool = True,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Replaces the matches of the regular expression `pattern` (RE2) in each string by `rewrite`.
 
     input: strings of any shape, which the result has too. Errors: the pattern is invalid, or lacks a group of rewrite.
@@ -413,7 +413,7 @@ def string_to_number(
     out_type: DTypeLike = float32,
     name: str | None = None,
     input: TensorLike | None = None,
-) -> Any:
+) -> Tensor:
     """Parses texts as numbers of float32, float64, int32 or int64; the result has the shape of `string_tensor`.
 
     Raises `InvalidArgumentError` at run time for a text that is not such a number.

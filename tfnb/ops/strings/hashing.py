@@ -318,7 +318,7 @@ def string_to_hash_bucket(
     num_buckets: int | None = None,
     name: str | None = None,
     input: TensorLike | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the hash of old programs of each string of `string_tensor` (`input`), modulo `num_buckets`, as int64.
 
     Raises `InvalidArgumentError` unless the strings are given by one of their names, and `num_buckets` too.

@@ -249,7 +249,7 @@ def _ragged(parts: Sequence[Sequence[bytes]]) -> tuple[np.ndarray, np.ndarray, n
     return indices, values, np.array([len(parts), width], np.int64)
 
 
-def _host_split(call: HostCall, x: np.ndarray, delimiter: np.ndarray) -> Any:
+def _host_split(call: HostCall, x: np.ndarray, delimiter: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     separators = _rows(call, x, delimiter)
     pattern = re.compile(b"[" + re.escape(separators) + b"]") if separators else None
     rows = []
@@ -260,7 +260,7 @@ def _host_split(call: HostCall, x: np.ndarray, delimiter: np.ndarray) -> Any:
     return _ragged(rows)
 
 
-def _host_split_v2(call: HostCall, x: np.ndarray, sep: np.ndarray) -> Any:
+def _host_split_v2(call: HostCall, x: np.ndarray, sep: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     separator = _rows(call, x, sep)
     limit = max(call.attrs.maxsplit, -1)
     rows = []
@@ -345,7 +345,7 @@ STRING_LENGTH = text_op(
 )
 
 
-def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE") -> Any:
+def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """Returns the length of each string as int32, in the shape of `input`.
 
     unit: "BYTE" counts bytes, "UTF8_CHAR" counts UTF-8 characters.
@@ -361,7 +361,7 @@ def reduce_join(
     name: str | None = None,
     reduction_indices: TensorLike | None = None,
     keepdims: bool | None = None,
-) -> Any:
+) -> Tensor:
     """Joins the strings along dimensions, by default along all of them (the last one varies fastest).
 
     inputs: strings. axis: one or several axes, joined in the given order. The result has the shape without them.

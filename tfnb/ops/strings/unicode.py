@@ -379,7 +379,7 @@ def unicode_transcode(
     replacement_char: int = 65533,
     replace_control_characters: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Converts strings of any shape to another encoding: see the op UnicodeTranscode."""
     return UNICODE_TRANSCODE(
         input,
@@ -394,7 +394,7 @@ def unicode_transcode(
 
 def string_format(
     template: str, inputs: TensorLike, placeholder: str = "{}", summarize: int = 3, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns the template with its placeholders replaced by printed tensors, as a scalar string.
 
     inputs: a tensor or a list of tensors, one for each occurrence of `placeholder`. summarize: the number of elements
@@ -410,7 +410,7 @@ def string_format(
 
 def unsorted_segment_join(
     inputs: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, separator: str = "", name: str | None = None
-) -> Any:
+) -> Tensor:
     """Joins the strings of each segment, with `separator` between them: see the op UnsortedSegmentJoin."""
     return UNSORTED_SEGMENT_JOIN(inputs, segment_ids, num_segments, separator=separator, name=name)
 

@@ -25,7 +25,9 @@ class DistributeConfig(_Strategies):
 
     __slots__ = ()
 
-    def __new__(cls, train_distribute: Any = None, eval_distribute: Any = None, remote_cluster: Any = None) -> Any:
+    def __new__(
+        cls, train_distribute: Any = None, eval_distribute: Any = None, remote_cluster: Any = None
+    ) -> DistributeConfig:
         refuse_given("DistributeConfig", "estimators run in one process", remote_cluster=remote_cluster)
         return super().__new__(cls, train_distribute, eval_distribute, remote_cluster)
 

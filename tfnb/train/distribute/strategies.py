@@ -15,6 +15,7 @@ from tfnb.client.dataset.dataset import Dataset
 from tfnb.client.variables.variable import group
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.operation import Operation
 from tfnb.ops.array.shape_ops import shape as shape_op
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.reduce_functions import reduce_sum
@@ -209,7 +210,7 @@ class Strategy:
         counts = [cast(shape_op(t)[axis], t.dtype) for t in tensors]
         return total / self.extended.reduce_to(ReduceOp.SUM, PerReplica(counts), None)
 
-    def group(self, value: Any, name: str | None = None) -> Any:
+    def group(self, value: Any, name: str | None = None) -> Operation:
         """Returns an operation that runs those of all replicas."""
         return group(*parts(value), name=name or "group_deps")
 

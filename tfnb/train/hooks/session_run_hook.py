@@ -43,7 +43,7 @@ class SessionRunContext:
         return self._args
 
     @property
-    def session(self) -> Any:
+    def session(self) -> Session:
         """The session, in which a hook can run steps of its own."""
         return self._session
 

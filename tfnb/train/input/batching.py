@@ -28,7 +28,7 @@ from tfnb.types import DType, Shape, ShapeLike, as_shape, bool_
 __all__ = ["API", "components", "flat_tensors", "make_queue", "static_shapes"]
 
 
-def components(tensors: object) -> Any:
+def components(tensors: object) -> object:
     """Returns `tensors` with every list or tuple packed into one tensor, as in other places that take a tensor."""
     if isinstance(tensors, Mapping):
         return {key: _component(value) for key, value in tensors.items()}

@@ -104,7 +104,7 @@ def _join(
     dtypes: list[Any],
     smaller: bool,
     shared_name: str | None,
-) -> Any:
+) -> FIFOQueue:
     """Returns the queue of full batches, which a thread for each bucket fills."""
     top = FIFOQueue(capacity, [int32, *dtypes], shared_name=shared_name, name="top_queue")
     moves = []

@@ -71,7 +71,7 @@ def input_producer(
     summary_name: str | None = None,
     name: str | None = None,
     cancel_op: Operation | None = None,
-) -> Any:
+) -> FIFOQueue:
     """Returns a queue of the rows of `input_tensor`, which a queue runner fills.
 
     shuffle, seed: shuffle the rows of each epoch. num_epochs: the number of epochs, which a local variable counts; None
@@ -81,7 +81,7 @@ def input_producer(
     """
     with name_scope(name, "input_producer", [input_tensor]):
         tensor = graph_of([input_tensor]).to_tensor(input_tensor)
-        shape = tensor.shape[1:] if tensor.shape.sizes is not None else None
+        shape: Any = tensor.shape[1:] if tensor.shape.sizes is not None else None
         if element_shape is not None:
             shape = element_shape if shape is None else shape.merge_with(element_shape)
         if shape is None or not getattr(shape, "is_fully_defined", lambda: True)():

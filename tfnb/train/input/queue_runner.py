@@ -79,7 +79,7 @@ class QueueRunner:
         self._exceptions: list[BaseException] = []
 
     @property
-    def queue(self) -> Any:
+    def queue(self) -> QueueBase:
         """The queue."""
         return self._queue
 

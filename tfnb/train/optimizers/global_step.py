@@ -12,16 +12,15 @@ from tfnb.client.variables.initializers import Zeros
 from tfnb.client.variables.scope import get_variable
 from tfnb.client.variables.variable import Variable
 from tfnb.errors import DTypeError, GraphError, NotFoundError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import GraphLike, Tensor
 from tfnb.session.session import Session
 from tfnb.types import int64
 
 __all__ = ["API", "get_global_step", "get_or_create_global_step"]
 
 
-def get_global_step(graph: GraphBuilder | None = None) -> Any:
+def get_global_step(graph: GraphLike | None = None) -> Any:
     """Returns the global step of `graph`, by default the default graph, or None if there is none.
 
     Raises `DTypeError` when it is not an integer scalar.
@@ -32,7 +31,7 @@ def get_global_step(graph: GraphBuilder | None = None) -> Any:
     return step
 
 
-def find_global_step(graph: GraphBuilder) -> Any:
+def find_global_step(graph: GraphLike) -> Any:
     """Returns the global step of the graph, of any dtype and shape, or None if there is none."""
     steps = graph.get_collection(GraphKeys.GLOBAL_STEP)
     if steps:
@@ -41,7 +40,7 @@ def find_global_step(graph: GraphBuilder) -> Any:
     return named[0] if named else None
 
 
-def create_global_step(graph: GraphBuilder | None = None) -> Any:
+def create_global_step(graph: GraphLike | None = None) -> Any:
     """Creates the global step, an int64 variable. Raises `GraphError` when there is one."""
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
@@ -57,7 +56,7 @@ def create_global_step(graph: GraphBuilder | None = None) -> Any:
         )
 
 
-def get_or_create_global_step(graph: GraphBuilder | None = None) -> Any:
+def get_or_create_global_step(graph: GraphLike | None = None) -> Any:
     """Returns the global step, which is created if it does not exist."""
     step = get_global_step(graph)
     return create_global_step(graph) if step is None else step
@@ -74,7 +73,7 @@ def assert_global_step(global_step_tensor: Variable | Tensor) -> None:
         )
 
 
-def assert_or_get_global_step(graph: GraphBuilder | None = None, global_step_tensor: Any = None) -> Any:
+def assert_or_get_global_step(graph: GraphLike | None = None, global_step_tensor: Any = None) -> Any:
     """Returns `global_step_tensor`, by default the global step of the graph. Raises `DTypeError` as
     `assert_global_step` does.
     """

@@ -35,7 +35,7 @@ def _start(name: str, learning_rate: TensorLike, step: TensorLike | None, *other
     return rate, steps, *(cast(o, rate.dtype) for o in rest)
 
 
-def _floor(x: Tensor) -> Any:
+def _floor(x: Tensor) -> Tensor:
     return FLOOR(x)
 
 

@@ -56,7 +56,7 @@ def weighted_moving_average(
     truediv: bool = True,
     collections: Iterable[str] | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the moving average of `value` with the changing weights `weight`, as of after this step.
 
     Two variables hold the averages of weight * value and of weight; `collections` are theirs. The division rounds down
@@ -77,7 +77,7 @@ def _now(value: Any) -> Any:
     return value.read_value() if isinstance(value, Variable) else value
 
 
-def _debiased(variable: Variable, value: Any, rest: Any) -> Any:
+def _debiased(variable: Variable, value: Any, rest: Any) -> Tensor:
     biased = create_slot(variable, lambda: zeros(variable.shape.known(), variable.dtype), "biased", variable.dtype)
     count = create_slot(variable, 0.0, "local_step", variable.dtype)
     new_biased = biased.assign_sub((biased.value() - value) * rest)

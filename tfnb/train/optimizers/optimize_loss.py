@@ -156,7 +156,7 @@ def _factor(multipliers: Mapping[Any, Any], variable: Any) -> Any:
     return multipliers.get(variable, multipliers.get(variable.op.name))
 
 
-def _plus(grad: Tensor, noise: Tensor) -> Any:
+def _plus(grad: Tensor, noise: Tensor) -> Tensor:
     return (grad.__tensor__() if isinstance(grad, IndexedSlices) else grad) + noise
 
 

@@ -100,13 +100,13 @@ class ExternalOptimizerInterface:
         loss_callback(*fetches) after each evaluation. run_kwargs: arguments of `Session.run` for the evaluations
         (`options`, `run_metadata`). Raises `InvalidArgumentError` without a session.
         """
-        session = session or get_default_session()
-        if session is None:
+        runner = session or get_default_session()
+        if runner is None:
             raise InvalidArgumentError("minimize needs a session, given or default")
         feeds = dict(feed_dict or {})
 
         def value(x: np.ndarray) -> tuple[float, np.ndarray]:
-            loss, grads, fetched = session.run(
+            loss, grads, fetched = runner.run(
                 [self._loss, self._loss_grads, list(fetches or [])], feeds | self._feeds(x), **run_kwargs
             )
             if loss_callback is not None:
@@ -115,8 +115,8 @@ class ExternalOptimizerInterface:
 
         def condition(tensor: Tensor, grads: Any) -> tuple[Any, Any]:
             return (
-                lambda x: session.run(tensor, feeds | self._feeds(x)),
-                lambda x: self._pack(session.run(grads, feeds | self._feeds(x))),
+                lambda x: runner.run(tensor, feeds | self._feeds(x)),
+                lambda x: self._pack(runner.run(grads, feeds | self._feeds(x))),
             )
 
         constraints = []
@@ -124,7 +124,7 @@ class ExternalOptimizerInterface:
             for tensor, grads in zip(tensors, self._condition_grads[kind], strict=True):
                 fun, jac = condition(tensor, grads)
                 constraints.append({"type": kind, "fun": fun, "jac": jac})
-        start = self._pack(session.run([v.value() for v in self._vars], feeds))
+        start = self._pack(runner.run([v.value() for v in self._vars], feeds))
         result = self._minimize(start, value, constraints, self._bounds, step_callback)
         for v, a in zip(self._vars, self._feeds(np.asarray(result.x)).values(), strict=True):
             v.load(a, session)

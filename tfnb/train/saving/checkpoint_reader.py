@@ -43,7 +43,7 @@ class CheckpointReader:
         """Returns whether the checkpoint has a tensor with the name `tensor_str`."""
         return tensor_str in self._checkpoint.entries
 
-    def get_tensor(self, tensor_str: str) -> Any:
+    def get_tensor(self, tensor_str: str) -> np.ndarray:
         """Returns the value of the tensor with the name `tensor_str`, a NumPy array.
 
         Raises `NotFoundError` for an unknown name, and `DataLossError` for damaged data.

@@ -18,6 +18,7 @@ from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.variables.variable import Variable, group
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.placeholder import PLACEHOLDER_WITH_DEFAULT
@@ -140,7 +141,7 @@ def _strings(values: Iterable[str], name: str) -> Any:
     return get_default_graph().constant(array, name=name)
 
 
-def _save_node(prefix: Tensor, chosen: list[Saveable]) -> Any:
+def _save_node(prefix: Tensor, chosen: list[Saveable]) -> Operation:
     graph = get_default_graph()
     with graph.name_scope("SaveV2"):
         names = _strings([s.name for s in chosen], "tensor_names")
@@ -172,7 +173,7 @@ def _add_sharded_save(prefix: Tensor, groups: list[tuple[Any, list[Saveable]]]) 
     return saved_prefix
 
 
-def _add_restore(prefix: Tensor, chosen: list[Saveable], reshape: bool, sequentially: bool) -> Any:
+def _add_restore(prefix: Tensor, chosen: list[Saveable], reshape: bool, sequentially: bool) -> Operation:
     graph = get_default_graph()
     assigned: list[Any] = []
     batches = [[s] for s in chosen] if sequentially else [chosen] if chosen else []
@@ -188,7 +189,7 @@ def _add_restore(prefix: Tensor, chosen: list[Saveable], reshape: bool, sequenti
     return group(*assigned, name="restore_shard")
 
 
-def _assign(s: Saveable, value: Tensor, reshape: bool) -> Any:
+def _assign(s: Saveable, value: Tensor, reshape: bool) -> Tensor:
     shape = s.ref.shape
     if reshape and not s.slice_spec and shape.is_fully_defined():
         value = RESHAPE(value, np.array(shape.known(), np.int32))

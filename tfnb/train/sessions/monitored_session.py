@@ -61,7 +61,7 @@ class StepContext:
         self._session, self._run = session, run
 
     @property
-    def session(self) -> Any:
+    def session(self) -> Session:
         """The session without hooks."""
         return self._session
 
@@ -283,7 +283,7 @@ class _Monitored:
         if failure is not None and error is None:
             raise failure
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> _Monitored:
         return self
 
     def __exit__(

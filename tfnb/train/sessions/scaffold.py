@@ -23,6 +23,7 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
 from tfnb.session.api import ConfigProto
+from tfnb.session.session import Session
 from tfnb.train.saving.checkpoint_state import FilePath
 from tfnb.train.saving.saver import Saver
 from tfnb.train.sessions.session_manager import SessionManager
@@ -129,7 +130,7 @@ class Scaffold:
         return default
 
     @staticmethod
-    def default_local_init_op() -> Any:
+    def default_local_init_op() -> Operation:
         """Returns an operation that initializes local variables and tables."""
         tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
         return group(local_variables_initializer(), *tables)
@@ -175,7 +176,7 @@ class ChiefSessionCreator(SessionCreator):
         self._master, self._config = master, config
         self._dir, self._path = checkpoint_dir, checkpoint_filename_with_path
 
-    def create_session(self) -> Any:
+    def create_session(self) -> Session:
         """Creates a session and restores or initializes its variables.
 
         Raises the errors of `SessionManager.prepare_session`.
@@ -207,7 +208,7 @@ class WorkerSessionCreator(SessionCreator):
         self._scaffold = scaffold or Scaffold()
         self._master, self._config, self._max_wait = master, config, max_wait_secs
 
-    def create_session(self) -> Any:
+    def create_session(self) -> Session:
         """Creates a session and waits until the model is ready.
 
         Raises `DeadlineExceededError` after `max_wait_secs` seconds.

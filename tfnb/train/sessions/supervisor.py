@@ -146,7 +146,7 @@ class Supervisor:
         wait_for_checkpoint: bool = False,
         max_wait_secs: float = 7200,
         start_standard_services: bool = True,
-    ) -> Any:
+    ) -> Session:
         """Returns a session that is ready: the chief restores or initializes it, other workers wait for the chief."""
         self.coord.clear_stop()
         if self.is_chief:

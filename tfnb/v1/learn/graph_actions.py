@@ -63,7 +63,7 @@ def run_feeds_iter(
     if not output_dict:
         raise InvalidArgumentError(f"output_dict is invalid: {output_dict}.")
     graph = graph_of(list(output_dict.values()))
-    with graph.as_default(), Session(graph=graph) as session:
+    with graph.as_default(), Session() as session:
         session.run([tables_initializer(), variables_initializer(get_collection(GraphKeys.LOCAL_VARIABLES))])
         if restore_checkpoint_path is None:
             session.run(variables_initializer(get_collection(GraphKeys.GLOBAL_VARIABLES)))

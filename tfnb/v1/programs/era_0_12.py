@@ -130,8 +130,9 @@ def reduce_join(
     """
     x = graph_of((inputs, reduction_indices)).to_tensor(inputs)
     axes = None if isinstance(reduction_indices, Tensor) else np.asarray(reduction_indices, np.int64).reshape(-1)
-    for axis in () if axes is None or x.shape.sizes is None else axes:
-        if -len(x.shape.sizes) <= axis < len(x.shape.sizes) and x.shape.sizes[axis] == 0:
+    sizes = x.shape.sizes or ()
+    for axis in () if axes is None else axes:
+        if -len(sizes) <= axis < len(sizes) and sizes[axis] == 0:
             raise ShapeError(f"Cannot reduce dimension {axis} with size 0, of a tensor of shape {x.shape}")
     given = reduction_indices if axes is None or axes.size else None
     return OPS["reduce_join"](x, given, keep_dims, separator, name)

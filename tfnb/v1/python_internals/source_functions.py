@@ -14,10 +14,9 @@ from tfnb.client.graph.nest_functions import flatten, is_nested, map_structure, 
 from tfnb.client.losses_metrics.metrics import counted_confusion, counter
 from tfnb.client.rnn.cells import like_cell
 from tfnb.errors import DTypeError, InvalidArgumentError
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.const import constant_shape
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import convert_to_tensor, zeros
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, squeeze
@@ -64,7 +63,7 @@ def constant_value_as_shape(tensor: Tensor) -> Shape:
     return constant_shape(tensor)
 
 
-def reduced_length(graph: GraphBuilder, part: Any) -> tuple[Any, Shape]:
+def reduced_length(graph: GraphLike, part: Any) -> tuple[Any, Shape]:
     """Returns (the vector of sizes of a part of a shape, or None; what is known of it)."""
     if isinstance(part, Tensor):
         if part.shape.ndims not in (0, 1):

@@ -16,7 +16,7 @@ from tfnb.client.logging.rank_dtype_checks import assert_scalar
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops.array.constants import convert_to_tensor
 from tfnb.ops.array.shape_ops import IDENTITY, RESHAPE, rank, shape, size, squeeze
 from tfnb.ops.control_flow.python_function import py_func as python_function
@@ -29,7 +29,7 @@ from tfnb.types import as_shape, int32
 __all__ = ["reduce_sum_n", "remove_squeezable_dimensions", "with_same_shape", "with_shape"]
 
 
-def get_graph_from_inputs(op_input_list: Sequence[Any], graph: GraphBuilder | None = None) -> GraphBuilder:
+def get_graph_from_inputs(op_input_list: Sequence[Any], graph: GraphLike | None = None) -> GraphLike:
     """Returns the graph of the tensors in `op_input_list`, or `graph`. Raises `InvalidArgumentError` if they differ."""
     found = graph_of(op_input_list)
     if graph is not None and found is not graph and any(hasattr(t, "graph") for t in op_input_list):

@@ -134,11 +134,12 @@ def maxout(inputs: TensorLike, num_units: int, axis: int = -1, scope: ScopeLike 
     with variable_scope(scope, "MaxOut", [inputs]):
         x = graph_of([inputs]).to_tensor(inputs)
         dims = x.shape.as_list()
-        if dims[axis] is None:
+        channels = dims[axis]
+        if channels is None:
             raise ShapeError(f"maxout: axis {axis} of the inputs must be known, got shape {x.shape}")
-        if dims[axis] % num_units:
-            raise InvalidArgumentError(f"maxout: {dims[axis]} channels are no multiple of {num_units} units")
-        size = dims[axis] // num_units
+        if channels % num_units:
+            raise InvalidArgumentError(f"maxout: {channels} channels are no multiple of {num_units} units")
+        size = channels // num_units
         dims[axis] = num_units
         known = [shape_of(x)[i] if d is None else d for i, d in enumerate(dims)]
         y = reduce_max(RESHAPE(x, convert_to_tensor([*known, size])), -1)

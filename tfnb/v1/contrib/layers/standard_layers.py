@@ -28,9 +28,8 @@ from tfnb.client.layers.norm_layers import dropout as dropout_layer
 from tfnb.client.variables.initializers import Ones, Zeros, glorot_uniform
 from tfnb.client.variables.scope import Reuse, ScopeLike, get_variable, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError, refuse_given
-from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.conv_pool.conv_functions import convolution as convolution_op
 from tfnb.ops.conv_pool.depthwise import depthwise_conv2d as depthwise_op
@@ -411,7 +410,7 @@ def _normalization_options(
     }
 
 
-def _collect_variables(graph: GraphBuilder, layer: Layer, collections: VariableCollections | None) -> None:
+def _collect_variables(graph: GraphLike, layer: Layer, collections: VariableCollections | None) -> None:
     """Adds the variables of a layer to MODEL_VARIABLES and `collections` of the graph, those that are not in them."""
     for variable in layer.variables:
         more = _more_collections(collections, variable.op.name.rpartition("/")[2])

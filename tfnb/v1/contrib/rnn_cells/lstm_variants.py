@@ -243,8 +243,8 @@ class GLSTMCell(RNNCell):
         xs, hs = split_gates(inputs, self._groups), split_gates(h, self._groups)
         with variable_scope(get_variable_scope(), initializer=self._initializer):
             gates: list[list[Any]] = []
-            for i, pair in enumerate(zip(xs, hs, strict=True)):
-                with variable_scope(f"group{i}"):
+            for k, pair in enumerate(zip(xs, hs, strict=True)):
+                with variable_scope(f"group{k}"):
                     size = 4 * self._divided("num_units", self._num_units)
                     gates.append(split_gates(linear_map(concat(list(pair), 1), size, bias=False), 4))
             i, j, f, o = (
