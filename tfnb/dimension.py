@@ -117,7 +117,7 @@ def size_of(value: object) -> int | None:
     if isinstance(value, Dimension):
         return value.value
     if value is None or isinstance(value, Size):
-        return value  # type: ignore[return-value]
+        return value
     try:
         n = value.__index__()  # type: ignore[attr-defined]
     except (AttributeError, TypeError):

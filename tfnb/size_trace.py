@@ -159,11 +159,12 @@ class SizeTrace:
 
     def atom(self, kind: str, operands: tuple[AnySize, ...]) -> AnySize:
         """Returns the size that is the quotient ("//"), "min" or "max" of the operands."""
-        atom = self._atoms.get((kind, *operands))
+        key = (kind, *operands)
+        atom = self._atoms.get(key)
         if atom is None:
             value = _COMPUTE[kind](*(value_of(n) for n in operands))
             atom = Atom(len(self._atoms), kind, operands, value, _lower_of(kind, operands))
-            self._atoms[(kind, *operands)] = atom
+            self._atoms[key] = atom
         return self._size({(atom,): 1})
 
     def call(self, function: Callable[..., int], arguments: tuple[Any, ...], lower: int | None) -> AnySize:
@@ -275,7 +276,7 @@ class SizeTrace:
 
     def _typical_atom(self, atom: Atom) -> int:
         if atom not in self._typical:
-            operands = [typical(n) if isinstance(n, Size) else n for n in atom.operands]
+            operands: list[Any] = [typical(n) if isinstance(n, Size) else n for n in atom.operands]
             if atom.kind == "symbol":
                 value = TYPICAL
             elif atom.kind == "call":

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, cast
 
 import numpy as np
 
@@ -57,7 +57,13 @@ class Trace(Protocol):
     def fixed(self, n: Size) -> int: ...
 
 
-class Size:
+if TYPE_CHECKING:
+    Number = int  # type checkers take a size for a number, with whose operations it stands for one
+else:
+    Number = object
+
+
+class Size(Number):
     """An integer as a formula over symbols; `trace` holds the conditions under which it is used.
 
     Equal formulas of a trace are the same object. Sizes are hashed by their formula, so a dictionary distinguishes
@@ -112,7 +118,7 @@ class Size:
     def __rdivmod__(self, other: AnySize) -> tuple[AnySize, AnySize]:
         return other // self, other % self
 
-    def __pow__(self, exponent: int) -> AnySize:
+    def __pow__(self, exponent: int) -> AnySize:  # type: ignore[override]  # there is no third argument
         power: AnySize = 1
         for _ in range(exponent):
             power = power * self
@@ -230,7 +236,7 @@ def integer(n: Any) -> AnySize:
     """Returns `int(n)`, or a size as it is."""
     while isinstance(n, np.ndarray) and n.dtype == object:
         n = n.item()
-    return n if isinstance(n, Size) else int(n)  # type: ignore[return-value]
+    return n if isinstance(n, Size) else int(n)
 
 
 def smallest(first: AnySize, *others: AnySize) -> AnySize:
@@ -256,7 +262,7 @@ def derived(function: Callable[..., Any], *arguments: Any, lower: int | None = N
 def _extreme(kind: str, a: AnySize, b: AnySize) -> AnySize:
     trace = a.trace if isinstance(a, Size) else b.trace if isinstance(b, Size) else None
     if trace is None:
-        return min(a, b) if kind == "min" else max(a, b)  # type: ignore[type-var]
+        return min(a, b) if kind == "min" else max(a, b)
     is_larger = trace.known_sign(a - b)
     if is_larger is not None:
         return a if (is_larger >= 0) == (kind == "max") else b

@@ -83,7 +83,7 @@ class ServedShapes(Generic[S]):
             used = sorted(set(self._firsts))
             symbols = {k: trace.symbol(sizes[k]) for k in used}
             try:
-                self.compiled = compile_class([symbols[k] for k in self._firsts], trace)  # type: ignore[misc]
+                self.compiled = compile_class([symbols[k] for k in self._firsts], trace)
             except Exception:
                 if not trace.equal:
                     raise

@@ -50,7 +50,7 @@ class LinearModel(Model):
         self._parts: list[Any] = []
         self._offset: Any = None
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:  # type: ignore[override]
         """Returns the outputs of the inputs."""
         tensors = flat(inputs)
         while len(self._parts) < len(tensors):
@@ -77,7 +77,7 @@ class WideDeepModel(Model):
         self.activation = activations.get(activation)
         self._pair: Any = None
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:  # type: ignore[override]
         """Returns the outputs of the inputs."""
         paired = isinstance(inputs, (list, tuple)) and len(inputs) == 2
         wide, deep = inputs if paired else (inputs, inputs)

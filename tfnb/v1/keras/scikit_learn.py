@@ -40,10 +40,10 @@ class _Wrapper:
 
     def _builder(self) -> Callable[..., Any]:
         if self.build_fn is None:
-            return self.__call__  # type: ignore[attr-defined, no-any-return]
+            return self.__call__  # type: ignore[operator]  # of a subclass, which builds the model
         if inspect.isfunction(self.build_fn) or inspect.ismethod(self.build_fn):
             return self.build_fn
-        return self.build_fn.__call__
+        return self.build_fn.__call__  # type: ignore[operator]
 
     def check_params(self, params: Iterable[str]) -> None:
         """Raises `InvalidArgumentError` for the name of an argument that no function takes."""

@@ -124,7 +124,7 @@ def _residual(x: Any, kind: str, number: int, last: bool = False) -> Any:
     y = joined([_branch(x, units) for units in branches], f"{name}_mixed")
     y = Conv2D(channels(x), 1, padding="same", name=f"{name}_conv")(y)
     shape = tuple(x.shape.as_list()[1:])
-    options = {"output_shape": shape, "arguments": {"scale": 1.0 if last else scale}}
+    options: dict[str, Any] = {"output_shape": shape, "arguments": {"scale": 1.0 if last else scale}}
     x = Lambda(_scaled_sum, name=name, **options)([x, y])
     return x if last else activated(x, f"{name}_ac")
 

@@ -53,7 +53,7 @@ def _with_weights(weights: Any, alpha: float, depth_multiplier: int, alphas: tup
 def _height(input_shape: Any, rows: int, static: bool) -> int | None:
     if input_shape is None:
         return rows if static else None
-    return input_shape[1 if image_data_format() == "channels_first" else 0]  # type: ignore[no-any-return]
+    return input_shape[1 if image_data_format() == "channels_first" else 0]
 
 
 def MobileNet(

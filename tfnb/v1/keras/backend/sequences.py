@@ -82,8 +82,9 @@ def local_convolution(
     patches = []
     for place in places:
         cut = tuple(slice(p * s, p * s + k) for p, s, k in zip(place, strides, size, strict=True))
-        part = inputs[(slice(None), slice(None), *cut)] if first else inputs[(slice(None), *cut, slice(None))]
-        patches.append(tf.reshape(part, [1, -1, width]))
+        whole = slice(None)
+        seen = (whole, whole, *cut) if first else (whole, *cut, whole)
+        patches.append(tf.reshape(inputs[seen], [1, -1, width]))
     result = tf.matmul(tf.concat(patches, 0), kernel)
     filters = kernel.shape.as_list()[2]
     result = tf.transpose(tf.reshape(result, [*shape, -1, filters]), [rank, *range(rank), rank + 1])

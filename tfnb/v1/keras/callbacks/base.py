@@ -125,7 +125,8 @@ class BaseLogger(Callback):
         self.stateful_metrics = set(stateful_metrics or ())
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        self.seen, self.totals = 0, {}
+        self.seen = 0
+        self.totals: dict[str, float] = {}
 
     def on_batch_end(self, batch: int, logs: Any = None) -> None:
         logs = logs or {}

@@ -69,7 +69,7 @@ class Layer(WeightsOfLayer):
         self.input_spec: Any = None
         self._name = str(name) if name else unique_name(snake_case(type(self).__name__), zero_based=True)
         self._dtype = None if dtype is None else tf.as_dtype(dtype).name
-        self._activity_regularizer = None
+        self._activity_regularizer: Any = None
         self._inbound_nodes: list[Node] = []
         self._initial_weights = kwargs.get("weights")
         shape = kwargs.get("batch_input_shape")

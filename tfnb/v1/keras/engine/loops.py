@@ -36,7 +36,8 @@ class _Averages:
     """The loss by samples, and the last value of everything else."""
 
     def __init__(self) -> None:
-        self.count, self.loss, self.rest = 0, 0.0, []
+        self.count, self.loss = 0, 0.0
+        self.rest: list[Any] = []
 
     def add(self, values: Sequence[Any], n: int) -> None:
         self.loss += float(values[0]) * n

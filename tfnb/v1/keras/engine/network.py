@@ -146,7 +146,7 @@ class Network(Layer):
 
     # calling
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:  # type: ignore[override]
         """Returns the outputs for other inputs, by calling each layer again."""
         if not self._is_graph:
             raise InvalidArgumentError(f"{type(self).__name__}: a subclass of Model must define `call`")
@@ -312,7 +312,7 @@ def _visited(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Node],
     ends = {id(t) for t in inputs}
 
     def node_of(history: tuple[Any, int, int]) -> Node:
-        return history[0]._inbound_nodes[history[1]]  # type: ignore[no-any-return]
+        return history[0]._inbound_nodes[history[1]]
 
     for output in outputs:
         stack: list[tuple[Node, Any]] = []

@@ -198,7 +198,8 @@ class SavedByKeras:
                 shape = "multiple"
             row(f"{layer.name} ({type(layer).__name__})", shape, str(sum(count_params(w) for w in layer.weights)))
             show(("=" if i == len(shown) - 1 else "_") * width)
-        trainable = sum(count_params(w) for w in self.trainable_weights)  # type: ignore[attr-defined]
+        counts: list[int] = [count_params(w) for w in self.trainable_weights]  # type: ignore[attr-defined]
+        trainable = sum(counts)
         total = sum(count_params(w) for w in self.weights)
         show(f"Total params: {total:,}")
         show(f"Trainable params: {trainable:,}")

@@ -31,7 +31,7 @@ class Sequential(Model):
             self.add(layer)
 
     @property
-    def layers(self) -> list[Any]:
+    def layers(self) -> list[Any]:  # type: ignore[override]
         """The layers, without that of the input."""
         return [layer for layer in self._layers if not layer.is_input]
 
@@ -102,7 +102,7 @@ class Sequential(Model):
         super()._fix_inputs(inputs)
         self.output_names = [self.layers[-1].name]
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:  # type: ignore[override]
         """Returns the outputs for other inputs."""
         if self._is_graph:
             return super().call(inputs, training, mask)

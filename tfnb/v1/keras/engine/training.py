@@ -85,7 +85,8 @@ class Model(SavedByKeras, Network):
             "weighted_metrics": weighted_metrics,
             "target_tensors": target_tensors,
         }
-        self._training = self._train_op = None
+        self._training: Training | None = None
+        self._train_op: list[Any] | None = None
         if self.inputs:
             self._build_training()
 
@@ -104,6 +105,7 @@ class Model(SavedByKeras, Network):
             )
         if self._training is None:
             self._build_training()
+        assert self._training is not None
         return self._training
 
     @property
@@ -226,16 +228,16 @@ class Model(SavedByKeras, Network):
 
     def _run_training(self, batch: Batch) -> list[Any]:
         training, operations = self._compiled(), self._make_train_op()
-        return self._run([training.values, operations], self._feeds(batch, True))[0]  # type: ignore[no-any-return]
+        return self._run([training.values, operations], self._feeds(batch, True))[0]
 
     def _run_test(self, batch: Batch) -> list[Any]:
         training = self._compiled()
         fetches = [training.values, [getattr(u, "op", u) for u in self.state_updates]]
-        return self._run(fetches, self._feeds(batch, False))[0]  # type: ignore[no-any-return]
+        return self._run(fetches, self._feeds(batch, False))[0]
 
     def _run_prediction(self, batch: Batch) -> list[Any]:
         fetches = [self.outputs, [getattr(u, "op", u) for u in self.state_updates]]
-        return self._run(fetches, self._feeds(batch, False))[0]  # type: ignore[no-any-return]
+        return self._run(fetches, self._feeds(batch, False))[0]
 
     def _run(self, fetches: Any, feeds: dict[Any, Any]) -> Any:
         with self._graph().as_default():

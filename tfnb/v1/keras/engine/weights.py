@@ -28,6 +28,13 @@ class WeightsOfLayer:
     name: Any
     dtype: Any
     stateful: bool
+    _trainable_weights: list[Variable]
+    _non_trainable_weights: list[Variable]
+    _tracked: list[Any]
+    _losses: list[Any]
+    _updates: list[Any]
+    _metrics: list[Any]
+    _regularizer_losses: dict[Any, Any]
 
     def _start_weights(self) -> None:
         state = self.__dict__

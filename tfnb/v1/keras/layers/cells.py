@@ -71,7 +71,7 @@ def zero_states(cell: Any, batch: Any, dtype: Any) -> list[Any]:
 
 class _Cell(LayerWithOptions):
     gates = 1
-    fields = ("units", "activation", "use_bias", *WEIGHTS, "dropout", "recurrent_dropout")
+    fields: tuple[str, ...] = ("units", "activation", "use_bias", *WEIGHTS, "dropout", "recurrent_dropout")
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class GRUCell(_Cell):
     """A gated recurrent unit; `reset_after` applies the reset gate after the product, as cuDNN does."""
 
     gates = 3
-    fields = (*_Cell.fields, "recurrent_activation", "implementation", "reset_after")
+    fields: tuple[str, ...] = (*_Cell.fields, "recurrent_activation", "implementation", "reset_after")
 
     def __init__(
         self,
@@ -242,7 +242,7 @@ class LSTMCell(_Cell):
     """A long short-term memory; `unit_forget_bias` begins the forget gate's bias with 1."""
 
     gates = 4
-    fields = (*_Cell.fields, "recurrent_activation", "unit_forget_bias", "implementation")
+    fields: tuple[str, ...] = (*_Cell.fields, "recurrent_activation", "unit_forget_bias", "implementation")
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError
 from tfnb.v1.keras.backend import nn
 from tfnb.v1.keras.backend.settings import data_format_of
@@ -40,7 +41,7 @@ class _Conv(LayerWithOptions):
     """The parts that all convolutions share."""
 
     rank = 2
-    fields = ("filters", "kernel_size", *_COMMON, *_KERNEL)
+    fields: tuple[str, ...] = ("filters", "kernel_size", *_COMMON, *_KERNEL)
 
     def __init__(
         self,
@@ -213,7 +214,7 @@ class Conv3DTranspose(_Transposed):
 class DepthwiseConv2D(_Conv):
     """A convolution of each channel of images by `depth_multiplier` kernels of its own."""
 
-    fields = (
+    fields: tuple[str, ...] = (
         "kernel_size",
         "strides",
         "padding",
@@ -273,7 +274,7 @@ class DepthwiseConv2D(_Conv):
 
     def build(self, input_shape: Any) -> None:
         channels = self._channels(input_shape)
-        options = {
+        options: dict[str, Any] = {
             "initializer": self.depthwise_initializer,
             "regularizer": self.depthwise_regularizer,
             "constraint": self.depthwise_constraint,
@@ -297,8 +298,10 @@ class DepthwiseConv2D(_Conv):
 class _Separable(_Conv):
     """A convolution of each channel, and one of size 1 that mixes them."""
 
+    depthwise_kernel: Variable
+    pointwise_kernel: Variable
     _parts = ("depthwise", "pointwise")
-    fields = (
+    fields: tuple[str, ...] = (
         "filters",
         "kernel_size",
         *_COMMON,

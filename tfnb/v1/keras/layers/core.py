@@ -222,12 +222,12 @@ class Reshape(Layer):
         return y
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        sizes = tf.TensorShape(input_shape).as_list()
-        target = list(self.target_shape)
+        sizes: list[Any] = tf.TensorShape(input_shape).as_list()
+        target: list[Any] = list(self.target_shape)
         if -1 in target:
             known = int(np.prod([n for n in target if n != -1]))
             total = None if None in sizes[1:] else int(np.prod(sizes[1:]))
-            target[target.index(-1)] = None if total is None else total // known  # type: ignore[call-overload]
+            target[target.index(-1)] = None if total is None else total // known
         elif None not in sizes[1:] and int(np.prod(sizes[1:])) != int(np.prod(target)):
             raise InvalidArgumentError(f"total size of new array must be unchanged: {sizes[1:]} to {target}")
         return tf.TensorShape([sizes[0], *target])

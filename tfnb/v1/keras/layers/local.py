@@ -107,7 +107,7 @@ class _Local(LayerWithOptions):
                 f"The sizes of the inputs to a {type(self).__name__} layer should be fully-defined, got {sizes}"
             )
         parts = zip(inner, self.kernel_size, self.strides, strict=True)
-        self._inner = tuple(length_after(n, k, self.padding, s) for n, k, s in parts)
+        self._inner: tuple[Any, ...] = tuple(length_after(n, k, self.padding, s) for n, k, s in parts)
         if any(n <= 0 for n in self._inner):
             raise InvalidArgumentError(f"{type(self).__name__}: inputs of {sizes} are smaller than the kernel")
         self._in_sizes = self._ordered(channels, inner)
@@ -129,13 +129,14 @@ class _Local(LayerWithOptions):
     def _connected(self, inner: Any, channels: int) -> np.ndarray:
         """Returns which elements of the input each element of the output sees, bool [inputs, outputs]."""
         near = np.zeros((*inner, *self._inner), bool)
-        for place in product(*map(range, self._inner)):
+        for place in product(*[range(n) for n in self._inner]):
             cut = []
             for axis, at in enumerate(place):
                 size = self.kernel_size[axis]
                 middle = at * self.strides[axis] + (size // 2 if self.padding == "valid" else 0)
                 cut.append(slice(max(0, middle - size // 2), min(inner[axis], middle + size - size // 2)))
-            near[(*cut, *place)] = True
+            seen: tuple[Any, ...] = (*cut, *place)
+            near[seen] = True
         grid = np.expand_dims(near, (0, self.rank + 1) if self._first else (self.rank, 2 * self.rank + 1))
         whole = np.broadcast_to(grid, (*self._in_sizes, *self._out_sizes))
         return whole.reshape(int(np.prod(self._in_sizes)), -1)

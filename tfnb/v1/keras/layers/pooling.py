@@ -288,7 +288,7 @@ class Cropping3D(_Cropping):
 class _UpSampling(_Spatial):
     def __init__(self, size: Any = 2, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.size = size if self.rank == 1 else nn.window(size, self.rank, "size")
+        self.size: Any = size if self.rank == 1 else nn.window(size, self.rank, "size")
         self._set_format(data_format)
 
     def get_config(self) -> dict[str, Any]:
@@ -322,7 +322,8 @@ class UpSampling2D(_UpSampling):
         self.interpolation = interpolation
 
     def call(self, inputs: Any) -> Any:  # type: ignore[override]
-        return arrays.resize_images(inputs, *self.size, self.data_format, self.interpolation)
+        height, width = self.size
+        return arrays.resize_images(inputs, height, width, self.data_format, self.interpolation)
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "interpolation": self.interpolation}
@@ -335,4 +336,5 @@ class UpSampling3D(_UpSampling):
     rank = 3
 
     def call(self, inputs: Any) -> Any:  # type: ignore[override]
-        return arrays.resize_volumes(inputs, *self.size, self.data_format)
+        depth, height, width = self.size
+        return arrays.resize_volumes(inputs, depth, height, width, self.data_format)

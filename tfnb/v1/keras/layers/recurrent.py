@@ -47,7 +47,8 @@ class RNN(Layer):
         super().__init__(**kwargs)
         self.cell, self.return_sequences, self.return_state = cell, return_sequences, return_state
         self.go_backwards, self.stateful, self.unroll, self.time_major = go_backwards, stateful, unroll, time_major
-        self.supports_masking, self._states = True, None
+        self.supports_masking = True
+        self._states: list[Any] | None = None
 
     @property
     def states(self) -> Any:

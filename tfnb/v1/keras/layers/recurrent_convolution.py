@@ -25,7 +25,15 @@ _PARTS = ("filters", "kernel_size", "strides", "padding", "data_format", "dilati
 class ConvLSTM2DCell(LSTMCell):
     """The cell of ConvLSTM2D: its inputs and states are images."""
 
-    fields = (*_PARTS, "use_bias", *WEIGHTS, "dropout", "recurrent_dropout", "recurrent_activation", "unit_forget_bias")
+    fields: tuple[str, ...] = (
+        *_PARTS,
+        "use_bias",
+        *WEIGHTS,
+        "dropout",
+        "recurrent_dropout",
+        "recurrent_activation",
+        "unit_forget_bias",
+    )
 
     def __init__(
         self,

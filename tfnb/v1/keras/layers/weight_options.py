@@ -5,7 +5,7 @@ Invariant: an option of the weight W is the attribute `W_initializer` (and so on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tfnb.v1.keras import activations, constraints, initializers, regularizers
@@ -25,6 +25,19 @@ class LayerWithOptions(Layer):
 
     fields: tuple[str, ...] = ()
     weight_names: tuple[str, ...] = ()
+    # the options that a subclass sets by `_set_options`
+    activation: Callable[[Any], Any]
+    recurrent_activation: Callable[[Any], Any]
+    kernel_initializer: Callable[..., Any]
+    recurrent_initializer: Callable[..., Any]
+    depthwise_initializer: Callable[..., Any]
+    bias_initializer: Callable[..., Any]
+    recurrent_regularizer: Callable[[Any], Any] | None
+    depthwise_regularizer: Callable[[Any], Any] | None
+    bias_regularizer: Callable[[Any], Any] | None
+    recurrent_constraint: Callable[[Any], Any] | None
+    depthwise_constraint: Callable[[Any], Any] | None
+    bias_constraint: Callable[[Any], Any] | None
 
     def _set_options(self, **given: Any) -> None:
         """Sets the options that were given; each is an attribute of its name."""

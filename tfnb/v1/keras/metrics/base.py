@@ -122,7 +122,7 @@ class MeanMetricWrapper(Mean):
     """The average of a function of labels and predictions."""
 
     def __init__(self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
-        super().__init__(name=name or getattr(fn, "__name__", "mean"), dtype=dtype)
+        super().__init__(name=str(name or getattr(fn, "__name__", "mean")), dtype=dtype)
         self._fn, self._fn_kwargs = fn, kwargs
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]

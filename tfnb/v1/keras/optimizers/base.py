@@ -35,6 +35,8 @@ class Optimizer:
 
     slots: tuple[str, ...] = ()
 
+    iterations_variable: Any  # an int64 variable, or None until it is needed
+
     def __init__(self, name: str, **kwargs: Any) -> None:
         allowed = {"clipnorm", "clipvalue", "lr", "decay"}
         for key, value in kwargs.items():

@@ -130,7 +130,7 @@ class RMSprop(_Rule):
 class Adagrad(_Rule):
     """Divides gradients by the root of the sum of their squares."""
 
-    slots = ("accumulator",)
+    slots: tuple[str, ...] = ("accumulator",)
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class Adagrad(_Rule):
 class Adadelta(_Rule):
     """Scales gradients by moving averages of their squares and of the squares of the updates."""
 
-    slots = ("accum_grad", "accum_var")
+    slots: tuple[str, ...] = ("accum_grad", "accum_var")
 
     def __init__(
         self,
@@ -197,7 +197,7 @@ class Adadelta(_Rule):
 class _Moments(_Rule):
     """A rule with moving averages m of the gradients and v of their squares."""
 
-    slots = ("m", "v")
+    slots: tuple[str, ...] = ("m", "v")
 
     def __init__(
         self, name: str, learning_rate: Any, beta_1: Any, beta_2: Any, epsilon: float | None, **kwargs: Any
@@ -334,7 +334,7 @@ class Nadam(_Moments):
 class Ftrl(_Rule):
     """Follows the regularised leader (McMahan and others, 2013), with penalties l1, l2 and shrinkage."""
 
-    slots = ("accumulator", "linear")
+    slots: tuple[str, ...] = ("accumulator", "linear")
 
     def __init__(
         self,

@@ -165,13 +165,15 @@ class NumpyArrayIterator(Iterator):
         for i, number in enumerate(index_array):
             batch[i] = self.image_data_generator.changed(self.x[number].astype(self.dtype))
         self._saving.write(batch, index_array)
-        images: Any = [batch, *(v[index_array] for v in self.x_misc)] if self.x_misc else batch
+        images: Any = [batch, *(v[index_array] for v in self.x_misc if v is not None)] if self.x_misc else batch
         rest = [v[index_array] for v in (self.y, self.sample_weight) if v is not None]
         return (images, *rest) if self.y is not None else images
 
 
 class _FromFiles(Iterator):
     """Batches of files of images, with the labels of `class_mode`."""
+
+    class_indices: dict[Any, int]
 
     def _start(
         self,
@@ -193,7 +195,8 @@ class _FromFiles(Iterator):
         n = _CHANNELS[color_mode]
         first = self.data_format == "channels_first"
         self.image_shape = (n, *self.target_size) if first else (*self.target_size, n)
-        self.filepaths, self.labels, self.sample_weight = list(files), labels, None
+        self.filepaths, self.labels = list(files), labels
+        self.sample_weight: np.ndarray | None = None
         self.samples = len(self.filepaths)
         self._saving = _Saving(None, "", "png", self.data_format)
 
