@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tfnb.caches import Cache
 from tfnb.codegen.opencl_c.emission import NAME, Generated, LocalMemory
-from tfnb.codegen.opencl_c.functions import WORK_ITEMS, as_function, calling_kernel, part_name
+from tfnb.codegen.opencl_c.functions import EACH_ROUNDS, WORK_ITEMS, as_function, calling_kernel, part_name
 from tfnb.codegen.program import DeviceFacts, Module
 from tfnb.codegen.schedules.chain import chain_name, chain_text
 
@@ -129,6 +129,7 @@ class Modules:
             parts += [f"#define T {ctype}" if ctype else "", f"#define W {width}", f'#include "{file}"']
         if self._facts.kind != "gpu":
             parts.append(WORK_ITEMS)
+        parts.append(EACH_ROUNDS)
         return "\n".join(p for p in parts if p) + "\n\n" + "\n\n".join(kernels) + "\n"
 
 

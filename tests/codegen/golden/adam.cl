@@ -9,6 +9,7 @@
 #undef ITEMS
 #define ITEM item
 #define ITEMS items
+#pragma OPENCL FP_CONTRACT OFF
 
 static PART void part_k0_assign(
     int item, int items,

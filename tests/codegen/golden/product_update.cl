@@ -9,6 +9,7 @@
 #undef ITEMS
 #define ITEM item
 #define ITEMS items
+#pragma OPENCL FP_CONTRACT OFF
 
 PART void part_k0_matmul(
     int item, int items, __local float *b_block, __local float *a_panel, __local float *tile,

@@ -12,6 +12,7 @@
 #undef ITEMS
 #define ITEM item
 #define ITEMS items
+#pragma OPENCL FP_CONTRACT OFF
 
 static PART void part_k0_mul(
     int item, int items,

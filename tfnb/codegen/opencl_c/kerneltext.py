@@ -83,8 +83,7 @@ class KernelText:
     def width(self, text: str) -> int:
         """Returns the length of an expression, in which a name counts as one letter and a number, however long it is.
 
-        An expression that is too wide becomes a local. A device may compute a product and a sum in one expression as
-        one operation, which rounds once, so the results must not depend on the lengths of names.
+        An expression that is too wide becomes a local, so that the text must not depend on the lengths of names.
         """
         return len(text) - sum(self.surplus.get(word, 0) for word in _WORD.findall(text))
 
