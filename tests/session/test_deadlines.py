@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -113,3 +116,32 @@ def test_an_error_of_what_is_waited_for_arrives(session, monkeypatch):
     monkeypatch.setattr(session_module, "compile_step", broken)
     with pytest.raises(tf.errors.InternalError, match="broken"):
         session.run(tf.constant(1.0), options=tf.RunOptions(timeout_in_ms=60000))
+
+
+def test_a_step_that_a_handler_runs_has_no_part_of_the_deadline(session, gate, monkeypatch):
+    """Of the step that the signal interrupts: it saves a model, for one."""
+    compile_step, found = session_module.compile_step, []
+
+    def hold_the_first(*args, **kwargs):
+        monkeypatch.setattr(session_module, "compile_step", compile_step)
+        gate.wait()
+        return compile_step(*args, **kwargs)
+
+    def handler(*_):
+        time.sleep(1.0)
+        try:
+            found.append(other.run(another))
+        except DeadlineExceededError as e:
+            found.append(e)
+
+    another, other = tf.constant(2.0) * 3.0, tf.Session()
+    monkeypatch.setattr(session_module, "compile_step", hold_the_first)
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGUSR1]).start()
+        with pytest.raises(DeadlineExceededError, match="waited for the step to be compiled"):
+            session.run(tf.constant(1.0) * 2.0, options=tf.RunOptions(timeout_in_ms=1000))
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        other.close()
+    assert found == [6.0]

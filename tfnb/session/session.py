@@ -34,7 +34,7 @@ from tfnb.ir.step_graph.graph import Graph
 from tfnb.ir.tensor import Tensor
 from tfnb.passes.partial import Exchange, feeds_behind, in_parts
 from tfnb.passes.prune import Request
-from tfnb.runtime.deadline import Deadline, bounded, within
+from tfnb.runtime.deadline import Deadline, bounded, current, within
 from tfnb.runtime.resources import reset_shared
 from tfnb.session import dask, default
 from tfnb.session.compile import CompiledStep, Context, compile_step
@@ -161,7 +161,7 @@ class Session:
             if self._closed:
                 raise self._refusal()
             feeds = flat_feeds(feed_dict) if feed_dict else {}
-            if options is None and not self._config.operation_timeout_in_ms:
+            if options is None and not self._config.operation_timeout_in_ms and current() is None:
                 plan, step, results = self._results(fetches, feeds, None, run_metadata)
             else:
                 plan, step, results = self._bounded(
