@@ -240,3 +240,17 @@ def test_a_computation_may_be_tried_without_conditions():
 def _raised():
     raise ValueError("mine")
     yield
+
+
+def test_bounds_of_products_of_nested_quotients_are_found_at_once():
+    """Each level of a network halves the height and the width; replaced one by one, products are billions."""
+    trace = SizeTrace()
+    height, width = trace.symbol(600), trace.symbol(800)
+    heights, widths = [height], [width]
+    for _ in range(12):
+        heights.append((sum(heights) - 3) // 2)
+        widths.append((sum(widths) - 3) // 2)
+    area = -(sum(heights) * sum(widths))
+    low = _lower(area)
+    assert low is None or low <= area.value
+    assert trace.known_sign(area) in (None, -1)

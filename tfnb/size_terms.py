@@ -6,8 +6,10 @@ so that they note no condition.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from heapq import heapify, heappop, heappush
 from math import ceil
 from typing import Any, Protocol, cast
 
@@ -96,21 +98,38 @@ def _without_quotients(terms: Terms) -> dict[tuple[Atom, ...], Fraction | int]:
     The other atoms of its product must not be negative.
     """
     bounded: dict[tuple[Atom, ...], Fraction | int] = {}
-    pending: list[tuple[tuple[Atom, ...], Fraction | int]] = list(terms.items())
-    while pending:
-        atoms, factor = pending.pop()
-        quotient = next((a for a in atoms if a.kind == "//" and isinstance(a.operands[1], int)), None)
-        if factor > 0 or quotient is None or any(a.lower is None or a.lower < 0 for a in atoms):
+    pending: dict[tuple[Atom, ...], Fraction | int] = dict(terms)
+    # A numerator consists of older atoms than its quotient. With the youngest quotient first, equal products come
+    # together before they are replaced, of which there are few; one by one there may be billions.
+    count = itertools.count()
+    waiting = [(_by_quotients(atoms), next(count), atoms) for atoms in pending]
+    heapify(waiting)
+    while waiting:
+        _, _, atoms = heappop(waiting)
+        factor = pending.pop(atoms)
+        quotient = next((a for a in reversed(atoms) if _is_quotient(a)), None)
+        if factor >= 0 or quotient is None or any(a.lower is None or a.lower < 0 for a in atoms):
             bounded[atoms] = bounded.get(atoms, 0) + factor
             continue
         rest = list(atoms)
         rest.remove(quotient)
         numerator, divisor = quotient.operands
-        pending += [
-            (tuple(sorted((*rest, *more), key=number_of)), Fraction(factor) * k / divisor)
-            for more, k in terms_of(numerator).items()
-        ]
+        for more, k in terms_of(numerator).items():
+            product = tuple(sorted((*rest, *more), key=number_of))
+            if product not in pending:
+                pending[product] = 0
+                heappush(waiting, (_by_quotients(product), next(count), product))
+            pending[product] += Fraction(factor) * k / divisor
     return bounded
+
+
+def _is_quotient(atom: Atom) -> bool:
+    return atom.kind == "//" and isinstance(atom.operands[1], int)
+
+
+def _by_quotients(atoms: tuple[Atom, ...]) -> tuple[int, ...]:
+    """Returns what products are ordered by, so that none is made of those that come after it: the youngest first."""
+    return (*sorted(-a.number for a in atoms if _is_quotient(a)), 1)
 
 
 def terms_text(terms: Terms, name: Callable[[Atom], str]) -> str:

@@ -189,3 +189,61 @@ def test_a_recipe_that_takes_formulas_is_asked_once_for_its_class(monkeypatch):
     program = made.program(other)
     assert len(program.steps) == 2 and program.outputs[0].shape == (4, 16, 35, 16)
     assert difference(program, alone) is None
+
+
+KINDS = {
+    "abs": lambda n, m: tf.abs(n - m) + 1,
+    "sign": lambda n, m: n + tf.sign(m),
+    "div": lambda n, m: tf.div(n + m, 2),
+    "truncatediv": lambda n, m: tf.truncatediv(n + m, 3),
+    "truncatemod": lambda n, m: tf.truncatemod(n, 4) + 1,
+    "where": lambda n, m: tf.where(tf.logical_and(tf.greater(n, m), tf.not_equal(m, 3)), n, n + m),
+    "equal": lambda n, m: n + tf.cast(tf.equal(m, 6), tf.int32),
+    "max": lambda n, m: tf.reduce_max(tf.stack([n, m, n // 2 + m])),
+    "min": lambda n, m: tf.reduce_min([n, m]),
+}
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_a_size_that_a_program_chooses_or_divides_remains_a_formula(name):
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, None])
+        n, m = tf.shape(x)[0], tf.shape(x)[1]
+        count = KINDS[name](n, m)
+        y = tf.exp(tf.tile(tf.reshape(tf.reduce_sum(x), [1]), tf.reshape(count, [1])))
+    cluster = cluster_of(graph, {x: None}, [y])
+    made, shapes, _ = compiled(cluster, [np.ones((19, 7), np.float32)], [[None, None]])
+    others = 0
+    for dims in ((20, 7), (26, 8), (32, 9), (11, 6), (5, 12), (4, 3)):
+        other_shapes, sizes = parts_of(cluster, [np.ones(dims, np.float32)], [[None, None]])
+        program = made.program(sizes) if other_shapes == shapes else None
+        with tf.Session(graph=graph) as sess:
+            want = sess.run(count, {x: np.zeros(dims)})
+        if program is not None:
+            others += 1
+            assert program.outputs[0].shape == (want,)
+    assert others >= 2
+
+
+@pytest.mark.parametrize("divide", [tf.floordiv, tf.floormod, tf.truncatediv, tf.truncatemod])
+def test_a_size_divided_by_zero_is_zero(divide):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [None])
+        n = tf.shape(x)[0]
+        y = tf.tile([1.0], [divide(n, n - 5)])
+        assert sess.run(y, {x: np.ones(5)}).shape == (0,)  # as where the kernel computes it
+
+
+def test_a_crop_to_the_size_of_another_part_serves_other_sizes():
+    """As a network with two ends crops the fine pictures to the size of the coarse ones."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, None, None, 1])
+        fine = tf.nn.relu(x[:, 1:-1, 1:-1])
+        coarse = tf.nn.max_pool(fine, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")[:, 1:-1, 1:-1]
+        n, m = tf.shape(fine), tf.shape(coarse)
+        crop = tf.slice(fine, [0, (n[1] - m[1]) // 2, (n[2] - m[2]) // 2, 0], [-1, m[1], m[2], -1])
+        y = tf.exp(crop + coarse)
+    cluster = cluster_of(graph, {x: None}, [y])
+    made, shapes, _ = compiled(cluster, [np.ones((2, 30, 40, 1), np.float32)], [[None, None, None, 1]])
+    other_shapes, sizes = parts_of(cluster, [np.ones((3, 50, 44, 1), np.float32)], [[None, None, None, 1]])
+    assert other_shapes == shapes and made.program(sizes).outputs[0].shape == (3, 22, 19, 1)

@@ -7,6 +7,7 @@ operation's kernel computes.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,9 +20,16 @@ from tfnb.ir.scalar import Expr, walk
 from tfnb.ir.scalar.host import scalar_exprs
 from tfnb.ir.step_graph.graph import Node
 from tfnb.sizes import AnySize, Size, largest, smallest
-from tfnb.types import DType, Shape, TensorSpec, int32
+from tfnb.types import DType, Shape, TensorSpec, bool_, int32
 
 __all__ = ["as_numbers", "has_sizes", "size_array", "size_element", "symbolic_values"]
+
+
+def _truncated(a: AnySize, b: AnySize) -> AnySize:
+    """Returns a / b, rounded towards zero."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
 
 _PRIMITIVES: dict[str, Callable[..., AnySize]] = {
     "add": lambda a, b: a + b,
@@ -32,12 +40,33 @@ _PRIMITIVES: dict[str, Callable[..., AnySize]] = {
     "neg": lambda a: -a,
     "max": largest,
     "min": smallest,
+    # What these give depends on which number is larger, which the trace notes; the size remains a formula.
+    "abs": abs,
+    "sign": lambda a: int(a > 0) - int(a < 0),
+    "div": _truncated,
+    "truncmod": lambda a, b: a - _truncated(a, b) * b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "and": lambda a, b: a and b,
+    "or": lambda a, b: a or b,
+    "not": lambda a: not a,
+    "where": lambda condition, a, b: a if condition else b,
+}
+_TOTALS: dict[str, Callable[[AnySize, AnySize], AnySize]] = {
+    "Sum": lambda a, b: a + b,
+    "Prod": lambda a, b: a * b,
+    "Max": largest,
+    "Min": smallest,
 }
 # Kernels that only move or compare elements, so that they take formulas too.
 _MOVING = frozenset(
     (
-        "BroadcastGradientArgs ConcatV2 Concat ExpandDims Fill Gather GatherV2 Identity Pack Reshape ReverseV2 Slice "
-        "Snapshot Split SplitV Squeeze StopGradient StridedSlice Tile Unpack"
+        "BroadcastGradientArgs ConcatV2 Concat ExpandDims Fill Gather GatherV2 Identity Pack Reshape ReverseV2 Select "
+        "Slice Snapshot Split SplitV Squeeze StopGradient StridedSlice Tile Unpack"
     ).split()
 )
 
@@ -82,12 +111,13 @@ def as_numbers(array: np.ndarray, dtype: DType) -> np.ndarray:
 
 def symbolic_values(node: Node, arrays: Sequence[np.ndarray], outputs: Sequence[TensorInfo]) -> list[np.ndarray] | None:
     """Returns the outputs of a node for inputs that have formulas; None if they cannot be written as formulas."""
-    if not all(o.dtype.is_integer for o in outputs):
-        return None
     opdef = node.opdef
+    is_exact = all(o.dtype.is_integer or o.dtype == bool_ for o in outputs)
+    if not is_exact:
+        return None
     if opdef.scalar is not None and not opdef.writes:
         return _elementwise(node, arrays, outputs)
-    if opdef.name in ("Prod", "Sum"):
+    if opdef.name in _TOTALS:
         return _total(node, arrays, outputs[0])
     if opdef.name not in _MOVING or opdef.host is None:
         return None
@@ -105,7 +135,10 @@ def _elementwise(node: Node, arrays: Sequence[np.ndarray], outputs: Sequence[Ten
         if not all(e.op in _PRIMITIVES or e.op in ("const", "arg", "cast") for e in walk(root)):
             return None
         operands = [np.broadcast_to(np.asarray(a, object), tuple(info.shape)).reshape(-1) for a in arrays]
-        elements = [_evaluated(root, [o[k] for o in operands]) for k in range(int(info.size))]
+        try:
+            elements = [_evaluated(root, [o[k] for o in operands]) for k in range(int(info.size))]
+        except ZeroDivisionError:
+            return None  # the operation's kernel says what becomes of it
         results.append(size_array(elements, info))
     return results
 
@@ -125,11 +158,10 @@ def _evaluated(root: Expr, operands: Sequence[Any]) -> AnySize:
 
 
 def _total(node: Node, arrays: Sequence[np.ndarray], info: TensorInfo) -> list[np.ndarray] | None:
-    """Returns the sum or the product of all elements of a vector."""
+    """Returns what a reduction makes of all elements of a vector."""
     values, axis = arrays
     if values.ndim != 1 or list(np.reshape(axis, -1)) not in ([0], [-1]):
         return None
-    total: AnySize = 1 if node.opdef.name == "Prod" else 0
-    for x in values:
-        total = total * x if node.opdef.name == "Prod" else total + x
-    return [size_array([total], info)]
+    if not values.size:
+        return None
+    return [size_array([functools.reduce(_TOTALS[node.opdef.name], values.tolist())], info)]
