@@ -21,6 +21,7 @@ BASE = {
     "dimension",
     "disk_cache",
     "errors",
+    "release",
     "settings",
     "size_terms",
     "size_trace",

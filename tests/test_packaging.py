@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+import tfnb as tf
+from tfnb.release import VERSION
+
 ROOT = Path(__file__).resolve().parents[1]
 EXTENSION = "data/share/jupyter/labextensions/tfnb"
 node_needed = pytest.mark.skipif(shutil.which("npm") is None, reason="no npm: what the browser runs cannot be built")
@@ -84,7 +87,8 @@ def test_wheels_hold_the_extension(wheels):
             }
         package = json.loads(found[f"{EXTENSION}/package.json"])
         assert package["name"] == "tfnb"
-        assert f'"{package["version"]}"' in (ROOT / "pyproject.toml").read_text("utf-8")
+        assert package["version"] == VERSION
+        assert f"-{VERSION}-" in wheel.name
         assert f"{EXTENSION}/{package['jupyterlab']['_build']['load']}" in found
 
 
@@ -113,10 +117,12 @@ def test_the_lock_file_names_no_place():
 
 
 def test_the_versions_are_one():
-    project = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text("utf-8"), re.M)[1]
+    """It stands in tfnb/release.py alone, and npm's files follow."""
+    assert re.fullmatch(r"\d+\.\d+\.\d+", VERSION) and tf.__version__ == VERSION
+    assert VERSION not in (ROOT / "pyproject.toml").read_text("utf-8").split("[project.optional-dependencies]")[0]
     for name in ("package.json", "package-lock.json"):
         told = json.loads((ROOT / "labextension" / name).read_text("utf-8"))
-        assert told["version"] == project, name
+        assert told["version"] == VERSION, name
 
 
 def test_without_node_the_program_says_so(tmp_path):
@@ -137,7 +143,8 @@ def test_without_node_the_program_says_so(tmp_path):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "kernels_cl").mkdir()
     (tmp_path / "tfnb").mkdir()
-    (tmp_path / "tfnb" / "__init__.py").write_text("")
+    for name in ("tfnb/__init__.py", "tfnb/release.py"):
+        shutil.copy(ROOT / name, tmp_path / name)
     done = subprocess.run(
         [sys.executable, "-m", "build", "--no-isolation", "--wheel", tmp_path],
         capture_output=True,

@@ -22,6 +22,7 @@ from tfnb.caches import list_caches as list_caches
 from tfnb.client.namespace import Namespace as _Namespace
 from tfnb.client.namespace import Tables as _Tables
 from tfnb.errors import OpError as OpError
+from tfnb.release import VERSION as __version__  # noqa: F401
 
 # Their exit functions are registered here, so that those which a program registers after `import tfnb` run before them.
 from tfnb.system import progress as _progress  # noqa: F401
@@ -29,14 +30,12 @@ from tfnb.system import progress as _progress  # noqa: F401
 # isort: split
 from tfnb.system import process_end as _process_end  # noqa: F401
 
-__version__ = "0.1.0"
-
 # public name -> module of the source, imported on first use
 _MODULES = {"test": "tfnb.train.testing", "notebook": "tfnb.notebook", "datasets": "tfnb.datasets"}
 # modules of the source, which are no public names but can be reached
 _INNER = frozenset(
-    "caches client codegen devices dimension frontend ir ops passes placement runtime session settings size_terms "
-    "size_trace sizes suggestions system types v1".split()
+    "caches client codegen devices dimension frontend ir ops passes placement release runtime session settings "
+    "size_terms size_trace sizes suggestions system types v1".split()
 )
 # what lower layers need of higher ones (`upcalls.py`): name -> module and function; all others are operations
 _UPCALLS = {

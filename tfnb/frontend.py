@@ -12,16 +12,17 @@ from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 __all__ = [
+    "Command",
     "ImportHook",
     "Names",
+    "commands",
     "constant_classes",
     "enter",
     "graph_functions",
     "import_hook",
-    "main",
     "mount",
     "names",
 ]
@@ -54,10 +55,23 @@ class Names(Protocol):
     REFUSED_NAMES: Mapping[str, str]
 
 
+class Command(NamedTuple):
+    """A command of `tfnb`, as `tfnb --help` shows it.
+
+    usage: what is written after `tfnb`. summary: one sentence on what it does. module: the dotted module whose `main`
+    takes all arguments of the process, the command's name first, and returns the exit status.
+    """
+
+    usage: str
+    summary: str
+    module: str
+
+
 _names: list[str] = []
 _constant_classes: set[tuple[str, str]] = set()
 _graph_functions: dict[str, str] = {}  # from a package to the module of its table
-_modules: dict[str, str] = {}  # "import hook" and "command line", to the dotted modules that are these
+_hooks: list[str] = []  # the dotted module of the import hook
+_commands: dict[str, Command] = {}
 
 
 def mount(
@@ -65,7 +79,7 @@ def mount(
     constant_classes: Sequence[tuple[str, str]] = (),
     graph_functions: Mapping[str, str] | None = None,
     import_hook: str = "",
-    command_line: str = "",
+    commands: Mapping[str, Command] | None = None,
 ) -> None:
     """Brings a house in, whose modules are imported when they are needed.
 
@@ -73,12 +87,14 @@ def mount(
     only, which the graph builder may read without being told. graph_functions: from a package to the dotted module
     whose `TABLE` lists its functions that only add to a graph, in the form of
     `tfnb/notebook/builder/trust/listed_functions.py`. import_hook: the dotted module that is an `ImportHook`.
-    command_line: the dotted module whose `main` is the command `tfnb`.
+    commands: by the names that are written after `tfnb`; the first of the first house is the one that a program is
+    run by, and its name may be left out.
     """
     _names.append(names)
     _constant_classes.update(constant_classes)
     _graph_functions.update(graph_functions or {})
-    _modules.update({what: m for what, m in (("import hook", import_hook), ("command line", command_line)) if m})
+    _hooks.extend([import_hook] if import_hook else [])
+    _commands.update(commands or {})
 
 
 @cache
@@ -108,10 +124,10 @@ def graph_functions() -> Mapping[str, str]:
 def import_hook() -> ImportHook:
     """Returns what lets `import tensorflow` mean tfnb, which is imported on first use."""
     enter()
-    return cast(ImportHook, import_module(_modules["import hook"]))
+    return cast(ImportHook, import_module(_hooks[0]))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command `tfnb` with these arguments, by default those of the process; returns the exit status."""
+def commands() -> Mapping[str, Command]:
+    """Returns the commands of `tfnb` that the houses bring, by name, that which may be left out first."""
     enter()
-    return cast(int, import_module(_modules["command line"]).main(arguments))
+    return _commands

@@ -17,6 +17,17 @@ frontend.mount(
     constant_classes=(("tfnb.v1.estimators.spec", "ModeKeys"), ("tfnb.v1.learn.model_fn", "ModeKeys")),
     graph_functions={"tfnb.v1": "tfnb.v1.names.graph_functions"},
     import_hook="tfnb.v1.programs.hook",
-    command_line="tfnb.v1.programs.command_line",
+    commands={
+        "run": frontend.Command(
+            "[run] [--era ERA] PROGRAM [ARGUMENT ...]",
+            "run a program for TensorFlow 0.x or 1.x unchanged: its `import tensorflow` means tfnb",
+            "tfnb.v1.programs.command_line",
+        ),
+        "check": frontend.Command(
+            "check [--era ERA] PROGRAM [PROGRAM ...]",
+            "read programs without running them, and say which names are missing and what will differ",
+            "tfnb.v1.programs.command_line",
+        ),
+    },
 )
 find_moved_modules()

@@ -1,4 +1,4 @@
-"""The command `tfnb`, which is also `python -m tfnb`: runs programs of TensorFlow 0.x and 1.x, and reads them.
+"""The commands `tfnb run` and `tfnb check`: run programs of TensorFlow 0.x and 1.x, and read them.
 
 Invariant: everything after the program's name belongs to the program.
 """
