@@ -25,7 +25,10 @@ ROOT = Path(__file__).resolve().parents[1]
 # Not named in pyproject.toml, and why that is right.
 COME_ALONG = {
     "IPython": "ipywidgets",
+    "jupyter_core": "jupyterlab",
     "jupyter_server": "jupyterlab",
+    "jupyterlab_server": "jupyterlab",
+    "packaging": "jupyterlab",
     "tornado": "jupyterlab",
     "traitlets": "ipywidgets",
     "typing_extensions": "anywidget",

@@ -34,7 +34,7 @@ from tfnb.system import process_end as _process_end  # noqa: F401
 _MODULES = {"test": "tfnb.train.testing", "notebook": "tfnb.notebook", "datasets": "tfnb.datasets"}
 # modules of the source, which are no public names but can be reached
 _INNER = frozenset(
-    "caches client codegen devices dimension frontend ir ops passes placement release runtime session settings "
+    "caches client codegen devices dimension doctor frontend ir ops passes placement release runtime session settings "
     "size_terms size_trace sizes suggestions system types v1".split()
 )
 # what lower layers need of higher ones (`upcalls.py`): name -> module and function; all others are operations

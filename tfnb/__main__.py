@@ -15,6 +15,14 @@ from tfnb.release import VERSION
 
 __all__ = ["main"]
 
+_COMMANDS = {
+    "doctor": Command(
+        "doctor [--fix] [--json] [CHECK ...]",
+        "look at this installation, and name the command that mends what is wrong",
+        "tfnb.doctor.command_line",
+    ),
+}
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command with these arguments, by default those of the process; returns the exit status.
@@ -22,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Arguments that begin with the name of no command are those of the command whose name may be left out.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    available = commands()
+    available = {**commands(), **_COMMANDS}
     if given == ["--version"]:
         sys.stdout.write(f"tfnb {VERSION}\n")
         return 0

@@ -11,9 +11,11 @@ import contextlib
 import hashlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-__all__ = ["DiskCache", "write_atomically"]
+__all__ = ["DiskCache", "Entry", "write_atomically"]
 
 _MAGIC = b"tfnb-binary-1\n"
 
@@ -32,6 +34,14 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise
 
 
+class Entry(NamedTuple):
+    """A file of a cache, the bytes that it takes, and whether its checksum is right."""
+
+    path: Path
+    nbytes: int
+    is_whole: bool
+
+
 class DiskCache:
     """Stores binaries by key. A failure of the disk is never an error: the entry counts as absent."""
 
@@ -43,18 +53,20 @@ class DiskCache:
 
     def get(self, key: str) -> bytes | None:
         try:
-            data = self.path(key).read_bytes()
+            return _content(self.path(key).read_bytes())
         except OSError:
             return None
-        head = len(_MAGIC)
-        digest, binary = data[head : head + 32], data[head + 32 :]
-        if data[:head] != _MAGIC or hashlib.sha256(binary).digest() != digest:
-            return None
-        return binary
 
     def put(self, key: str, binary: bytes) -> None:
         with contextlib.suppress(OSError):
             write_atomically(self.path(key), _MAGIC + hashlib.sha256(binary).digest() + binary)
+
+    def entries(self) -> Iterator[Entry]:
+        """Reads all entries, in no particular order, and yields what they are."""
+        for path in self._folder.glob("*.bin"):
+            with contextlib.suppress(OSError):  # another process has removed it
+                data = path.read_bytes()
+                yield Entry(path, len(data), _content(data) is not None)
 
     def has_mark(self, key: str) -> bool:
         return (self._folder / f"{key}.mark").exists()
@@ -63,3 +75,12 @@ class DiskCache:
         """Notes that something was compiled on this machine; see `build.py`."""
         with contextlib.suppress(OSError):
             write_atomically(self._folder / f"{key}.mark", b"")
+
+
+def _content(data: bytes) -> bytes | None:
+    """Returns what an entry holds; None if its head or its checksum is wrong."""
+    head = len(_MAGIC)
+    digest, binary = data[head : head + 32], data[head + 32 :]
+    if data[:head] != _MAGIC or hashlib.sha256(binary).digest() != digest:
+        return None
+    return binary

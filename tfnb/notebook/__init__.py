@@ -1,8 +1,9 @@
 """Rich displays, live charts and progress bars for Jupyter; outside of a notebook they are text.
 
 Everything works without a network, names and texts from graphs and files are shown as text and never as markup, and a
-saved notebook keeps its pictures. Invariant: no other part of the package imports this one; `import tfnb` loads it only
-on first use. Charts and graphs are loaded on their own first use, since bokeh and widgets take half a second to import.
+saved notebook keeps its pictures. Invariant: no other part of the package imports this one, but that `tfnb doctor`
+looks whether its files are there; `import tfnb` loads it only on first use. Charts and graphs are loaded on their own
+first use, since bokeh and widgets take half a second to import.
 """
 
 from __future__ import annotations

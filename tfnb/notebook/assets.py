@@ -12,9 +12,11 @@ from pathlib import Path
 
 from tfnb.caches import remembered
 
-__all__ = ["STATIC", "widget_module", "widget_style"]
+__all__ = ["STATIC", "WIDGETS", "missing_files", "widget_module", "widget_style"]
 
 STATIC = Path(__file__).parent / "static"
+# The modules that labextension/src/widgets has the sources of.
+WIDGETS = ("bokeh_library", "builder", "cluster_view", "graph_widget", "loss_chart", "timeline", "viewer")
 MISSING = (
     "The browser's side of this widget ({name}.js) is not built: install node 20.19 or later, then "
     "`python scripts/frontend.py` in the checkout."
@@ -38,3 +40,9 @@ def widget_style(name: str) -> str:
     """Returns the text of `static/NAME.css`, for `_css`, or an empty text where there is no such file."""
     path = STATIC / f"{name}.css"
     return path.read_text("utf-8") if path.exists() else ""
+
+
+def missing_files() -> list[str]:
+    """Returns the names of the widgets' modules that are not built, or empty."""
+    paths = [STATIC / f"{name}.js" for name in WIDGETS]
+    return [path.name for path in paths if not path.is_file() or not path.stat().st_size]

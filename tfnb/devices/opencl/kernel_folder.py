@@ -42,13 +42,13 @@ try:
 except ImportError:  # not a POSIX system, so folders of dead processes are not removed
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["KernelFolder"]
+__all__ = ["LARGEST_FILE", "KernelFolder", "largest_file", "try_place"]
 
 _ROOM = 32 << 20  # bytes that must be free on the disk that a process chooses for its folder
 _LEAST = 4 << 20  # bytes that must be free before each program
 # Bytes. 99 of 100 kernels are below 190,000; PoCL's own library of functions, 1.7 million, is not kept where it has no
 # room, without harm.
-_LARGEST_FILE = 256_000
+LARGEST_FILE = 256_000
 _NAME = re.compile(r"tfnb-\d+-\w{8}")  # the folders below `processes` that this module creates and removes
 _LOCK = "lock"
 _CURRENT = "current"  # a link to the folder that PoCL uses, so that the folder can move to another disk
@@ -117,10 +117,10 @@ class KernelFolder:
         Raises `ResourceExhaustedError` if no disk has enough space, or the process may not write files that are as
         large as PoCL's.
         """
-        limit = _limit_of_files()
-        if limit is not None and limit < _LARGEST_FILE:
+        limit = largest_file()
+        if limit is not None and limit < LARGEST_FILE:
             raise ResourceExhaustedError(
-                f"compiling a kernel writes files of up to {_LARGEST_FILE:,} bytes, but the process may write no file "
+                f"compiling a kernel writes files of up to {LARGEST_FILE:,} bytes, but the process may write no file "
                 f"of more than {limit:,} (RLIMIT_FSIZE; `ulimit -f` in a shell). Raise this limit"
             )
         with self._lock:
@@ -330,18 +330,13 @@ def _place(cache: Path | None, taken: set[Path] | None = None) -> tuple[Path, st
             if base in cache_bases:
                 base.mkdir(parents=True, exist_ok=True)
                 _sweep(base)
-            with tempfile.TemporaryFile(dir=base) as file:
-                file.write(b"\0" * 4096)
-            if _free(base) < _ROOM:
-                raise OSError(errno.ENOSPC, f"less than {_ROOM >> 20} MB are free")
-            if os.statvfs(base).f_flag & getattr(os, "ST_NOEXEC", 0):
-                raise OSError(errno.EACCES, "programs may not be executed there")
+            try_place(base)
         except OSError as e:
             reasons.append(f"{base}: {e.strerror or e}")
             continue
         return base, "; ".join(reasons)
-    limit = _limit_of_files()
-    if limit is not None and limit < _LARGEST_FILE:
+    limit = largest_file()
+    if limit is not None and limit < LARGEST_FILE:
         reasons.append(f"no file may have more than {limit:,} bytes, which RLIMIT_FSIZE says, `ulimit -f` in a shell")
     raise ResourceExhaustedError(
         f"there is no folder to compile kernels in: {'; '.join(reasons)}. Free some space, or set TFNB_CACHE_DIR to a "
@@ -349,7 +344,17 @@ def _place(cache: Path | None, taken: set[Path] | None = None) -> tuple[Path, st
     )
 
 
-def _limit_of_files() -> int | None:
+def try_place(folder: Path) -> None:
+    """Raises `OSError` if kernels cannot be compiled in a folder: it cannot be written, is full, or runs nothing."""
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(b"\0" * 4096)
+    if _free(folder) < _ROOM:
+        raise OSError(errno.ENOSPC, f"less than {_ROOM >> 20} MB are free")
+    if os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0):
+        raise OSError(errno.EACCES, "programs may not be executed there")
+
+
+def largest_file() -> int | None:
     """Returns how many bytes a file of this process may have; None without a limit."""
     if resource is None:
         return None
