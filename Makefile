@@ -24,11 +24,21 @@ FRONTEND := tfnb/labextension/sources.sha256
 FRONTEND_SOURCES := $(wildcard labextension/package*.json labextension/scripts/*) \
 	$(shell find labextension/src tfnb/notebook/static -type f 2>/dev/null)
 
+# $(call pip,PYTHON,ARGUMENTS): what pip says goes to a file, since it repeats itself for minutes where there is no network.
+define pip
+	@$(1) -m pip install --disable-pip-version-check $(2) >pip.log 2>&1 || { \
+		echo "pip could not install what this needs, and pip.log says why: $$(grep -m 1 -o 'ERROR.*' pip.log | cut -c 1-200)"; \
+		echo "without a network, fetch the wheels elsewhere:  pip wheel --wheel-dir WHEELS $(patsubst --editable,,$(2)) hatchling"; \
+		echo "and run it here with them:  PIP_NO_INDEX=1 PIP_FIND_LINKS=$$PWD/WHEELS make $(MAKECMDGOALS)"; exit 1; }
+	@rm -f pip.log
+endef
+
 $(READY): pyproject.toml hatch_build.py
+	@command -v $(PYTHON) >/dev/null || { echo "there is no $(PYTHON); name a Python of 3.10 or later: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "tfnb needs Python 3.10 or later, %s is %s; name another: make PYTHON=python3.12 $(MAKECMDGOALS)" % (sys.executable, sys.version.split()[0]))'
 	@echo "setting up $(VENV): a few minutes on the first run, nothing later"
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "tfnb needs Python 3.10 or later, %s is %s; name another with PYTHON=..." % (sys.executable, sys.version.split()[0]))'
 	@$(PYTHON) -m venv $(VENV)
-	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(call pip,$(PY),--editable '.[test]')
 	@touch $@
 
 $(FRONTEND): $(READY) $(FRONTEND_SOURCES)
@@ -38,9 +48,9 @@ $(FRONTEND): $(READY) $(FRONTEND_SOURCES)
 $(ORACLE_READY): pyproject.toml
 	@echo "setting up $(ORACLE_VENV) with TensorFlow: several minutes on the first run, nothing later"
 	@$(PYTHON) -m venv $(ORACLE_VENV)
-	@$(ORACLE_PY) -m pip install --quiet --disable-pip-version-check --editable '.[oracle]'
+	$(call pip,$(ORACLE_PY),--editable '.[oracle]')
 	@# tf.layers and the recurrent cells; on its own it would bring the whole of tensorflow along
-	@$(ORACLE_PY) -m pip install --quiet --disable-pip-version-check --no-deps tf_keras
+	$(call pip,$(ORACLE_PY),--no-deps tf_keras)
 	@touch $@
 
 demo: $(FRONTEND) ## train the conv net of examples/02_mnist.ipynb; print its accuracy, leave demo.html
@@ -109,13 +119,13 @@ edges: $(READY) ## errors in ulp of elementwise functions on all bit patterns; E
 	@$(PY) scripts/edges/run.py $(EDGES_ARGS)
 
 programs: $(READY) ## public programs of the time, there and here; PROGRAMS_ARGS="--folder WORK --there 1.15.5=PYTHON"
-	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[programs]'
+	$(call pip,$(PY),--editable '.[programs]')
 	@$(PY) -W ignore scripts/old_programs/run.py $(PROGRAMS_ARGS)
 
 tensorflow_tests: $(READY) ## TensorFlow's own tests, there and here; TENSORFLOW_TESTS_ARGS="--folder WORK --there 0.12.1=PYTHON"
 	@$(PY) scripts/tensorflow_tests/run.py $(TENSORFLOW_TESTS_ARGS)
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(ORACLE_VENV) demo.html fuzz-failures dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+	rm -rf $(VENV) $(ORACLE_VENV) pip.log demo.html fuzz-failures dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis \
 		tfnb/labextension labextension/node_modules labextension/lib
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -75,8 +75,9 @@ class FrontEnd:
             raise CannotBuild(_needed(f"node {version} was found"))
         if not self._installed():
             command = [npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"]
-            if subprocess.run(command, cwd=self.folder, check=False).returncode:
-                raise CannotBuild(_needed("`npm ci` in labextension/ failed"))
+            done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise CannotBuild(_needed(f"`npm ci` in labextension/ failed ({_first_line(done.stderr)})"))
             self._record.write_text(self._lock_digest())
         subprocess.run([node, "scripts/build.mjs"], cwd=self.folder, check=True)
         self.stamp.write_text(self.digest())
@@ -104,11 +105,18 @@ class FrontEnd:
         return True
 
 
+def _first_line(told: str) -> str:
+    """The first thing that npm says of its own accord: what follows are codes, addresses and places of logs."""
+    lines = [line.removeprefix("npm error").strip() for line in told.splitlines()]
+    said = [line for line in lines if line and not line.startswith(("code ", "syscall ", "errno "))]
+    return said[0][:160] if said else "it says nothing"
+
+
 def _needed(fault: str) -> str:
     oldest = ".".join(map(str, OLDEST))
     return (
-        f"the browser's side of tfnb is not built: {fault}. In a checkout that takes node {oldest} or later with npm "
-        "and its packages; a wheel or a source distribution has it built."
+        f"the browser's side of tfnb is not built: {fault}.\n"
+        f"It takes node {oldest} or later with npm, and a network once; then: python {Path(__file__).resolve()}"
     )
 
 
@@ -118,7 +126,7 @@ def main() -> int:
         try:
             front_end.build()
         except CannotBuild as fault:
-            print(f"NOTE: {fault}\nEverything else works; live widgets say that they are missing.")
+            print(f"NOTE: {fault}\nEverything else works: there are pictures instead of live widgets.")
             return 0
         except subprocess.CalledProcessError as fault:
             print(f"the browser's side could not be built: {fault}")

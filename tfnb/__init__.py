@@ -7,6 +7,9 @@ when a program first uses one of its names. Invariant: a public name stands in t
 
 from __future__ import annotations
 
+from tfnb.release import VERSION as __version__  # noqa: F401
+
+# isort: split
 import sys as _sys
 from importlib import import_module as _import_module
 from pathlib import Path as _Path
@@ -22,7 +25,6 @@ from tfnb.caches import list_caches as list_caches
 from tfnb.client.namespace import Namespace as _Namespace
 from tfnb.client.namespace import Tables as _Tables
 from tfnb.errors import OpError as OpError
-from tfnb.release import VERSION as __version__  # noqa: F401
 
 # Their exit functions are registered here, so that those which a program registers after `import tfnb` run before them.
 from tfnb.system import progress as _progress  # noqa: F401

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from tfnb.doctor.records import Record, pip_install
+from tfnb.doctor.requirements import CHECKOUT, install_again
 from tfnb.notebook.assets import missing_files
 from tfnb.notebook.server.installation import disabled_extensions, has_server_extension, lab_extensions
 from tfnb.release import VERSION
 
 __all__ = ["check"]
 
-_CHECKOUT = Path(__file__).resolve().parents[2]
 _SERVER = "tfnb.notebook.server"
 # The extensions by which JupyterLab shows widgets, and the package that brings each.
 _MANAGERS = {"@jupyter-widgets/jupyterlab-manager": "jupyterlab_widgets", "anywidget": "anywidget"}
@@ -39,28 +39,30 @@ def check(fix: bool) -> Iterator[Record]:
 
 
 def _build() -> str:
-    script = _CHECKOUT / "scripts" / "frontend.py"
-    return f"python {script}" if script.exists() else pip_install("--force-reinstall", "--no-deps", "tfnb")
-
-
-def _install() -> str:
-    """The command that lays the extension where JupyterLab looks."""
-    if (_CHECKOUT / "pyproject.toml").exists():
-        return pip_install("--no-deps", "--editable", str(_CHECKOUT))
-    return pip_install("--force-reinstall", "--no-deps", "tfnb")
+    """The command that builds what is missing: only a checkout has the sources."""
+    return (
+        install_again("--no-deps", "--force-reinstall")
+        if CHECKOUT is None
+        else f"python {CHECKOUT / 'scripts' / 'frontend.py'}"
+    )
 
 
 def _lab_extension(found: Mapping[str, Mapping[str, Any]], disabled: frozenset[str]) -> Record:
     extension = found.get("tfnb")
     if extension is None:
-        return Record("frontend", "wrong", "JupyterLab does not find the extension tfnb", _install())
+        return Record(
+            "frontend",
+            "wrong",
+            "JupyterLab does not find the extension tfnb",
+            install_again("--no-deps", "--force-reinstall"),
+        )
     folder, load = Path(extension["ext_path"]), extension["jupyterlab"].get("_build", {}).get("load", "")
     if not load or not (folder / load).is_file():
         text = f"the extension in {folder} is half built: {load or 'its first file'} is missing"
         return Record("frontend", "wrong", text, _build())
     if extension["version"] != VERSION:
         text = f"JupyterLab has the extension of version {extension['version']} in {folder}, tfnb is {VERSION}"
-        return Record("frontend", "wrong", text, _install())
+        return Record("frontend", "wrong", text, install_again("--no-deps", "--force-reinstall"))
     off = sorted(name for name in disabled if name == "tfnb" or name.startswith("tfnb:"))
     if off:
         command = "; ".join(f"jupyter labextension enable {name}" for name in off)

@@ -7,15 +7,14 @@ process of its own, since a driver may end the process, or not answer.
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
+from tfnb.devices.opencl.advice import pocl_command
 from tfnb.devices.opencl.platforms import Unit, units
 from tfnb.devices.opencl.trial import VERSION, driver_files, driver_folder, loader, try_kernel
-from tfnb.doctor.records import Record, pip_install, unset
+from tfnb.doctor.records import Record, unset
 from tfnb.errors import DeviceNotFoundError
 from tfnb.settings import Settings, load_settings
 
@@ -35,7 +34,7 @@ def check(fix: bool) -> Iterator[Record]:
         try:
             found = units(settings)
         except DeviceNotFoundError as error:
-            yield Record("opencl", "wrong", str(error), _without_device())
+            yield Record("opencl", "wrong", str(error).partition("\n")[0], _without_device())
             return
         for unit in found:
             yield from _unit(unit, settings)
@@ -51,26 +50,23 @@ def _drivers() -> Iterator[Record]:
             command = f"sudo rm {file.path}, or install the driver again"
             yield Record("opencl", "warning", f"{file.path} names {file.library}, which is not there", command)
     if not files:
-        yield Record("opencl", "wrong", f"no driver is installed: no .icd file in {folder} or with pyopencl", _pocl())
-
-
-def _pocl() -> str:
-    """The command that installs PoCL: with conda it is a package of its own."""
-    if Path(sys.prefix, "conda-meta").is_dir():
-        return "conda install -c conda-forge pocl"
-    return pip_install("--force-reinstall", "--no-deps", "pocl-binary-distribution")
+        yield Record(
+            "opencl", "wrong", f"no driver is installed: no .icd file in {folder} or with pyopencl", pocl_command()
+        )
 
 
 def _without_device() -> str:
     """The command that most likely brings a device."""
     given = [name for name in (*_FOR_LOADER, *_FOR_DEVICES) if os.environ.get(name) is not None]
-    return unset(*given) if given else _pocl()
+    return unset(*given) if given else pocl_command()
 
 
 def _unit(unit: Unit, settings: Settings) -> Iterator[Record]:
     if unit.is_pocl and unit.inline is None and unit.kind == "cpu":
         what = f"PoCL has the device {unit.device.name.strip()} alone; tfnb uses two, one of them for small steps"
-        yield Record("opencl", "warning", what, unset("POCL_DEVICES") if "POCL_DEVICES" in os.environ else _pocl())
+        yield Record(
+            "opencl", "warning", what, unset("POCL_DEVICES") if "POCL_DEVICES" in os.environ else pocl_command()
+        )
     for inline in (False, True) if unit.inline is not None else (False,):
         device = unit.device_of(inline)
         name = f"{device.name.strip()} ({unit.platform.name.strip()} {unit.platform.version.split(',')[0].strip()})"

@@ -7,14 +7,12 @@ import re
 import sys
 from collections.abc import Iterator
 from importlib import metadata
-from pathlib import Path
 
-from tfnb.doctor.records import Record, pip_install
+from tfnb.doctor.records import Record
+from tfnb.doctor.requirements import FOLDER, install_again
 from tfnb.release import VERSION
 
 __all__ = ["check"]
-
-_FOLDER = Path(__file__).resolve().parents[2]  # what `import tfnb` was found in: site-packages, or a checkout
 
 
 def check(fix: bool) -> Iterator[Record]:
@@ -26,8 +24,8 @@ def check(fix: bool) -> Iterator[Record]:
         yield Record(
             "python",
             "warning",
-            f"tfnb is not installed in this Python, it was found in {_FOLDER}; so its requirements are not known",
-            _install_command(),
+            f"tfnb is not installed in this Python, it was found in {FOLDER}; so its requirements are not known",
+            install_again(),
         )
         return
     needed = told["Requires-Python"] or ""
@@ -37,20 +35,16 @@ def check(fix: bool) -> Iterator[Record]:
             "python",
             "wrong",
             f"Python {platform.python_version()} is too old; needed {needed}",
-            "python3 -m venv NEW && NEW/bin/python -m pip install tfnb, with a newer python3",
+            "python3.12 -m venv NEW, and install tfnb there",
         )
     else:
         yield Record("python", "ok", f"Python {platform.python_version()} in {sys.prefix}, needed {needed}")
     if told["Version"] == VERSION:
-        yield Record("python", "ok", f"tfnb {VERSION} in {_FOLDER}")
+        yield Record("python", "ok", f"tfnb {VERSION} in {FOLDER}")
     else:
         yield Record(
             "python",
             "warning",
-            f"tfnb is {VERSION} in {_FOLDER}, but was installed as {told['Version']}: requirements may have changed",
-            _install_command(),
+            f"tfnb is {VERSION} in {FOLDER}, but was installed as {told['Version']}: requirements may have changed",
+            install_again(),
         )
-
-
-def _install_command() -> str:
-    return pip_install("--editable", str(_FOLDER)) if (_FOLDER / "pyproject.toml").exists() else pip_install("tfnb")

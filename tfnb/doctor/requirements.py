@@ -1,14 +1,21 @@
 """What this package requires of others, as its metadata say it, which the build takes from pyproject.toml.
 
-Invariant: only the standard library is used, so that whatever is missing can be named.
+Invariant: nothing but Python's own modules is needed, so that whatever is missing can be named.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from importlib import metadata
+from pathlib import Path
 
-__all__ = ["module_of", "name_of", "requirement_for", "requirements"]
+from tfnb.doctor.records import pip_install
+
+__all__ = ["CHECKOUT", "FOLDER", "install_again", "module_of", "name_of", "requirement_for", "requirements"]
+
+FOLDER = Path(__file__).resolve().parents[2]  # that `import tfnb` was found in: site-packages, or a checkout
+CHECKOUT = FOLDER if (FOLDER / "pyproject.toml").is_file() else None
 
 # The module by which a distribution is imported, where that is not its name.
 _MODULES = {"absl-py": "absl", "google-re2": "re2", "pillow": "PIL", "protobuf": "google.protobuf"}
@@ -30,6 +37,17 @@ def requirements() -> list[str]:
     Raises `PackageNotFoundError` if this package is not installed.
     """
     return [text for text in metadata.requires("tfnb") or () if "extra ==" not in text]
+
+
+def install_again(*options: str) -> str:
+    """Returns the command that installs this package again, from where it came: a checkout, a file, or an index."""
+    if CHECKOUT is not None:
+        return pip_install(*options, "--editable", str(CHECKOUT))
+    try:
+        told = metadata.distribution("tfnb").read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        told = None
+    return pip_install(*options, json.loads(told)["url"] if told else "tfnb")
 
 
 def name_of(requirement: str) -> str:

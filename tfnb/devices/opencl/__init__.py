@@ -8,6 +8,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tfnb.devices.opencl.advice import with_advice
+from tfnb.errors import DeviceNotFoundError
+
 if TYPE_CHECKING:
     from tfnb.devices.opencl.device import OpenCLDevice, list_devices, make_devices
 
@@ -16,5 +19,10 @@ __all__ = ["OpenCLDevice", "list_devices", "make_devices"]
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        return getattr(importlib.import_module("tfnb.devices.opencl.device"), name)
+        try:
+            return getattr(importlib.import_module("tfnb.devices.opencl.device"), name)
+        except ImportError as e:
+            if (e.name or "").startswith("tfnb"):
+                raise
+            raise DeviceNotFoundError(with_advice(f"OpenCL cannot be used: {e}")) from e
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

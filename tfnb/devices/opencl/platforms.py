@@ -22,13 +22,13 @@ import pyopencl as cl
 
 from tfnb.codegen.program import DeviceFacts
 from tfnb.devices.opencl import pocl
+from tfnb.devices.opencl.advice import with_advice
 from tfnb.errors import DeviceNotFoundError, FailedPreconditionError
 from tfnb.settings import Settings
 from tfnb.system.group_signals import kept_from_children
 
 __all__ = ["Unit", "units"]
 
-_HOW_TO = "PoCL runs on any CPU: pip install 'pyopencl[pocl]'"
 _lock = threading.Lock()
 
 
@@ -143,7 +143,7 @@ def _platforms() -> tuple[cl.Platform, ...]:
     try:
         return tuple(cl.get_platforms())
     except cl.Error as e:  # the OpenCL loader raises this if there is no platform
-        raise DeviceNotFoundError(f"no OpenCL platform was found ({e}). {_HOW_TO}") from None
+        raise DeviceNotFoundError(with_advice(f"no OpenCL platform was found ({e})")) from None
 
 
 def _all(cache: str) -> tuple[Unit, ...]:
@@ -157,8 +157,8 @@ def _all(cache: str) -> tuple[Unit, ...]:
     if not all_units:
         names = ", ".join(p.name for p in _platforms()) or "none"
         selected = os.environ.get("POCL_DEVICES")
-        note = f" POCL_DEVICES is {selected!r}." if selected is not None else ""
-        raise DeviceNotFoundError(f"no OpenCL device was found (platforms: {names}).{note} {_HOW_TO}")
+        note, command = ("", "") if selected is None else (f"; POCL_DEVICES is {selected!r}", "unset POCL_DEVICES")
+        raise DeviceNotFoundError(with_advice(f"no OpenCL device was found (platforms: {names}){note}", command))
     return tuple(all_units)
 
 
@@ -221,7 +221,9 @@ def _choose(all_units: tuple[Unit, ...], wish: str) -> tuple[Unit, ...]:
         if not matching:
             descriptions = "; ".join(f"{u.device.name.strip()} ({u.platform.name.strip()})" for u in all_units)
             raise DeviceNotFoundError(
-                f"TFNB_DEVICES: no OpenCL device matches {part!r}; there are: {descriptions}. {_HOW_TO}"
+                with_advice(
+                    f"TFNB_DEVICES: no OpenCL device matches {part!r}; there are: {descriptions}", "unset TFNB_DEVICES"
+                )
             )
         selection.update(dict.fromkeys(matching))
     # Nodes without a kernel for GPUs need a CPU.
