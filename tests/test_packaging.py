@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -93,6 +94,14 @@ def test_wheels_hold_the_extension(wheels):
 
 
 @node_needed
+def test_a_source_distribution_has_the_pages_of_the_project(wheels):
+    with tarfile.open(next(wheels[1].parent.glob("*.tar.gz"))) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"README.md", "CHANGELOG.md", "SECURITY.md", "CITATION.cff", "LICENSE", "pyproject.toml"} <= names
+    assert not [name for name in names if name.startswith(("tests/", ".venv"))]
+
+
+@node_needed
 def test_licences_of_what_is_bundled_go_with_it(wheels):
     for wheel in wheels:
         with zipfile.ZipFile(wheel) as archive:
@@ -123,6 +132,8 @@ def test_the_versions_are_one():
     for name in ("package.json", "package-lock.json"):
         told = json.loads((ROOT / "labextension" / name).read_text("utf-8"))
         assert told["version"] == VERSION, name
+    assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+    assert re.search(rf"^## (?:next \()?{re.escape(VERSION)}\b", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
 
 
 def test_without_node_the_program_says_so(tmp_path):

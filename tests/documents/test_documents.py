@@ -13,7 +13,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 # docs/programs.md is a table of paths in other repositories.
 PAGES = [p for p in sorted(ROOT.glob("docs/**/*.md")) if p != ROOT / "docs" / "programs.md"]
-PAGES += [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "RESULTS.md"]
+PAGES += [
+    ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "benchmarks/RESULTS.md")
+]
 PYTHON = [p for part in ("tfnb", "tests", "scripts", "benchmarks") for p in sorted((ROOT / part).rglob("*.py"))]
 OTHERS = [
     *(p for pattern in ("*.cl", "*.clh") for p in sorted((ROOT / "kernels_cl").rglob(pattern))),
