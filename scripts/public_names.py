@@ -21,6 +21,7 @@ from typing import Any
 from tfnb import ops
 from tfnb.client import api as client
 from tfnb.client.namespace import Lazy
+from tfnb.lessons import api as lessons
 from tfnb.notebook import api as notebook
 from tfnb.summary import api as summary
 from tfnb.train import api as train
@@ -34,7 +35,7 @@ Target = tuple[str, str]  # module, name there
 
 def tables() -> dict[str, str]:
     """Returns the text of each table by its path below the project's root. Raises `ValueError` for a name of two."""
-    apart = {"tfnb.summary.api": summary.API, "tfnb.notebook.api": notebook.API}
+    apart = {"tfnb.lessons.api": lessons.API, "tfnb.summary.api": summary.API, "tfnb.notebook.api": notebook.API}
     core = _targets({"tfnb.ops": ops.API, **_apis(client.MODULES), **_apis(train.MODULES), **apart})
     house = _targets(_apis(v1.MODULES))
     twice = sorted(core.keys() & house.keys())

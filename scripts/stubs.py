@@ -91,7 +91,7 @@ def _is_place(value: object, path: str) -> bool:
     return (
         isinstance(value, ModuleType)
         and value.__name__ == f"tfnb.{path}"
-        and (getattr(value, "__file__", None) is None or path in ("train", "summary", "test"))
+        and (getattr(value, "__file__", None) is None or path in ("lessons", "train", "summary", "test"))
     )
 
 

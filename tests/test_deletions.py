@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "tfnb"
 
 OWN_TOKEN = "under a name with a random token that this call made"
 CALLER = "the caller names the file and asks for just this"
+CHECKPOINTS = "a folder of its own for the checkpoints that an answer reads"
 REPLACED = "the new file takes the name that the caller gave it; the old content goes, as documented"
 
 # (file, function): (the calls in it, sorted; the reason)
@@ -34,6 +35,17 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
         "write_text",
         "the configuration in the folder that the caller named",
     ),
+    ("lessons/exercises/save_and_restore.py", "_counted"): ("tempfile.TemporaryDirectory", CHECKPOINTS),
+    ("lessons/exercises/save_and_restore.py", "_half"): ("tempfile.TemporaryDirectory", CHECKPOINTS),
+    ("lessons/exercises/viewer.py", "_best"): (
+        "tempfile.TemporaryDirectory",
+        "a folder of its own for the event files among whose runs an answer chooses",
+    ),
+    ("lessons/progress_file.py", "_set_aside"): (
+        "os.link, os.unlink",
+        "a damaged file of the progress, which has a second name, a free one, by then",
+    ),
+    ("lessons/progress_file.py", "_write"): ("write_text", "a new file in a scratch folder"),
     ("ops/logging/print_assert.py", "_print_text"): ("open", "appends to the file that tf.print's caller named"),
     ("system/files.py", "replace_file"): ("os.replace", REPLACED),
     ("system/scratch.py", "Claim.__init__"): ("os.open", f"creates an owner file {OWN_TOKEN}; it must be new"),

@@ -45,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "summary": {"ir"},
     "train": {"ir", "ops", "client", "session", "summary"},
     "datasets": set(),
+    "lessons": {"ir", "ops", "client", "session", "summary", "train"},
     "frontend": set(),
     "__main__": {"frontend"},
 }

@@ -17,6 +17,7 @@ from typing import Any as _Any
 
 from tfnb import errors as errors
 from tfnb import frontend as _frontend
+from tfnb import lessons as _lessons
 from tfnb import summary as _summary
 from tfnb import train as _train
 from tfnb import upcalls as _upcalls
@@ -91,7 +92,7 @@ def _tables() -> _Tables:
 
 _upcalls.load_by(_load_upcall)
 _frontend.enter()
-_namespace = _Namespace(_sys.modules[__name__], (errors, _summary, _train), _tables)
+_namespace = _Namespace(_sys.modules[__name__], (errors, _lessons, _summary, _train), _tables)
 _finders: _Any = _sys.meta_path
 _finders.append(_namespace)
 

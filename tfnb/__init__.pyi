@@ -31,6 +31,7 @@ from tfnb.api import initializers as initializers
 from tfnb.api import io as io
 from tfnb.api import keras as keras
 from tfnb.api import layers as layers
+from tfnb.api import lessons as lessons
 from tfnb.api import linalg as linalg
 from tfnb.api import lite as lite
 from tfnb.api import logging as logging

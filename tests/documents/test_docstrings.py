@@ -19,10 +19,11 @@ import tfnb as tf
 from tfnb import ops
 from tfnb.client.api import API as CLIENT
 from tfnb.ir.opdef import OpDef
+from tfnb.lessons.api import API as LESSONS
 from tfnb.summary.api import API as SUMMARY
 from tfnb.train.api import API as TRAIN
 
-API = ops.API | CLIENT | TRAIN | SUMMARY
+API = ops.API | CLIENT | TRAIN | SUMMARY | LESSONS
 
 # Parameters of every operation or layer, which mean the same everywhere: the node's name and the like.
 COMMON = {"self", "cls", "name", "scope", "args", "kwargs", "reuse", "dtype", "seed", "collections"}

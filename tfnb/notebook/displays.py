@@ -1,4 +1,4 @@
-"""How a notebook displays graphs, operations, variables, sessions, devices, caches and recorded steps.
+"""How a notebook displays graphs, operations, variables, sessions, devices, caches, recorded steps and progress.
 
 `register` is called when tfnb is imported inside IPython; it also installs `tfnb/notebook/tracebacks.py` and the magic
 `%%tfnb_build`. IPython's own formatters are used, so nothing is patched and the core's classes do not know of their
@@ -23,6 +23,7 @@ from tfnb.ir.tensor import Tensor
 from tfnb.session.default import get_default_session
 
 if TYPE_CHECKING:  # sessions load OpenCL, which `import tfnb` does not
+    from tfnb.lessons.checking import Progress
     from tfnb.session.config import RunMetadata
     from tfnb.session.local import DeviceDescription
     from tfnb.session.recording import Recording
@@ -35,6 +36,7 @@ __all__ = [
     "tensor_html",
     "devices_html",
     "operation_html",
+    "progress_html",
     "session_html",
     "steps_html",
     "variable_html",
@@ -154,6 +156,20 @@ def steps_html(steps: RunMetadata | Recording) -> str | None:
         (name, f"{len(graph.nodes):,} nodes") for name, graph in getattr(steps, "passes", ()) if hasattr(graph, "nodes")
     ]
     return (picture + (_table(("pass", "graph after it"), passes) if passes else "")) or None
+
+
+def progress_html(progress: Progress) -> str:
+    """Returns the HTML table of a reader's progress: points and tries of each exercise, and the sum."""
+    rows = [
+        (number, title, f"{points} of {most}", str(tries) if tries else "")
+        for number, title, points, most, tries in progress.rows
+    ]
+    total = f"<p>{progress.points} of {progress.most} points</p>"
+    return (
+        _table(("", "exercise", "points", "tries"), rows)
+        + total
+        + (f"<p>{escape(progress.note)}</p>" * bool(progress.note))
+    )
 
 
 def _spec(tensor: Tensor) -> str:

@@ -27,6 +27,7 @@ _DISPLAYS = (
     ("tfnb.ir.builder", "GraphBuilder", "graph_html"),
     ("tfnb.ir.operation", "Operation", "operation_html"),
     ("tfnb.ir.tensor", "Tensor", "tensor_html"),
+    ("tfnb.lessons.checking", "Progress", "progress_html"),
     ("tfnb.session.config", "RunMetadata", "steps_html"),
     ("tfnb.session.local", "DeviceDescription", "device_html"),
     ("tfnb.session.recording", "Recording", "steps_html"),

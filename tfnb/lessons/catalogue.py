@@ -1,0 +1,37 @@
+"""All exercises by their numbers. Invariant: each notebook has three, numbered in its order."""
+
+from __future__ import annotations
+
+from tfnb.lessons.case import Exercise
+from tfnb.lessons.exercises import (
+    builder,
+    control_flow,
+    dask_cluster,
+    digits,
+    first_graph,
+    input_pipeline,
+    many_devices,
+    profile,
+    save_and_restore,
+    viewer,
+)
+
+__all__ = ["EXERCISES"]
+
+_NOTEBOOKS = (
+    first_graph,
+    digits,
+    control_flow,
+    input_pipeline,
+    save_and_restore,
+    viewer,
+    profile,
+    many_devices,
+    dask_cluster,
+    builder,
+)
+EXERCISES: dict[str, Exercise] = {
+    f"{k}.{n}": Exercise(f"{k}.{n}", title, cases)
+    for k, notebook in enumerate(_NOTEBOOKS, 1)
+    for n, (title, cases) in enumerate(notebook.EXERCISES, 1)
+}
