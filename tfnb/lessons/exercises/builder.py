@@ -67,7 +67,7 @@ def _run(scores: Tensor, images: Tensor) -> Finding:
 
 _LENET = (
     "Look at the list of words under From nothing, and at the numbers of parameters below the canvas.",
-    "The order is convolution, pooling, convolution, pooling, flatten, two dense layers; sizes are in the task.",
+    "The order is convolution, pooling, convolution, pooling, flatten, two dense layers; sizes are in the exercise.",
     'Press / after each node; the last dense layer has units=10, and its output, as net["dense_1"], is the answer.',
 )
 

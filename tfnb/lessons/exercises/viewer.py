@@ -97,7 +97,7 @@ def _best(answer: object) -> Finding:
 
 
 _BEST = (
-    "Look at tf.read_events: it gives a table, whose series has the steps and values of a run and a tag.",
+    "Look at tf.read_events: its table has a column run, and series has the values of a run and a tag.",
     "What a run has learnt is in its last point; the least value of a curve may have been an accident.",
     'For each run take the last element of series(run, "train/loss")["value"]; return the run where it is smallest.',
 )
