@@ -33,7 +33,7 @@ def check(number: str, answer: object = None) -> None:
     Example:
 
         >>> tf.lessons.check("3.1", None)
-        Exercise 3.1, a cube root: nothing is there yet. Put your answer in place of None and run the cell again.
+        Exercise 3.1, a cube root: nothing is there yet.
     """
     exercise = _exercise(number)
     report = graded(exercise, answer)

@@ -5,12 +5,15 @@ Invariant: of a hidden case the text has only whether it is right, the kind of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from textwrap import wrap
 
 from tfnb.lessons.case import Case, Exercise, Finding, Kind
 
 __all__ = ["CaseResult", "Report", "graded"]
+
+_WIDTH = 88  # letters of a line
 
 
 @dataclass(frozen=True)
@@ -71,15 +74,15 @@ class Report:
         exercise = self.exercise
         head = f"Exercise {exercise.number}, {exercise.title}"
         if self.kind is Kind.EMPTY:
-            return f"{head}: nothing is there yet. Put your answer in place of None and run the cell again."
+            return f"{head}: nothing is there yet."
         if self.failed is None:
             lines = [f"{head}: right, {self.points} of {exercise.points} points."]
-            return "\n".join([*lines, *(f"  {r.case.success_message}" for r in self.results if r.case.success_message)])
+            return _wrapped([*lines, *(f"  {r.case.success_message}" for r in self.results if r.case.success_message)])
         lines = [f"{head}: not yet, {self.points} of {exercise.points} points."]
         for result in self.results:
             name = "a hidden case, with other inputs" if result.case.hidden else result.case.name
-            lines.append(f"  {'right' if result.kind is Kind.RIGHT else 'wrong':6} {name}")
-        return "\n".join([*lines, *_mistake(self.failed, (failures or {}).get(self.failed.case.name, 1))])
+            lines.append(f"  {'right' if result.kind is Kind.RIGHT else 'wrong'}: {name}")
+        return _wrapped([*lines, *_mistake(self.failed, (failures or {}).get(self.failed.case.name, 1))])
 
     def __repr__(self) -> str:
         return self.text()
@@ -95,6 +98,11 @@ def _mistake(failed: CaseResult, times: int) -> list[str]:
         lines.append(f"  {case.failure_message}")
     more = " Check again for the next one." if rung < len(hints) else ""
     return [*lines, f"  Hint {rung} of {len(hints)}: {hints[rung - 1]}{more}"]
+
+
+def _wrapped(lines: Iterable[str]) -> str:
+    """Returns the lines as a text that breaks between words, as a notebook would not."""
+    return "\n".join(part for line in lines for part in wrap(line, _WIDTH, subsequent_indent="    "))
 
 
 def graded(exercise: Exercise, answer: object) -> Report:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from statistics import median
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from tfnb.types import float32
 
 __all__ = ["EXERCISES"]
 
-_ROUNDS = 7
+_ROUNDS = 9
 _NEEDED = 2.0  # times as fast
 
 
@@ -35,7 +34,10 @@ def _slow(h: Tensor) -> Tensor:
 
 
 def _times_as_fast(built: Built) -> float:
-    """Runs the answer's graph and that of `_slow` in turn. Returns the quotient of the median times."""
+    """Runs the answer's graph and that of `_slow` in turn. Returns the quotient of their shortest times.
+
+    Whatever else the machine does makes a step longer, never shorter.
+    """
     h = np.random.default_rng(0).random((64, 32), np.float32)
     with GraphBuilder().as_default() as graph:
         x = API["placeholder"](float32, [None, None])
@@ -50,7 +52,7 @@ def _times_as_fast(built: Built) -> float:
             after.run(built.outputs[0], {built.inputs[0]: h})
             took.append((between - begin, time.perf_counter() - between))
     slows, fasts = zip(*took[2:], strict=True)  # the first ones compile
-    return median(slows) / median(fasts)
+    return min(slows) / min(fasts)
 
 
 def _faster(built: Built) -> str:
