@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import cast
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def _lenet(answer: object) -> Finding:
 
 def _run(scores: Tensor, images: Tensor) -> Finding:
     rng = np.random.default_rng(0)
-    with Session(graph=scores.graph) as session:
+    with Session(graph=cast(GraphBuilder, scores.graph)) as session:
         for k, n in enumerate((2, 3)):
             try:
                 if k == 0:
