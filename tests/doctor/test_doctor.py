@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,8 +16,9 @@ from pathlib import Path
 import pytest
 from broken_machine import ROOT, SITE, Machine, linked
 
+from tfnb.devices.opencl import trial
 from tfnb.disk_cache import DiskCache
-from tfnb.doctor.checks import CHECKS, Check, records_of
+from tfnb.doctor.checks import CHECKS, Check, records_here, records_of
 from tfnb.doctor.memory import limit_of_group
 from tfnb.doctor.records import Record
 from tfnb.doctor.requirements import requirement_for, requirements
@@ -124,6 +126,8 @@ def test_requirements_by_the_module_that_is_missing():
 
 def test_variables(machine):
     machine.env |= {"TFNB_VERIFY": "maybe", "OMP_NUM_THREADS": "1", "TFNB_CACHEDIR": "/x"}
+    machine.doctor("cache")
+    assert machine.find("wrong", "TFNB_VERIFY is 'maybe'") == "tfnb doctor environment"
     machine.doctor("environment")
     assert machine.find("wrong", "TFNB_VERIFY is 'maybe'") == "unset TFNB_VERIFY"
     assert machine.find("warning", "TFNB_CACHEDIR", "did you mean TFNB_CACHE_DIR?") == "unset TFNB_CACHEDIR"
@@ -299,6 +303,15 @@ def test_a_driver_that_aborts_the_process(machine):
     machine.find("ok", "pyopencl", "loader")
 
 
+@needs_opencl
+def test_a_device_whose_results_are_wrong(monkeypatch):
+    monkeypatch.setattr(trial, "_KERNEL", trial._KERNEL.replace("3.0f", "3.001f"))
+    records = list(records_here(CHECKS["opencl"], fix=False))
+    wrong = [record for record in records if record.state == "wrong"]
+    assert len(wrong) == len(records) - 1 >= 1
+    assert all("the result of a kernel is wrong" in r.text and "TFNB_DEVICES" in r.command for r in wrong)
+
+
 def test_libraries_that_do_not_load(machine):
     broken = machine.first_on_path("pyopencl/__init__.py", "raise ImportError('libOpenCL.so.1: no such file')")
     machine.doctor("opencl")
@@ -341,6 +354,17 @@ def test_a_front_end_that_is_not_built(machine):
     command = f"python {ROOT}/scripts/frontend.py"
     assert machine.find("wrong", "timeline.js, viewer.js missing") == command
     assert machine.find("wrong", "half built: static/remote.js") == command
+
+
+def test_widgets_of_other_sources(machine):
+    """A checkout in which a source has gone since the front end was built."""
+    source = "labextension/src/widgets/viewer.ts"
+    checkout = linked(ROOT, machine.folder / "checkout", ["tfnb/doctor", source])
+    shutil.copytree(ROOT / "tfnb" / "doctor", checkout / "tfnb" / "doctor")
+    machine.env["PYTHONPATH"] = str(checkout)
+    machine.doctor("frontend")
+    command = f"python {checkout}/scripts/frontend.py"
+    assert machine.find("warning", "built of other sources") == command
 
 
 def test_an_extension_of_another_version_that_the_server_lacks(machine):

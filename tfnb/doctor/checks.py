@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from tfnb.doctor.records import Record, pip_install
 from tfnb.doctor.requirements import requirement_for
+from tfnb.errors import InvalidArgumentError
 
 __all__ = ["CHECKS", "Check", "records_here", "records_of"]
 
@@ -82,8 +83,11 @@ def records_here(check: Check, fix: bool) -> Iterator[Record]:
         module = error.name or ""
         command = pip_install("--upgrade", requirement_for(module)) if module else check.remedy
         yield Record(check.name, "wrong", f"{module or 'a package'} cannot be imported: {error}", command)
+    except InvalidArgumentError as error:  # of a setting, which every check reads
+        yield Record(check.name, "wrong", str(error), "tfnb doctor environment")
     except Exception as error:
-        yield Record(check.name, "wrong", f"{type(error).__name__}: {error}", check.remedy)
+        hint = "" if check.remedy else "; no command is known that mends this, please report it"
+        yield Record(check.name, "wrong", f"{type(error).__name__}: {error}{hint}", check.remedy)
 
 
 def child(name: str, fix: bool) -> None:

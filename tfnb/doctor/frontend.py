@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ def check(fix: bool) -> Iterator[Record]:
     missing = missing_files()
     if missing:
         yield Record("frontend", "wrong", f"the widgets are not built: {', '.join(missing)} missing", _build())
+    elif not _is_current():
+        yield Record("frontend", "warning", "the widgets were built of other sources than these", _build())
     else:
         yield Record("frontend", "ok", "the widgets are built")
     found, disabled = lab_extensions(), disabled_extensions()
@@ -36,6 +39,14 @@ def check(fix: bool) -> Iterator[Record]:
         yield Record("frontend", "wrong", "the extension of Jupyter's server is not enabled: no file opens", command)
     for name, package in _MANAGERS.items():
         yield _manager(name, package, found, disabled)
+
+
+def _is_current() -> bool:
+    """Whether what is built was made of the sources beside it, as the build itself sees it; a wheel has none."""
+    if CHECKOUT is None:
+        return True
+    build = runpy.run_path(str(CHECKOUT / "scripts" / "frontend.py"))
+    return bool(build["FrontEnd"](CHECKOUT).current())
 
 
 def _build() -> str:
