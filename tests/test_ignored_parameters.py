@@ -202,6 +202,11 @@ def overridden(node: ast.ClassDef, method: str) -> list[str]:
     return []
 
 
+def is_overload(f: ast.FunctionDef) -> bool:
+    """Is this only a signature of the function below it?"""
+    return any(isinstance(d, ast.Name) and d.id == "overload" for d in f.decorator_list)
+
+
 def unread(tree: ast.AST, path: str, only: set[str] | None = None) -> Iterator[Found]:
     """The parameters that no code reads; with `only`, of functions of these names and no methods."""
     words = texts(tree)
@@ -218,7 +223,7 @@ def unread(tree: ast.AST, path: str, only: set[str] | None = None) -> Iterator[F
 
     def of_function(f: ast.FunctionDef, prefix: str, owner: ast.ClassDef | None) -> Iterator[Found]:
         yield from (Found(path, prefix + f.name, name) for name in dropped(f))
-        if f.name == "__exit__" or (owner is not None and only_tells(f)):
+        if f.name == "__exit__" or is_overload(f) or (owner is not None and only_tells(f)):
             return
         known = reads(f)
         if "locals" in known:
