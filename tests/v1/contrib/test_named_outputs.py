@@ -37,6 +37,25 @@ def test_variables_of_batch_norm_are_model_variables():
     ]
 
 
+@pytest.mark.parametrize(
+    ("shape", "options", "first"),
+    [
+        ([2, 3], {}, "beta"),
+        ([2, 3], {"fused": False}, "gamma"),
+        ([2, 4, 5, 3], {}, "gamma"),
+        ([2, 4, 5, 3], {"updates_collections": None}, "beta"),
+        ([2, 4, 3], {"updates_collections": "mine", "fused": False}, "beta"),
+        ([2, 4, 3], {}, "gamma"),
+    ],
+)
+def test_the_order_of_the_variables_of_batch_norm(shape, options, first):
+    """Programs take variables by their places, as lists of trained arrays do; TensorFlow has several functions."""
+    slim.batch_norm(tf.zeros(shape), scale=True, **options)
+    second = {"beta": "gamma", "gamma": "beta"}[first]
+    names = [v.op.name.rpartition("/")[2] for v in tf.global_variables()]
+    assert names == [first, second, "moving_mean", "moving_variance"]
+
+
 def test_convolutions_of_each_rank():
     rows, volumes = tf.ones([2, 9, 3]), tf.ones([2, 5, 6, 7, 3])
     one = slim.conv1d(rows, 4, 3, stride=2, activation_fn=None)

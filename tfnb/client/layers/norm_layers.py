@@ -110,6 +110,7 @@ class BatchNormalization(Layer):
         **kw: Any,
     ) -> None:
         self.fused_ranks: Sequence[int] = kw.pop("fused_ranks", (4,))
+        self.beta_first = kw.pop("beta_first", False)
         self.updates_collection = kw.pop("updates_collection", GraphKeys.UPDATE_OPS)
         super().__init__(name, trainable, **kw)
         self.axis = [int(a) for a in axis] if isinstance(axis, (list, tuple)) else int(axis)
@@ -162,20 +163,13 @@ class BatchNormalization(Layer):
         else:  # these broadcast over the inputs, whose parts are along an axis of their own
             sizes = [n if i in axes else 1 for i, n in enumerate(dims)]
             sizes[1:1] = [] if self.virtual_batch_size is None else [1]
-        self.gamma = (
-            self.add_variable(
-                "gamma", sizes, dtype, self.gamma_initializer, self.gamma_regularizer, True, self.gamma_constraint
-            )
-            if self.scale
-            else None
-        )
-        self.beta = (
-            self.add_variable(
-                "beta", sizes, dtype, self.beta_initializer, self.beta_regularizer, True, self.beta_constraint
-            )
-            if self.center
-            else None
-        )
+        self.gamma = self.beta = None
+        for name in ("beta", "gamma") if self.beta_first else ("gamma", "beta"):
+            if self.scale if name == "gamma" else self.center:
+                options = (getattr(self, f"{name}_{part}") for part in ("initializer", "regularizer", "constraint"))
+                initializer, regularizer, constraint = options
+                made = self.add_variable(name, sizes, dtype, initializer, regularizer, True, constraint)
+                setattr(self, name, made)
         scope = self._scope if isinstance(self._scope, VariableScope) else get_variable_scope()
         partitioner = scope.partitioner
         scope.set_partitioner(None)  # because each moving statistic is assigned as a whole

@@ -368,6 +368,8 @@ def batch_norm(
     if data_format not in ("NHWC", "NCHW"):
         raise InvalidArgumentError(f"batch_norm: data_format must be NHWC or NCHW, got {data_format!r}")
     x = graph_of([inputs]).to_tensor(inputs)
+    # TensorFlow has these as functions that make beta first, while the layer of all others makes gamma first.
+    is_fused_vector = fused is not False and not renorm and adjustment is None and x.shape.ndims == 2
     layer = BatchNormalization(
         -1 if data_format == "NHWC" else 1,
         decay,
@@ -382,6 +384,7 @@ def batch_norm(
         adjustment=adjustment,
         fused=fused,
         fused_ranks=(2, 4),
+        beta_first=is_fused_vector or updates_collections != GraphKeys.UPDATE_OPS,
         **_normalization_options(param_initializers or {}, param_regularizers or {}),
     )
     with variable_scope(scope, "BatchNorm", [x], reuse=reuse) as layer_scope:
