@@ -583,6 +583,10 @@ NOTES: tuple[str, ...] = (
     "TensorFlow's CPU rounds exp(-1) first, and gives -0.63184.",
     "A `tf.Variable` that is used under `tf.control_dependencies` is read after them, as TensorFlow reads resource "
     "variables; what a reference variable gives there may also be what it held before.",
+    "What an operation has read of a variable remains what the variable held then, also when the same step assigns it "
+    "afterwards. TensorFlow's reference variables share their memory with what was read, so that operations behind the read "
+    "may see the newer value: the optimizer of BERT, which assigns the global step beside its updates, then takes the "
+    "learning rate of the next step, and gradients that are fetched with an update are of either weights.",
     "`tf.nn.softmax_cross_entropy_with_logits(a, b)` and its kin take positional arguments as TensorFlow 0.x did, the "
     "logits first. TensorFlow 1.x refuses them there and wants both by keyword, which is the better way here, too.",
     "The gradient of `BlockLSTMV2` is that of its function. TensorFlow 1.15.5 computes it with the gates in the order of "
