@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import os
 import stat
@@ -15,6 +16,7 @@ import pytest
 import tfnb as tf
 from tfnb.errors import InvalidArgumentError, UnknownNameError
 from tfnb.lessons import checking
+from tfnb.lessons.api import API
 from tfnb.lessons.case import RIGHT, Case, Exercise, Finding, Kind
 from tfnb.lessons.comparing import difference, difference_of_arrays
 from tfnb.lessons.graph_function import GraphFunction
@@ -235,3 +237,11 @@ def test_plain_values(got, right, kind, text):
 )
 def test_arrays(got, kind, text):
     assert difference_of_arrays(got, np.float32([1, 2]), 1e-6, 0) == Finding(kind, text)
+
+
+@pytest.mark.parametrize("name", [path.rpartition(".")[2] for path in API])
+def test_the_example_of_a_docstring_runs(name, folder):
+    finder = doctest.DocTestFinder(recurse=False)
+    (example,) = finder.find(getattr(tf.lessons, name), name, globs={"tf": tf})
+    assert example.examples
+    assert doctest.DocTestRunner(verbose=False).run(example).failed == 0
