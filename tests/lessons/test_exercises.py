@@ -76,7 +76,7 @@ def test_what_is_no_answer(number):
     report = tf.lessons.grade(number, None)
     assert report.kind is Kind.EMPTY and report.points == 0 and "nothing is there yet" in report.text()
     report = tf.lessons.grade(number, 1.5)
-    assert report.kind is Kind.SHAPE and "an object float; needed " in report.results[0].text
+    assert report.kind is Kind.SHAPE and "a float; needed " in report.results[0].text
 
 
 @pytest.mark.parametrize("number", EXERCISES)

@@ -10,11 +10,17 @@ from numbers import Number
 
 import numpy as np
 
+from tfnb.errors import InternalError
 from tfnb.lessons.case import RIGHT, Finding, Kind
 
 __all__ = ["described", "difference", "difference_of_arrays"]
 
-_STEPS = ((0.01, "less than 1%"), (0.1, "less than 10%"), (0.5, "less than half"), (2.0, "about its own size"))
+_STEPS = (
+    (0.01, "less than 1% of it"),
+    (0.1, "less than 10% of it"),
+    (0.5, "less than half of it"),
+    (2.0, "about its own size"),
+)
 
 
 def described(value: object) -> str:
@@ -25,10 +31,12 @@ def described(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"a NumPy array of {value.dtype} {list(value.shape)}"
     if isinstance(value, (list, tuple, dict, set, frozenset)):
-        return f"{name} of {len(value)} element{'s' * (len(value) != 1)}"
+        return f"a {name} of {len(value)} element{'s' * (len(value) != 1)}"
     if isinstance(value, (str, bytes)):
         return f"a text ({name})"
-    return f"a function {value.__name__}" if callable(value) and hasattr(value, "__name__") else f"an object {name}"
+    if callable(value) and hasattr(value, "__name__"):
+        return f"a function {value.__name__}"
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 def difference_of_arrays(got: np.ndarray, right: np.ndarray, rtol: float, atol: float) -> Finding:
@@ -75,7 +83,7 @@ def difference(got: object, right: object, rtol: float = 1e-6) -> Finding:
             kind = Kind.SHAPE if len(got) == 0 else Kind.VALUE
             return Finding(kind, f"the list is too {'long' if len(got) > len(right) else 'short'}")
         return _first_of(list(got), list(right), rtol)
-    raise TypeError(f"no comparison for {type(right).__name__}")
+    raise InternalError(f"an exercise needs a {type(right).__name__}, which is not compared; needed plain values")
 
 
 def _wrong_type(got: object, needed: str) -> Finding:
@@ -91,7 +99,7 @@ def _difference_of_numbers(got: object, right: object, rtol: float) -> Finding:
     if a != a:
         return Finding(Kind.VALUE, "the number is NaN")
     far = abs(a - b) / abs(b) if b else float("inf")
-    return Finding(Kind.VALUE, f"the number is too {'large' if a.real > b.real else 'small'}: {_amount(far)} off")
+    return Finding(Kind.VALUE, f"the number is too {'large' if a.real > b.real else 'small'}, off by {_amount(far)}")
 
 
 def _first_of(got: Sequence[object], right: Sequence[object], rtol: float) -> Finding:
@@ -105,7 +113,7 @@ def _first_of(got: Sequence[object], right: Sequence[object], rtol: float) -> Fi
 
 
 def _share(n: int, of: int) -> str:
-    return f"{n:,} of {of:,} element{'s' * (of != 1)} differ{'s' * (n == 1)}"
+    return "it differs" if of == 1 else f"{n:,} of {of:,} elements differ{'s' * (n == 1)}"
 
 
 def _amount(relative: float) -> str:

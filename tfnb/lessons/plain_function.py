@@ -50,5 +50,5 @@ class PlainFunction:
             return Finding(Kind.SHAPE, "the function returns a tensor; needed plain Python values")
         found = difference(got, self.reference(*arguments), self.rtol)
         if found.kind is Kind.RIGHT and built:
-            return Finding(Kind.FORBIDDEN, f"it adds {built} operations to a graph; the result can be known without")
+            return Finding(Kind.FORBIDDEN, "it builds a graph; the result can be known without")
         return found

@@ -23,7 +23,7 @@ class CaseResult:
     Example:
 
         >>> tf.lessons.grade("1.1", 5.0).results[0].text
-        'the answer is an object float; needed a function of tensors'
+        'the answer is a float; needed a function of tensors'
     """
 
     case: Case
