@@ -1634,9 +1634,9 @@ def sparse_matmul(
 
 def sparse_reduce_max(
     sp_input: Tensor,
-    axis: int | None = None,
+    axis: Any = None,
     keepdims: _builtins.bool | None = None,
-    reduction_axes: TensorLike | None = None,
+    reduction_axes: Any = None,
     keep_dims: _builtins.bool | None = None,
     name: str | None = None,
 ) -> Any:
@@ -1658,9 +1658,9 @@ def sparse_reduce_max_sparse(
 
 def sparse_reduce_sum(
     sp_input: Tensor,
-    axis: int | None = None,
+    axis: Any = None,
     keepdims: _builtins.bool | None = None,
-    reduction_axes: TensorLike | None = None,
+    reduction_axes: Any = None,
     keep_dims: _builtins.bool | None = None,
     name: str | None = None,
 ) -> Any:

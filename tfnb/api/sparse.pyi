@@ -34,9 +34,9 @@ from tfnb.ops.sparse.functions import sparse_transpose as transpose
 
 def reduce_max(
     sp_input: Tensor,
-    axis: int | None = None,
+    axis: Any = None,
     keepdims: bool | None = None,
-    reduction_axes: TensorLike | None = None,
+    reduction_axes: Any = None,
     keep_dims: bool | None = None,
     name: str | None = None,
 ) -> Any:
@@ -58,9 +58,9 @@ def reduce_max_sparse(
 
 def reduce_sum(
     sp_input: Tensor,
-    axis: int | None = None,
+    axis: Any = None,
     keepdims: bool | None = None,
-    reduction_axes: TensorLike | None = None,
+    reduction_axes: Any = None,
     keep_dims: bool | None = None,
     name: str | None = None,
 ) -> Any:

@@ -19,7 +19,9 @@ from tfnb.client.layers.base import Layer
 from tfnb.client.layers.input_spec import InputSpec
 from tfnb.client.layers.renorm import Renorm
 from tfnb.client.variables.initializers import Ones, Zeros
+from tfnb.client.variables.partitioned import PartitionedVariable
 from tfnb.client.variables.scope import Reuse, VariableScope, get_variable_scope
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -163,13 +165,12 @@ class BatchNormalization(Layer):
         else:  # these broadcast over the inputs, whose parts are along an axis of their own
             sizes = [n if i in axes else 1 for i, n in enumerate(dims)]
             sizes[1:1] = [] if self.virtual_batch_size is None else [1]
-        self.gamma = self.beta = None
-        for name in ("beta", "gamma") if self.beta_first else ("gamma", "beta"):
-            if self.scale if name == "gamma" else self.center:
-                options = (getattr(self, f"{name}_{part}") for part in ("initializer", "regularizer", "constraint"))
-                initializer, regularizer, constraint = options
-                made = self.add_variable(name, sizes, dtype, initializer, regularizer, True, constraint)
-                setattr(self, name, made)
+        if self.beta_first:
+            self.beta = self._new_beta(sizes, dtype)
+            self.gamma = self._new_gamma(sizes, dtype)
+        else:
+            self.gamma = self._new_gamma(sizes, dtype)
+            self.beta = self._new_beta(sizes, dtype)
         scope = self._scope if isinstance(self._scope, VariableScope) else get_variable_scope()
         partitioner = scope.partitioner
         scope.set_partitioner(None)  # because each moving statistic is assigned as a whole
@@ -178,6 +179,14 @@ class BatchNormalization(Layer):
         finally:
             scope.set_partitioner(partitioner)
         self.built = True
+
+    def _new_gamma(self, sizes: Sequence[int | None], dtype: DType | None) -> Variable | PartitionedVariable | None:
+        options = (self.gamma_initializer, self.gamma_regularizer, True, self.gamma_constraint)
+        return self.add_variable("gamma", sizes, dtype, *options) if self.scale else None
+
+    def _new_beta(self, sizes: Sequence[int | None], dtype: DType | None) -> Variable | PartitionedVariable | None:
+        options = (self.beta_initializer, self.beta_regularizer, True, self.beta_constraint)
+        return self.add_variable("beta", sizes, dtype, *options) if self.center else None
 
     def _add_statistics(self, sizes: Sequence[Any], dtype: DType | None) -> None:
         def statistic(name: str, shape: Sequence[Any], initializer: Any) -> Any:
