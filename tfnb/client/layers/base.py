@@ -39,7 +39,7 @@ def snake_case(name: str) -> str:
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", words).lower()
 
 
-_SHARED = (Tensor, Operation, GraphLike, VariableScope, DType)  # what a copy of a layer has in common with it
+_SHARED = (Tensor, Operation, GraphBuilder, VariableScope, DType)  # what a copy of a layer has in common with it
 
 
 class Layer(RecordedCalls):
