@@ -11,14 +11,36 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 CORE = (
     "caches.py",
+    "client/api.py",
+    "client/io",
+    "client/namespace.py",
+    "codegen",
     "devices",
+    "dimension.py",
     "disk_cache.py",
+    "doctor",
     "errors.py",
+    "frontend.py",
+    "notebook/charts",
+    "notebook/graph",
+    "notebook/protocol",
+    "notebook/server",
+    "notebook/traces",
+    "notebook/viewer",
+    "ops/checkpoint",
     "passes",
     "placement",
+    "runtime",
     "session",
     "settings.py",
+    "size_terms.py",
+    "size_trace.py",
+    "sizes.py",
+    "suggestions.py",
+    "system",
+    "train/hooks",
     "types.py",
+    "upcalls.py",
 )
 
 
@@ -55,7 +77,7 @@ def test_such_a_parameter_is_found():
 # ---- shares over the whole package, which may fall and not rise ----------------------------------
 
 # Of the parameters and of the results, the percentage that is just `Any`: in the core, and in tfnb/v1.
-LIMITS = {"core": (4.1, 14.6), "v1": (31.9, 44.1)}
+LIMITS = {"core": (4.1, 9.4), "v1": (31.4, 43.7)}
 LONGEST_IN_CORE = 70  # lines of a function: the constructor of Variable; wanted are 60
 
 

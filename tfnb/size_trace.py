@@ -217,7 +217,7 @@ class SizeTrace:
         self.equal += [(names[first], names[atom]) for atom, first in merged.items()]
         return True
 
-    def _merged(self, n: Any, symbols: Mapping[Atom, Atom]) -> AnySize:
+    def _merged(self, n: object, symbols: Mapping[Atom, Atom]) -> AnySize:
         """Returns `n` with other symbols in place of those in `symbols`."""
         if not isinstance(n, Size):
             return cast(AnySize, n)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, SupportsInt, cast
 
 import numpy as np
 
@@ -197,7 +197,7 @@ AnySize = int
 """A number, or a `Size` that stands for one and has the operations of a number, which type checkers take it for."""
 
 
-def _other(other: Any, operation: Callable[[AnySize], AnySize]) -> Any:
+def _other(other: object, operation: Callable[[AnySize], AnySize]) -> Any:
     """Returns the result of an operation with an operand of another type: a NumPy integer is a plain one."""
     if isinstance(other, SupportsIndex) and getattr(other, "ndim", 0) == 0:
         return operation(other.__index__())
@@ -232,7 +232,7 @@ def typical(n: AnySize) -> int:
     return n.trace.typical(n) if isinstance(n, Size) else n
 
 
-def integer(n: Any) -> AnySize:
+def integer(n: SupportsInt | np.ndarray) -> AnySize:
     """Returns `int(n)`, or a size as it is."""
     while isinstance(n, np.ndarray) and n.dtype == object:
         n = n.item()
@@ -249,7 +249,7 @@ def largest(first: AnySize, *others: AnySize) -> AnySize:
     return functools.reduce(lambda a, b: _extreme("max", a, b), others, first)
 
 
-def derived(function: Callable[..., Any], *arguments: Any, lower: int | None = None) -> AnySize:
+def derived(function: Callable[..., Any], *arguments: object, lower: int | None = None) -> AnySize:
     """Returns `function(*arguments)` as a formula if sizes are among the arguments.
 
     The function must be pure, and `lower` a number below which its result never is. It is called again for each

@@ -279,7 +279,7 @@ class Namespace:
         return f"it is tf.{_joined(place, name)}"
 
 
-def value_in(place: Any, name: str) -> Any:
+def value_in(place: object, name: str) -> Any:
     """Returns the attribute `name` of a module or another object, or `ABSENT`. A miss costs as little as a hit."""
     find = place.__dict__.get("__find__") if isinstance(place, ModuleType) else None
     return getattr(place, name, ABSENT) if find is None else find(name)

@@ -114,7 +114,7 @@ class Tables:
             self.sizes.append(n)
         return self._places[key]
 
-    def value(self, n: Any) -> Callable[[Numbers], Any]:
+    def value(self, n: object) -> Callable[[Numbers], Any]:
         """Returns a function from the numbers to the value of `n`: a size, a tuple with sizes, or anything else."""
         if isinstance(n, tuple):
             return picker(map(self.number, n))

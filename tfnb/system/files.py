@@ -10,7 +10,6 @@ import contextlib
 import errno
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from tfnb.errors import (
     AlreadyExistsError,
@@ -37,7 +36,7 @@ _KINDS: dict[int, type[OpError]] = {
 
 
 @contextlib.contextmanager
-def os_errors(what: Any) -> Iterator[None]:
+def os_errors(what: str | bytes | os.PathLike[str]) -> Iterator[None]:
     """Converts OSErrors inside the block to `NotFoundError`, `PermissionDeniedError` and others of tfnb's classes.
 
     A full disk becomes a `ResourceExhaustedError`. The messages begin with the path `what`.
@@ -46,7 +45,7 @@ def os_errors(what: Any) -> Iterator[None]:
         yield
     except OSError as e:
         kind = _KINDS.get(e.errno or 0, UnknownError)
-        raise kind(f"{os.fspath(what)}: {e.strerror or e}") from e
+        raise kind(f"{os.fsdecode(what)}: {e.strerror or e}") from e
 
 
 def make_folder(path: str) -> None:

@@ -52,7 +52,7 @@ def handler_of(number: int) -> Any:
     return current.handler if type(current) is Relay else current
 
 
-def _set(signalnum: int, handler: Any, /) -> Any:
+def _set(signalnum: int, handler: Handler | int | None, /) -> Any:
     """Sets the handler of a signal as `signal.signal` does, with a relay in front of it."""
     if type(handler) is Relay:
         handler = handler.handler

@@ -59,7 +59,7 @@ def needed_global_step(who: str) -> Any:
     return step
 
 
-def element(name_or_tensor: Any) -> Any:
+def element(name_or_tensor: object) -> Any:
     """Returns the graph element that a tensor, an operation or a name stands for; a name may lack its output number
     ":0".
     """
