@@ -20,7 +20,8 @@ def graph():
     with tf.Graph().as_default() as g:
         yield g
     left = [t for t in threading.enumerate() if t not in before and t.is_alive()]
-    assert left == []
+    # A cluster that the tests of this process share opens channels when it likes.
+    assert [t for t in left if t.name != "tfnb channel"] == []
 
 
 def all_of(fetch, limit=1000):

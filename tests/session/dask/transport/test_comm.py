@@ -89,6 +89,34 @@ def test_another_secret_is_refused_at_both_ends(server, monkeypatch, other):
     assert server(stranger) == (None, [])
 
 
+@pytest.mark.parametrize("says", [0, 10, CHALLENGE])
+def test_a_task_that_ends_while_it_greets_is_tried_again(server, says):
+    """Its process may be killed at any moment; another one comes in its place at the same address."""
+
+    async def beside(port):
+        async def ends(_, writer):
+            writer.write(challenge()[:says])
+            await writer.drain()
+            writer.close()
+            first.close()
+
+        first = await asyncio.start_server(ends, "127.0.0.2", port)
+        asked = asyncio.ensure_future(connect(f"{SECRET}://127.0.0.2:{port}", timeout=20))
+        await first.wait_closed()
+        assert not asked.done()
+
+        async def handle(comm):
+            await comm.write("answer")
+
+        async with listen(f"{SECRET}://127.0.0.2:{port}", handle):
+            comm = await asked
+            answer = await comm.read()
+            await comm.close()
+            return answer
+
+    assert server(beside)[0] == "answer"
+
+
 def test_nothing_of_a_stranger_is_unpickled(server, tmp_path):
     mark = str(tmp_path / "unpickled")
     assert pickle.dumps(Marking(mark))

@@ -70,15 +70,15 @@ class WrongSecretError(FatalCommClosedError):
 async def show_secret(stream: _Stream, secret: bytes) -> None:
     """Shows the server at the other end the secret, and demands it of the server.
 
-    Raises `WrongSecretError` if it does not know the secret, or is no task.
+    Raises `WrongSecretError` if it does not know the secret, or is no task, and `OSError` if it ends the connection: a
+    task that refuses a secret says so, and one whose process ends says nothing, so Dask tries again.
     """
     try:
         answer = Answer(secret, _endpoint(stream.socket.getpeername()), await stream.read_bytes(CHALLENGE))
-        await stream.write(answer.text)
-        is_known = answer.is_reply(await stream.read_bytes(REPLY))
-    except (ValueError, OSError) as e:
+    except ValueError as e:
         raise WrongSecretError(f"no task of a cluster answers there: {e}") from e
-    if not is_known:
+    await stream.write(answer.text)
+    if not answer.is_reply(await stream.read_bytes(REPLY)):
         raise WrongSecretError("it has another secret")
 
 
