@@ -12,6 +12,7 @@
 #include "fused/put.clh"
 #define W 16
 #include "lib/philox.clh"
+#pragma OPENCL FP_CONTRACT OFF // as in generated code
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void uniform_values(
     __global const uint *state, __global float *y, int n, float scale, float shift)

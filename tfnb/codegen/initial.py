@@ -127,12 +127,7 @@ def _assign(node: Node) -> Module:
 
 
 def _random(node: Node, nodes: Mapping[int, Node]) -> _Value | None:
-    """Returns the kernel for random numbers, which may be multiplied by a constant, to which another one may be added.
-
-    The compiler makes one operation of such a product and sum, in generated code as in the library. Without a product
-    it does so with the last product of the distribution, so that case is left to generated code, except for uniform
-    numbers, whose last product is exact.
-    """
+    """Returns the kernel for random numbers, which may be multiplied by a constant, and another one added to that."""
     ids: list[int] = []
     numbers = {"Add": _NO_SHIFT, "Mul": 1.0}
     for kind in ("Add", "Mul"):
@@ -146,8 +141,6 @@ def _random(node: Node, nodes: Mapping[int, Node]) -> _Value | None:
             if others[0].specs[0].shape != node.specs[0].shape:
                 return None
             node = others[0]
-            if kind == "Add" and node.type not in ("Mul", "RandomUniform"):
-                return None
     kernel = _RANDOM.get(node.type)
     if kernel is None or node.specs[0].dtype is not float32:
         return None
