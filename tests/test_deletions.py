@@ -18,6 +18,20 @@ REPLACED = "the new file takes the name that the caller gave it; the old content
 
 # (file, function): (the calls in it, sorted; the reason)
 REASONS: dict[tuple[str, str], tuple[str, str]] = {
+    ("doctor/cache.py", "_entries"): (
+        "path.unlink",
+        "an entry of the kernel cache whose checksum is wrong, with `--fix` only",
+    ),
+    ("doctor/checks.py", "child"): ("os.fdopen", "the standard output of a child process"),
+    ("doctor/dask.py", "_secret_file"): (
+        "path.unlink",
+        "the secret of the user's clusters, a file of the user's that others can read, with `--fix` only",
+    ),
+    ("doctor/opencl.py", "check"): ("tempfile.TemporaryDirectory", "a cache for the one kernel that is tried"),
+    ("session/dask/round_trip.py", "round_trip"): (
+        "tempfile.TemporaryDirectory",
+        "the secret and the files of the one cluster that is tried",
+    ),
     ("v1/estimators/early_stopping.py", "InMemoryEvaluatorHook._evaluate"): (
         "tempfile.TemporaryDirectory",
         "a folder of its own for the checkpoint of an evaluation",
@@ -121,7 +135,7 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
         "shutil.rmtree",
         "a program that this process compiled, in the process's folder",
     ),
-    ("devices/opencl/kernel_folder.py", "_place"): (
+    ("devices/opencl/kernel_folder.py", "try_place"): (
         "tempfile.TemporaryFile",
         "a file without a name, to see whether the folder can be written",
     ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import NamedTuple
 __all__ = ["DiskCache", "Entry", "write_atomically"]
 
 _MAGIC = b"tfnb-binary-1\n"
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -62,11 +64,15 @@ class DiskCache:
             write_atomically(self.path(key), _MAGIC + hashlib.sha256(binary).digest() + binary)
 
     def entries(self) -> Iterator[Entry]:
-        """Reads all entries, in no particular order, and yields what they are."""
+        """Reads all entries, in no particular order, and yields what they are.
+
+        An entry is a file that has a digest as its name or begins as an entry does; other files are somebody else's.
+        """
         for path in self._folder.glob("*.bin"):
             with contextlib.suppress(OSError):  # another process has removed it
                 data = path.read_bytes()
-                yield Entry(path, len(data), _content(data) is not None)
+                if _DIGEST.fullmatch(path.stem) or data.startswith(_MAGIC):
+                    yield Entry(path, len(data), _content(data) is not None)
 
     def has_mark(self, key: str) -> bool:
         return (self._folder / f"{key}.mark").exists()

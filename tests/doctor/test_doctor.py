@@ -174,12 +174,15 @@ def test_damaged_entries(machine):
     DiskCache(machine.cache / "programs").put("c", b"program")
     damaged = machine.cache / "kernels" / "b.bin"
     damaged.write_bytes(damaged.read_bytes()[:-1])
+    of_others = machine.cache / "kernels" / "model.bin"
+    of_others.write_bytes(b"weights")
     machine.doctor("cache")
     assert machine.find("warning", "1 of 3 entries are damaged") == f"rm {damaged}"
     assert damaged.exists()
     machine.doctor("cache", fix=True)
     machine.find("mended", "1 damaged entries have been removed")
     assert not damaged.exists() and (machine.cache / "kernels" / "a.bin").exists()
+    assert of_others.read_bytes() == b"weights"
     machine.doctor("cache")
     machine.find("ok", "2 entries", "none damaged")
 
