@@ -292,14 +292,14 @@ def stress(make, seconds, seed=0):
         puts = q.enqueue([x, x] if len(q.dtypes) == 2 else x), q.enqueue_many([xs] * len(q.dtypes))
         takes = [q.dequeue(), *(q.dequeue_many(n) for n in (2, 5)), q.dequeue_up_to(3)]
         sent, got, wrong = set(), [], []
-        lock, end = threading.Lock(), time.monotonic() + seconds
+        lock, enough = threading.Lock(), threading.Event()
         counter = iter(range(10**9))
         with tf.Session() as s:
             options = [None, tf.RunOptions(timeout_in_ms=3), tf.RunOptions(timeout_in_ms=20)]
 
             def produce(i):
                 r = random.Random(seed * 100 + i)
-                while time.monotonic() < end:
+                while not enough.is_set():
                     with lock:
                         batch = [next(counter) for _ in range(r.choice([1, 1, 3, 7]))]
                     try:
@@ -349,6 +349,7 @@ def stress(make, seconds, seed=0):
             end = time.monotonic() + 60
             while len(sent) <= 20 and time.monotonic() < end:  # on a busy machine the first steps take long
                 time.sleep(0.01)
+            enough.set()
             s.run(q.close(cancel_pending_enqueues=rng.random() < 0.5))
             for t in threads:
                 t.join(60)
