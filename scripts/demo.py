@@ -1,4 +1,4 @@
-"""Runs a notebook without a browser, tells how it goes, and leaves it as one HTML file.
+"""Runs a notebook up to its exercises without a browser, tells how it goes, and leaves it as one HTML file.
 
 `python scripts/demo.py NOTEBOOK HTML`. The file holds everything it needs, BokehJS too, and opens
 without a network. The exit status is 1 if a cell fails.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ class TalkingClient(NotebookClient):
 def run(notebook_path: Path) -> Any:
     """The notebook with its outputs. Raises CellExecutionError at the first cell that fails."""
     notebook = nbformat.read(notebook_path, as_version=4)
+    notebook.cells = list(takewhile(lambda cell: not cell.source.startswith("## Exercises"), notebook.cells))
     client = TalkingClient(
         notebook,
         timeout=1800,
