@@ -53,20 +53,20 @@ class SGD(_Rule):
         self.slots = ("momentum",) if self._momentum else ()
 
     def _resource_apply_dense(self, grad: Tensor, var: Variable) -> Tensor | Operation:
-        dtype = var.dtype.base_dtype
-        rate = self._decayed_lr(dtype)
-        if not self._momentum:
-            return CATALOG["ApplyGradientDescent"](var, rate, grad)
-        references, factor = (var, self.get_slot(var, "momentum")), self._get_hyper("momentum", dtype)
-        return CATALOG["ApplyKerasMomentum"](*references, rate, grad, factor, use_nesterov=self.nesterov)
+        if self._momentum:
+            return self._accumulated("ApplyKerasMomentum", var, grad)
+        return CATALOG["ApplyGradientDescent"](var, self._decayed_lr(var.dtype.base_dtype), grad)
 
     def _resource_apply_sparse(self, grad: Tensor, var: Variable, indices: Tensor) -> Tensor | Operation:
+        if self._momentum:
+            return self._accumulated("SparseApplyKerasMomentum", var, grad, indices)
+        return tf.scatter_sub(var, indices, self._decayed_lr(var.dtype.base_dtype) * grad)
+
+    def _accumulated(self, op: str, var: Variable, *gradient: Tensor) -> Tensor | Operation:
+        """Returns the step with momentum; gradient: whole, or that of some rows and their numbers."""
         dtype = var.dtype.base_dtype
-        rate = self._decayed_lr(dtype)
-        if not self._momentum:
-            return tf.scatter_sub(var, indices, rate * grad)
-        references, factor = (var, self.get_slot(var, "momentum")), self._get_hyper("momentum", dtype)
-        return CATALOG["SparseApplyKerasMomentum"](*references, rate, grad, indices, factor, use_nesterov=self.nesterov)
+        rate, factor = self._decayed_lr(dtype), self._get_hyper("momentum", dtype)
+        return CATALOG[op](var, self.get_slot(var, "momentum"), rate, *gradient, factor, use_nesterov=self.nesterov)
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "nesterov": self.nesterov}
