@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tfnb.doctor import requirements
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -23,16 +25,7 @@ else:
 
 ROOT = Path(__file__).resolve().parents[1]
 # Not named in pyproject.toml, and why that is right.
-COME_ALONG = {
-    "IPython": "ipywidgets",
-    "jupyter_core": "jupyterlab",
-    "jupyter_server": "jupyterlab",
-    "jupyterlab_server": "jupyterlab",
-    "packaging": "jupyterlab",
-    "tornado": "jupyterlab",
-    "traitlets": "ipywidgets",
-    "typing_extensions": "anywidget",
-}
+COME_ALONG = {**requirements.COME_ALONG, "typing_extensions": "anywidget"}
 OPTIONAL = {"h5py": "files of Keras weights; tfnb/v1/keras/hdf5.py says what to install"}
 
 

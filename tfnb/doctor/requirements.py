@@ -12,7 +12,16 @@ from pathlib import Path
 
 from tfnb.doctor.records import pip_install
 
-__all__ = ["CHECKOUT", "FOLDER", "install_again", "module_of", "name_of", "requirement_for", "requirements"]
+__all__ = [
+    "CHECKOUT",
+    "COME_ALONG",
+    "FOLDER",
+    "install_again",
+    "module_of",
+    "name_of",
+    "requirement_for",
+    "requirements",
+]
 
 FOLDER = Path(__file__).resolve().parents[2]  # that `import tfnb` was found in: site-packages, or a checkout
 CHECKOUT = FOLDER if (FOLDER / "pyproject.toml").is_file() else None
@@ -20,7 +29,7 @@ CHECKOUT = FOLDER if (FOLDER / "pyproject.toml").is_file() else None
 # The module by which a distribution is imported, where that is not its name.
 _MODULES = {"absl-py": "absl", "google-re2": "re2", "pillow": "PIL", "protobuf": "google.protobuf"}
 # What a requirement brings along and tfnb imports itself.
-_COME_ALONG = {
+COME_ALONG = {
     "IPython": "ipywidgets",
     "jupyter_core": "jupyterlab",
     "jupyter_server": "jupyterlab",
@@ -70,4 +79,4 @@ def requirement_for(module: str) -> str:
         if f"{module}.".startswith(f"{module_of(name_of(text))}."):
             return text.replace(" ", "")
     package = module.partition(".")[0]
-    return requirement_for(_COME_ALONG[package]) if package in _COME_ALONG else package
+    return requirement_for(COME_ALONG[package]) if package in COME_ALONG else package
