@@ -50,7 +50,7 @@ fused into a chain (`tests/strangers/test_edges.py`).
 
 Near a root of lgamma the result is the difference of large numbers, so errors in ulp are large there in all libraries.
 PyTorch's hyperbolic functions end early, as TensorFlow's exp does, which shows as a large error. sigmoid is 1 / (1 +
-exp(-x)) here, in NumPy and in PyTorch, where the sum may lose half a unit that the quotient doubles.
+exp(-x)); in NumPy and PyTorch the sum may lose half a unit that the quotient doubles.
 
 """
 _GRADIENTS = """# Gradients

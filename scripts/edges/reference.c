@@ -92,7 +92,7 @@ static wide ndtri_step(wide p, wide y)
     if (!(p > 0 && p < 1))
         return y;
     wide root = (wide)0.70710678118654752440084436210485L, slope = (wide)0.39894228040143267793994605993438L * exp(-y * y / 2);
-    wide over = p <= (wide)0.5 ? erfc(-y * root) / 2 - p : (1 - p) - erfc(y * root) / 2;
+    wide over = p <= (wide)0.25 ? erfc(-y * root) / 2 - p : p < (wide)0.75 ? erf(y * root) / 2 - (p - (wide)0.5) : (1 - p) - erfc(y * root) / 2;
     return p == (wide)0.5 ? 0 : y - over / slope;
 }
 REFERENCE(erfinv_step, erfinv_step(x, y))
