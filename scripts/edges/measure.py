@@ -34,9 +34,7 @@ class Format:
         """Returns the numbers with these bits, as float64."""
         if self.name == "bfloat16":
             return (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-        with np.errstate(
-            invalid="ignore"
-        ):  # a signalling NaN becomes a quiet one, but not of float16 on each processor
+        with np.errstate(invalid="ignore"):  # signalling NaNs become quiet, of float16 only on some processors
             found = bits.view(self.name).astype(np.float64)
         if self.name == "float16":
             found[found != found] = np.nan
