@@ -31,10 +31,9 @@ run with the same bits; tfnb may have been measured on more of them, at another 
 """
 _NOTES = """\
 The references are glibc's functions of doubles, and of long doubles for float64. (Where there is no gcc, they are
-NumPy's and SciPy's.) erfinv, ndtri, digamma and the Bessel functions are SciPy's, with doubles; of float64, the first
-two after a step of Newton's method with long doubles. The rows of float64 of the others, and those of erf, erfc,
-erfinv, ndtri and lgamma with some 256,000 numbers, which are of an earlier version, say how far a library is from
-SciPy's doubles.
+NumPy's and SciPy's.) erfinv and ndtri are Halley's method on them. digamma and the Bessel functions are SciPy's, with
+doubles, so their rows of float64 say how far a library is from SciPy. So do the peers' figures of erf, erfc, erfinv,
+ndtri and lgamma with some 256,000 numbers, which are of an earlier version.
 
 In brackets, for float32, is the stride of the bit patterns that were tried: 1 all 2^32, n each n-th, with the 200
 neighbours on both sides of some 100 edges in any case. All patterns of float16 and bfloat16 are tried. Functions of two

@@ -77,26 +77,35 @@ REFERENCE(pow, pow(x, y))
 REFERENCE(atan2, atan2(x, y))
 REFERENCE(squared_difference, (x - y) * (x - y))
 
-// One step of Newton's method from SciPy's result y, which has the digits of a double, doubles them.
-static wide erfinv_step(wide x, wide y)
+// The y >= 0 of erf(y) = a, or erfc(y) = rest where that is less than a half: a first value good to 2e-3, then Halley's
+// method, of which each step triples the digits. `both` is (1 - a) (1 + a).
+static inline wide inverse(wide a, wide rest, wide both)
 {
-    if (!(fabs(x) < 1) || x == 0)
-        return y;
-    wide a = fabs(x), z = fabs(y), slope = (wide)1.1283791670955125738961589031L * exp(-z * z);
-    wide over = a < (wide)0.5 ? erf(z) - a : (1 - a) - erfc(z);
-    return copysign(z - over / slope, x);
+    wide l = log(both), h = (wide)4.330746750799873 + l / 2;
+    wide y = sqrt(sqrt(h * h - l / (wide)0.147) - h);
+    for (int i = 0; i < 3; ++i) {
+        wide below = erf(y) - a, above = rest - erfc(y), e = exp(-y * y);
+        wide step = (rest < (wide)0.5 ? above : below) / ((wide)1.1283791670955125738961589031L * e);
+        y -= step / (1 + y * step);
+    }
+    return a < (wide)1e-10 ? a * (wide)0.88622692545275801364908374167L : y;
 }
 
-static wide ndtri_step(wide p, wide y)
+static inline wide erfinv(wide x)
 {
-    if (!(p > 0 && p < 1))
-        return y;
-    wide root = (wide)0.70710678118654752440084436210485L, slope = (wide)0.39894228040143267793994605993438L * exp(-y * y / 2);
-    wide over = p <= (wide)0.25 ? erfc(-y * root) / 2 - p : p < (wide)0.75 ? erf(y * root) / 2 - (p - (wide)0.5) : (1 - p) - erfc(y * root) / 2;
-    return p == (wide)0.5 ? 0 : y - over / slope;
+    wide a = fabs(x), y = inverse(a, 1 - a, (1 - a) * (1 + a));
+    return a < 1 ? copysign(y, x) : a == 1 ? x * INFINITY : NAN;
 }
-REFERENCE(erfinv_step, erfinv_step(x, y))
-REFERENCE(ndtri_step, ndtri_step(x, y))
+
+static inline wide ndtri(wide p)
+{
+    wide q = p < (wide)0.5 ? p : 1 - p, y = inverse(2 * ((wide)0.5 - q), 2 * q, 4 * q * (1 - q));
+    wide t = (wide)1.4142135623730950488016887242L * y;
+    t = p < (wide)0.5 ? -t : t;
+    return p > 0 && p < 1 ? t : p == 0 ? -INFINITY : p == 1 ? INFINITY : NAN;
+}
+REFERENCE(erfinv, erfinv(x))
+REFERENCE(ndtri, ndtri(x))
 
 // Numbers of these bits in the wider type; returns how many are subnormal, and these as zeros in `flushed`.
 size_t widen(const NARROW *bits, wide *found, wide *flushed, size_t n)
