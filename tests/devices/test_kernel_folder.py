@@ -51,6 +51,23 @@ def test_the_folder_of_a_process_goes_with_it(warm: Path) -> None:
     assert not list((warm / "processes").iterdir())
 
 
+def test_it_goes_without_any_module_of_python(warm: Path) -> None:
+    """When it is removed, modules are empty; of which modules the classes' methods need something differs by version."""
+    emptied = """
+import os, pathlib, shutil, sys
+class Last:
+    def __del__(self, path=pathlib.PurePath, modules=(os, pathlib, shutil)):
+        for name in [n for n, f in vars(path).items() if callable(f) and n != "__new__"]:
+            setattr(path, name, None)
+        for module in modules:
+            vars(module).clear()
+sys._last = Last()  # it goes after all modules, and before what tfnb leaves in sys
+"""
+    out, err = run(warm, emptied + PROGRAM)
+    assert "got" in out and not err
+    assert not list((warm / "processes").iterdir())
+
+
 def test_compiled_kernels_are_used_again(warm: Path) -> None:
     before = {p: p.stat().st_mtime_ns for p in (warm / "kernels").iterdir()}
     watched = """

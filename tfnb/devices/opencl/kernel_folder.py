@@ -62,7 +62,7 @@ class KernelFolder:
         self._name = name
         self._lock = threading.RLock()
         self._busy = 0  # the number of running compilations
-        self._owned: list[tuple[Path, int]] = []  # the created folders, each with its open lock file
+        self._owned: list[tuple[str, int]] = []  # the created folders, each with its open lock file
         self._programs: dict[str, str] = {}  # the folder of each key, relative to PoCL's folder
         self._sealed: dict[str, frozenset[str]] = {}  # the files in the archive of each key
         self._seen: dict[str, frozenset[str]] = {}  # the names of PoCL's program folders, by their first two letters
@@ -90,14 +90,14 @@ class KernelFolder:
             if (own_folder / _LOCK).exists():  # else another process has removed the folder before it was locked
                 break
             os.close(handle)
-        self._owned.append((own_folder, handle))
+        self._owned.append((str(own_folder), handle))
         folder = own_folder / self._name
         folder.mkdir()
         return folder
 
     def _move(self) -> None:
         """Moves the folder with its content to another disk, because the disk is full."""
-        used_bases = {own_folder.parent for own_folder, _ in self._owned}
+        used_bases = {Path(own_folder).parent for own_folder, _ in self._owned}
         base, reason = _place(None, used_bases)
         folder = self._make(base)
         shutil.copytree(self.link, folder, dirs_exist_ok=True)
@@ -274,10 +274,10 @@ class _Removal:
     """Removes the folders of this process when everything else has ended: the last `__del__` may compile a kernel.
 
     If a fork of the process still lives, its folders stay, and a later process removes them. No module can be used by
-    then, so the object has the functions in C that it needs.
+    then, not even pathlib, so the object has the functions in C that it needs.
     """
 
-    def __init__(self, owned: list[tuple[Path, int]]) -> None:
+    def __init__(self, owned: list[tuple[str, int]]) -> None:
         self._owned, self._pid = owned, os.getpid()
         self._getpid, self._close, self._open = os.getpid, os.close, os.open
         self._scan, self._unlink, self._rmdir = os.scandir, os.unlink, os.rmdir
@@ -288,8 +288,7 @@ class _Removal:
         if self._getpid() != self._pid or self._lock is None:
             return
         flock, exclusively = self._lock
-        for own_folder, shared in self._owned:
-            folder = str(own_folder)
+        for folder, shared in self._owned:
             self._close(shared)
             try:
                 handle = self._open(f"{folder}/lock", self._flags)
