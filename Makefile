@@ -14,7 +14,7 @@ export PYTHONUNBUFFERED := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick spread fuzz soak strangers lab gestures films bench edges check check_types check_sources oracle programs tensorflow_tests clean
+.PHONY: help demo test quick spread fuzz soak strangers lab gestures films bench edges check check_types check_sources oracle programs tensorflow_tests release_check clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -124,6 +124,12 @@ programs: $(READY) ## public programs of the time, there and here; PROGRAMS_ARGS
 
 tensorflow_tests: $(READY) ## TensorFlow's own tests, there and here; TENSORFLOW_TESTS_ARGS="--folder WORK --there 0.12.1=PYTHON"
 	@$(PY) scripts/tensorflow_tests/run.py $(TENSORFLOW_TESTS_ARGS)
+
+# Those of 3.10 to 3.13 that the machine has; RELEASE_PYTHONS="..." names others. The lowest versions want the oldest one.
+RELEASE_PYTHONS ?= $(shell for v in 10 11 12 13; do command -v python3.$$v; done)
+release_check: $(FRONTEND) ## build what would be published, install it for each Python, train there; half an hour
+	$(call pip,$(PY),--editable '.[release]')
+	@$(PY) scripts/release_check.py --pythons $(RELEASE_PYTHONS) $(RELEASE_ARGS)
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) $(ORACLE_VENV) pip.log demo.html fuzz-failures dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis \

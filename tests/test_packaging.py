@@ -1,6 +1,7 @@
 """A wheel, a wheel by way of an sdist, and the checkout hold the same package, kernels, widgets and digits."""
 
 import hashlib
+import io
 import json
 import os
 import re
@@ -15,6 +16,10 @@ import pytest
 
 import tfnb as tf
 from tfnb.release import VERSION
+
+sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+
+from release_check import Wrong, check_contents, lowest
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTENSION = "data/share/jupyter/labextensions/tfnb"
@@ -192,3 +197,38 @@ def test_the_wheel_works_away_from_the_checkout(wheels, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+NEEDED = ("tfnb/__init__.py", "tfnb/notebook/static/viewer.js", "tfnb/public_names.txt")
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        (NEEDED, ""),
+        (NEEDED[1:], r"lacks \['tfnb/__init__.py'\]"),
+        ((*NEEDED, "tests/test_x.py"), "has tests/test_x.py"),
+        ((*NEEDED, "tfnb/notebook/static/viewer.js.map"), "has tfnb/notebook/static/viewer.js.map"),
+        ((*NEEDED, "labextension/node_modules/a.js"), "has labextension/node_modules/a.js"),
+        ((*NEEDED, "notes.md"), "has notes.md"),
+        ((*NEEDED, "tfnb/place.js"), "tfnb/place.js in .* names /home/builder"),
+    ],
+)
+def test_a_source_distribution_with_a_fault_is_not_published(tmp_path, files, told):
+    archive = tmp_path / "tfnb-1.0.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        for name in files:
+            content = b"/home/builder/tfnb" if "place" in name else b"x"
+            member = tarfile.TarInfo(f"tfnb-1.0/{name}")
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    if told:
+        with pytest.raises(Wrong, match=told):
+            check_contents(archive, "1.0", ["/home/builder"])
+    else:
+        assert check_contents(archive, "1.0", ["/home/builder"]).startswith("3 files")
+
+
+def test_the_lowest_versions_are_those_that_are_permitted():
+    requirements = ["numpy<3,>=1.26", "pyopencl[pocl]>=2025.1", "scipy>=1.11", 'twine>=5; extra == "release"']
+    assert lowest(requirements) == ["numpy==1.26", "pyopencl==2025.1", "scipy==1.11"]
