@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
+DOCS_READY := $(VENV)/.docs-ready
 ORACLE_VENV := .venv-oracle
 ORACLE_PY := $(ORACLE_VENV)/bin/python
 ORACLE_READY := $(ORACLE_VENV)/.ready
@@ -14,7 +15,7 @@ export PYTHONUNBUFFERED := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick spread fuzz soak strangers lab gestures films bench edges check check_types check_sources oracle programs tensorflow_tests release_check clean
+.PHONY: help demo test quick spread fuzz soak strangers lab docs gestures films bench edges check check_types check_sources oracle programs tensorflow_tests release_check clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -44,6 +45,10 @@ $(READY): pyproject.toml hatch_build.py
 $(FRONTEND): $(READY) $(FRONTEND_SOURCES)
 	@$(PY) scripts/frontend.py
 	@test ! -f $@ || touch $@
+
+$(DOCS_READY): $(READY)
+	$(call pip,$(PY),--editable '.[docs]')
+	@touch $@
 
 $(ORACLE_READY): pyproject.toml
 	@echo "setting up $(ORACLE_VENV) with TensorFlow: several minutes on the first run, nothing later"
@@ -100,6 +105,10 @@ check_sources: $(FRONTEND)
 
 lab: $(FRONTEND) ## open JupyterLab on the examples
 	@$(VENV)/bin/jupyter lab --notebook-dir=examples
+
+docs: $(DOCS_READY) ## the site in build/site, and its tests (search, no other host), which `make test` leaves out; two minutes
+	@PYTHONPATH=. $(PY) scripts/docs/build.py build/site
+	@TFNB_SITE=build/site $(PY) -m pytest -q -n 0 tests/documents/site/test_built_site.py $(PYTEST_ARGS)
 
 gestures: $(READY) ## 10,000 random gestures in the graph builder: undo, redo, code and drawing after each; six minutes
 	@TFNB_GESTURES=10000 $(PY) -m pytest -q -n $(TEST_WORKERS) tests/notebook/builder/test_random_gestures.py $(PYTEST_ARGS)

@@ -1,0 +1,45 @@
+"""The settings of Sphinx for the site; scripts/docs/build.py passes the folders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math import latex2mathml
+
+from tfnb.release import VERSION
+
+project = "tfnb"
+author = "the authors of tfnb"
+copyright = f"{author}, Apache 2.0"
+release = version = VERSION
+extensions = ["myst_nb"]
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
+exclude_patterns: list[str] = []
+nb_execution_mode = "off"  # the tests execute the notebooks
+nb_ipywidgets_js: dict[str, Any] = {}  # they are on other hosts
+myst_heading_anchors = 4
+myst_enable_extensions: list[str] = ["dollarmath"]
+html_theme = "furo"
+html_title = f"tfnb {VERSION}"
+html_copy_source = False
+html_show_sphinx = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
+add_function_parentheses = False
+toc_object_entries = False
+python_maximum_signature_line_length = 100
+
+
+def _mathml(self: Any, node: nodes.Node) -> None:
+    """Writes a formula as MathML, which browsers draw themselves; MathJax would be loaded from another host."""
+    block = isinstance(node, nodes.math_block)
+    tree = latex2mathml.tex2mathml(node.astext(), as_block=block)
+    self.body.append(f'<div class="math">{tree}</div>' if block else str(tree))
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> None:
+    """Adds the renderer of formulas."""
+    app.add_html_math_renderer("mathml", (_mathml, None), (_mathml, None))
