@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -21,11 +22,14 @@ nb_ipywidgets_js: dict[str, Any] = {}  # they are on other hosts
 myst_heading_anchors = 4
 myst_enable_extensions: list[str] = ["dollarmath"]
 html_theme = "furo"
+smartquotes = False  # the search compares headings with what is typed
 html_title = f"tfnb {VERSION}"
 html_copy_source = False
 html_show_sphinx = False
+html_show_search_summary = False  # summaries are fetched, which browsers refuse to a page from a file
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_math_renderer = "mathml"
 add_function_parentheses = False
 toc_object_entries = False

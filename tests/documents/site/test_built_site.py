@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
+import subprocess
+import sys
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+QUESTIONS = import_module("questions").QUESTIONS
 
 ROOT = Path(__file__).resolve().parents[3]
 SITE = ROOT / os.environ.get("TFNB_SITE", "build/site")
@@ -86,3 +94,29 @@ def test_links_lead_to_pages_and_places(pages):
 def test_the_index_shows_the_four_kinds():
     text = (SITE / "index.html").read_text(encoding="utf-8")
     assert re.findall(r"<h2>([\w -]+)<a", text) == ["Tutorials", "How-to guides", "Reference", "Explanation"]
+
+
+@pytest.fixture(scope="module")
+def found():
+    """What Sphinx's own search finds for each text of the questions: addresses, the best first."""
+    texts = [text for question, words, _ in QUESTIONS for text in (question, words)]
+    command = ["node", ROOT / "scripts/docs/search.mjs", SITE]
+    done = subprocess.run(command, input=json.dumps(texts), capture_output=True, text=True, check=True, timeout=100)
+    return dict(zip(texts, json.loads(done.stdout), strict=True))
+
+
+def first_pages(results):
+    """The pages of the first three hits."""
+    return [address.partition("#")[0] for address, _ in results[:3]]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node: the search's script cannot run")
+@pytest.mark.parametrize(("question", "words", "page"), QUESTIONS, ids=[question for question, _, _ in QUESTIONS])
+def test_the_search_finds_the_answer_in_three_hits(found, question, words, page):
+    assert page in first_pages(found[question]), found[question][:5]
+    assert page in first_pages(found[words]), found[words][:5]
+
+
+def test_there_are_forty_questions():
+    assert len(QUESTIONS) == len({question for question, _, _ in QUESTIONS}) == 40
+    assert {page for _, _, page in QUESTIONS if not (SITE / f"{page}.html").exists()} == set()
