@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "scripts" / "docs"))
 code_examples = import_module("code_examples")
 names = import_module("names")
 
-WITHOUT = 850
+WITHOUT = 174
 
 
 @pytest.mark.opencl
