@@ -5,6 +5,7 @@ Each public name of the core should have one. `WITHOUT` is how many have none: i
 
 from __future__ import annotations
 
+import inspect
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +17,7 @@ sys.path.insert(0, str(ROOT / "scripts" / "docs"))
 code_examples = import_module("code_examples")
 names = import_module("names")
 
-WITHOUT = 174
+WITHOUT = 99
 
 
 @pytest.mark.opencl
@@ -31,9 +32,26 @@ def test_code_prints_what_stands_below_it(page):
     assert wrong == [], "\n".join(wrong)
 
 
+def in_docstrings():
+    """The names whose docstrings have examples, with these as sections."""
+    docs = {d.name: inspect.getdoc(d.value) or "" for d in names.definitions()}
+    return {
+        name: code_examples.Section(ROOT, f"tf.{name}", f"```python\n{doc}\n```\n", 0)
+        for name, doc in docs.items()
+        if ">>> " in doc
+    }
+
+
+@pytest.mark.opencl
+def test_examples_of_docstrings_print_what_stands_below_them():
+    sections = in_docstrings()
+    assert "lessons.grade" in sections
+    assert {name: wrong for name, section in sections.items() if (wrong := code_examples.run(section))} == {}
+
+
 def test_names_without_an_example_become_fewer():
-    """A name has an example if one of its names is in a heading of docs/examples, and in the code below it."""
-    known = code_examples.by_name()
+    """A name has an example in its docstring, or below a heading of docs/examples with one of its names."""
+    known = {*code_examples.by_name(), *in_docstrings()}
     missing = [d.name for d in names.definitions() if not any(n in known for n in (d.name, *d.others))]
     assert len(missing) <= WITHOUT, f"a new public name needs an example in docs/examples; these have none: {missing}"
     assert len(missing) == WITHOUT, f"set WITHOUT to {len(missing)}, so that it cannot rise again"
