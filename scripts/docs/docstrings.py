@@ -37,4 +37,5 @@ def _line(line: str) -> str:
     text = "".join(part if part.startswith("`") else SPECIAL.sub(r"\\\1", part) for part in parts)
     if re.match(r"[-*] |\d+\. ", line):  # an item of a list; an escaped star is none
         return text.replace("\\*", "*", 1) if line.startswith("* ") else text
-    return re.sub(r"^(\s*)([-+=]|\d+[.)])", r"\1\\\2", text) if re.match(r"\s*[-+=]", line) else text.lstrip()
+    text = text.lstrip()
+    return f"\\{text}" if text.startswith(("-", "+", "=")) else text  # which would begin a list or underline a heading

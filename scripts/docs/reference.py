@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from docstrings import as_markdown
 from names import ROOT, Definition, definitions, names_of_v1, value_of
 
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, OpDef
+from tfnb.ops import all_families, op_function
 
 __all__ = ["write"]
 
@@ -45,6 +47,8 @@ CONCEPTS = {
     "dataset": "data sets",
     "rest": "other names",
 }
+# Folders whose few names of `tf` itself stand with those of another.
+WITH = {"ir": "graph", "layers": "nn", "lookup": "io", "summary": "logging"}
 SHOWN = """Examples begin with `import tfnb as tf` and `import numpy as np`, and have a session:
 `session = tf.InteractiveSession()`. The tests run each of them and compare what it prints."""
 
@@ -66,14 +70,21 @@ def _page(definition: Definition) -> str:
     """The name of the page of a definition: its place, or a concept of `tf`."""
     if definition.place:
         return f"tf.{definition.place}"
-    module = definition.op.infer.__module__ if _is_table_entry(definition) else definition.value.__module__
-    parts = (module or "").split(".")[1:]
+    parts = [WITH.get(part, part) for part in _module(definition).split(".")[1:]]
     return "tf-" + next((part for part in parts if part in CONCEPTS), "rest").replace("_", "-")
 
 
-def _is_table_entry(definition: Definition) -> bool:
-    """Whether a function is derived from an op, so that its module is that of the catalogue."""
-    return definition.op is not None and definition.value.__module__ == "tfnb.ops.catalog"
+@cache
+def _families() -> dict[str, str]:
+    """The modules that define ops, by the names of the ops."""
+    return {op.name: family.__name__ for family in all_families() for op in family.OPS}
+
+
+def _module(definition: Definition) -> str:
+    """The module of a definition; of a function that the catalogue derives from an op, that of the op."""
+    module = getattr(definition.value, "__module__", None) or ""
+    derived = definition.op is not None and module == op_function.__module__
+    return _families()[definition.op.name] if derived and definition.op is not None else module
 
 
 def _title(name: str) -> str:
@@ -169,17 +180,16 @@ def _methods(owner: type) -> Iterator[str]:
 
 
 def _where(definition: Definition) -> str:
-    """The file of a definition; of a function that is derived from an op, the file of the op."""
-    source = definition.op.infer if _is_table_entry(definition) and definition.op is not None else definition.value
-    try:
-        path = Path(inspect.getsourcefile(inspect.unwrap(source)) or "")
-        return str(path.relative_to(ROOT))
-    except (TypeError, ValueError):
-        return str(definition.value.__module__)
+    """The file of a definition, or for one of another package its module."""
+    module = _module(definition)
+    source = (ROOT / module.replace(".", "/")).with_suffix(".py")
+    package = ROOT / module.replace(".", "/") / "__init__.py"
+    return next((str(path.relative_to(ROOT)) for path in (source, package) if path.exists()), module)
 
 
 def _family(family: str, names: Iterable[str]) -> Iterator[str]:
     """The page of names for programs of the time below one place."""
+    yield "---\norphan: true\n---\n"  # the index leads to it; the side bar of every page would grow by a third
     yield f"# tf.{family}, for programs of TensorFlow 1.x\n"
     yield "Names of `tfnb/v1`, with which programs of TensorFlow 0.x and 1.x run as they are.\n"
     for name in names:
@@ -201,11 +211,12 @@ def _index(pages: dict[str, list[Definition]]) -> str:
     groups = {
         "The names of tf itself": [name for name in order if name in pages],
         "Modules": sorted(own),
-        "For programs of TensorFlow 1.x": [f"v1.{family}" for family in names_of_v1()],
     }
     counts = f"{len(definitions())} functions and classes of the core, each on the page of its first name."
     parts = ["# Public names", counts]
     for title, names in groups.items():
         lines = "\n".join(names)
         parts.append(f"## {title}\n\n```{{toctree}}\n:titlesonly:\n\n{lines}\n```")
+    families = "\n".join(f"- [tf.{family}](v1.{family}.md)" for family in names_of_v1())
+    parts.append(f"## For programs of TensorFlow 1.x\n\n{families}")
     return "\n\n".join(parts) + "\n"
