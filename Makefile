@@ -107,8 +107,9 @@ lab: $(FRONTEND) ## open JupyterLab on the examples
 	@$(VENV)/bin/jupyter lab --notebook-dir=examples
 
 docs: $(DOCS_READY) ## the site in build/site, and its tests (search, no other host), which `make test` leaves out; two minutes
-	@PYTHONPATH=. $(PY) scripts/docs/build.py build/site
-	@TFNB_SITE=build/site $(PY) -m pytest -q -n 0 tests/documents/site/test_built_site.py $(PYTEST_ARGS)
+	@PYTHONPATH=. $(PY) scripts/docs/build.py build/site $(DOCS_ARGS)
+	@TFNB_SITE=build/site $(PY) -m pytest -q -n 0 tests/documents/site/test_built_site.py \
+		tests/documents/site/test_site_in_browser.py $(PYTEST_ARGS)
 
 gestures: $(READY) ## 10,000 random gestures in the graph builder: undo, redo, code and drawing after each; six minutes
 	@TFNB_GESTURES=10000 $(PY) -m pytest -q -n $(TEST_WORKERS) tests/notebook/builder/test_random_gestures.py $(PYTEST_ARGS)

@@ -1,6 +1,9 @@
-"""Builds the site: `PYTHONPATH=. python scripts/docs/build.py [FOLDER]`, by default into build/site.
+"""Builds the site: `PYTHONPATH=. python scripts/docs/build.py [--executed NOTEBOOKS] [FOLDER]`.
 
-Warnings are errors. The pages need no other host and no server: open build/site/index.html.
+The folder is build/site by default. Warnings are errors. The pages need no other host and no server: open index.html.
+The notebooks of the repository have no outputs; a folder of executed copies gives them to the tutorials:
+
+    jupyter nbconvert --to notebook --execute --output-dir NOTEBOOKS examples/*.ipynb
 """
 
 from __future__ import annotations
@@ -22,10 +25,12 @@ def main() -> int:
     """Builds the site; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "build" / "site")
-    folder = parser.parse_args().folder
+    parser.add_argument("--executed", type=Path, metavar="NOTEBOOKS", help="a folder with executed copies of notebooks")
+    arguments = parser.parse_args()
+    folder = arguments.folder
     started = time.monotonic()
     sources = ROOT / "build" / "site-sources"
-    stage(sources)
+    stage(sources, arguments.executed)
     shutil.rmtree(folder, ignore_errors=True)
     options = ["-W", "--keep-going", "-q", "-E", "-d", str(ROOT / "build" / "site-doctrees"), "-c", str(HERE)]
     status = build_main([*options, "-b", "html", str(sources), str(folder)])

@@ -21,8 +21,11 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\]\([^)]*\))*)\]\((?!https?:|mailt
 IMAGES = ("docs/images", "docs/training.png")
 
 
-def stage(folder: Path) -> None:
-    """Writes the sources into a folder, whose former content goes."""
+def stage(folder: Path, executed: Path | None = None) -> None:
+    """Writes the sources into a folder, whose former content goes.
+
+    executed: a folder with executed copies of notebooks, which are taken with their outputs. The repository has none.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     for name in IMAGES:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
@@ -32,20 +35,25 @@ def stage(folder: Path) -> None:
     pages = [entry for kind in KINDS for entry in kind.pages if entry != "reference"]
     for entry in pages:
         for path in sorted((ROOT / entry).glob("*.md")) if (ROOT / entry).is_dir() else [ROOT / entry]:
-            _copy(path, folder)
+            _copy(path, folder, executed)
     (folder / "index.md").write_text(_index(folder), encoding="utf-8")
 
 
-def _copy(path: Path, folder: Path) -> None:
+def _copy(path: Path, folder: Path, executed: Path | None) -> None:
     name = path.relative_to(ROOT)
+    if executed is not None and path.suffix == ".ipynb" and (executed / path.name).exists():
+        path = executed / path.name
     target = folder / name
     target.parent.mkdir(parents=True, exist_ok=True)
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".ipynb":
         notebook = json.loads(text)
+        notebook["metadata"].pop("widgets", None)  # their state is for scripts of other hosts; pictures stay
         for cell in notebook["cells"]:
             if cell["cell_type"] == "markdown":
                 cell["source"] = _linked("".join(cell["source"]), name)
+            for output in cell.get("outputs", ()):
+                output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
         text = json.dumps(notebook)
     else:
         text = _linked(text, name)
