@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "scripts" / "docs"))
 code_examples = import_module("code_examples")
 names = import_module("names")
 
-WITHOUT = 99
+WITHOUT = 55
 
 
 @pytest.mark.opencl
