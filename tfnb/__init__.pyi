@@ -1633,10 +1633,10 @@ def sparse_matmul(
     a: m x k, b: k x n, float32 or bfloat16. product: float32, m x n. Errors: the shapes do not match."""
 
 def sparse_reduce_max(
-    sp_input: Tensor,
-    axis: Any = None,
+    sp_input: Any,
+    axis: TensorLike | None = None,
     keepdims: _builtins.bool | None = None,
-    reduction_axes: Any = None,
+    reduction_axes: TensorLike | None = None,
     keep_dims: _builtins.bool | None = None,
     name: str | None = None,
 ) -> Any:
@@ -1657,10 +1657,10 @@ def sparse_reduce_max_sparse(
     `reduction_axes` and `keep_dims` are the older names of `axis` and `keepdims`."""
 
 def sparse_reduce_sum(
-    sp_input: Tensor,
-    axis: Any = None,
+    sp_input: Any,
+    axis: TensorLike | None = None,
     keepdims: _builtins.bool | None = None,
-    reduction_axes: Any = None,
+    reduction_axes: TensorLike | None = None,
     keep_dims: _builtins.bool | None = None,
     name: str | None = None,
 ) -> Any:

@@ -33,10 +33,10 @@ from tfnb.ops.sparse.functions import sparse_to_indicator as to_indicator
 from tfnb.ops.sparse.functions import sparse_transpose as transpose
 
 def reduce_max(
-    sp_input: Tensor,
-    axis: Any = None,
+    sp_input: Any,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
-    reduction_axes: Any = None,
+    reduction_axes: TensorLike | None = None,
     keep_dims: bool | None = None,
     name: str | None = None,
 ) -> Any:
@@ -57,10 +57,10 @@ def reduce_max_sparse(
     `reduction_axes` and `keep_dims` are the older names of `axis` and `keepdims`."""
 
 def reduce_sum(
-    sp_input: Tensor,
-    axis: Any = None,
+    sp_input: Any,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
-    reduction_axes: Any = None,
+    reduction_axes: TensorLike | None = None,
     keep_dims: bool | None = None,
     name: str | None = None,
 ) -> Any:

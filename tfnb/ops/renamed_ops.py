@@ -170,14 +170,14 @@ def _host_packed(call: HostCall, x: np.ndarray) -> np.ndarray:
     return np.concatenate([e[..., None, :], v], axis=-2)
 
 
-def _grad_packed(op: Operation, dy: Any) -> Any:
+def _grad_packed(op: Operation, dy: Tensor) -> Any:
     """The gradient of the form with two outputs, of which the packed one is a concatenation."""
     e = decompositions.SELF_ADJOINT_EIG(op.inputs[0])[0]
     assert callable(decompositions.SELF_ADJOINT_EIG.grad)
     return decompositions.SELF_ADJOINT_EIG.grad(e.op, dy[..., 0, :], dy[..., 1:, :])
 
 
-def _expand_packed(op: Operation, x: Any) -> Tensor:
+def _expand_packed(op: Operation, x: Tensor) -> Tensor:
     e, v = decompositions.SELF_ADJOINT_EIG(x)
     return CONCAT_V2([EXPAND_DIMS(e, np.int32(-2)), v], np.int32(-2))
 

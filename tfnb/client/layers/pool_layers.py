@@ -10,19 +10,19 @@ from typing import Any
 from tfnb.client.argument_types import WindowSize
 from tfnb.client.layers.base import Layer, functional
 from tfnb.client.layers.conv_layers import layout, spatial
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.conv_pool.pool import AVG_POOL, MAX_POOL
 from tfnb.ops.conv_pool.pool_functions import avg_pool, avg_pool3d, max_pool, max_pool3d, pool1d
 
 __all__ = ["API", "AveragePooling2D", "MaxPooling2D", "average_pooling2d", "max_pooling2d"]
 
 
-def _max_pool1d(x: Tensor, size: TensorLike, step: TensorLike, padding: str, data_format: str) -> Any:
+def _max_pool1d(x: Tensor, size: WindowSize, step: WindowSize, padding: str, data_format: str) -> Any:
     """Computes the maximum of each window of `size` elements of x, every `step` elements."""
     return pool1d(MAX_POOL, x, size, step, padding, data_format, None)
 
 
-def _avg_pool1d(x: Tensor, size: TensorLike, step: TensorLike, padding: str, data_format: str) -> Any:
+def _avg_pool1d(x: Tensor, size: WindowSize, step: WindowSize, padding: str, data_format: str) -> Any:
     """Computes the mean of each window of `size` elements of x, every `step` elements."""
     return pool1d(AVG_POOL, x, size, step, padding, data_format, None)
 

@@ -6,7 +6,7 @@ A row has a set of true classes and a set of predicted classes. Invariant: each 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from tfnb.client.losses_metrics.metrics import Pair, counter, finished, metric_scope, spread_weights
 from tfnb.ir.default import graph_of
@@ -42,7 +42,7 @@ def _labels(labels: TensorLike, predicted: Tensor) -> Any:
     return EXPAND_DIMS(y, -1) if y.shape.ndims is not None and y.shape.ndims < predicted.shape.ndims else y
 
 
-def _counts(outcome: str, y: Tensor, p: Tensor, class_id: TensorLike | None) -> Any:
+def _counts(outcome: str, y: Tensor | SparseTensor, p: Tensor, class_id: TensorLike | None) -> Any:
     """Returns how many classes of each row are true and predicted ("tp"), only predicted ("fp") or only true ("fn")."""
     if class_id is not None:
         class_tensor = p.graph.to_tensor(class_id, int64)
@@ -57,11 +57,11 @@ def _counts(outcome: str, y: Tensor, p: Tensor, class_id: TensorLike | None) -> 
     return cast(set_size(set_difference(p, y, aminusb=outcome == "fp")), float64)
 
 
-def _is_sparse(x: Tensor) -> bool:
+def _is_sparse(x: object) -> TypeGuard[SparseTensor]:
     return isinstance(x, SparseTensor)
 
 
-def _total(name: str, counts: TensorLike, weights: Tensor) -> Pair:
+def _total(name: str, counts: Tensor, weights: Tensor) -> Pair:
     """Returns (the total over all batches, the operation that adds this batch)."""
     if weights is not None:
         counts = counts * spread_weights(counts, weights)

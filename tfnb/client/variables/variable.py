@@ -26,6 +26,7 @@ from tfnb.client.variables.variable_reference import VariableReference
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.graphdef.message_types import Message
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.operation_keys import CONTEXT
@@ -34,6 +35,7 @@ from tfnb.ir.tensor import Runner, Tensor, TensorLike
 from tfnb.ops.array.gather import gather
 from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.ops.array.strided_slice import IndexKey
 from tfnb.ops.array.where_partition import boolean_mask
 from tfnb.ops.control_flow.switch_merge import NO_OP
 from tfnb.ops.math.compare import LOGICAL_NOT
@@ -72,7 +74,7 @@ class Variable(VariableReference, Sliced, metaclass=CreatedThroughScopes):
         validate_shape: bool = True,
         caching_device: DeviceLike | None = None,
         name: str | None = None,
-        variable_def: Any = None,
+        variable_def: Message | None = None,
         dtype: DTypeLike | None = None,
         expected_shape: ShapeLike = None,
         import_scope: str | None = None,
@@ -151,7 +153,7 @@ class Variable(VariableReference, Sliced, metaclass=CreatedThroughScopes):
         )
 
     @staticmethod
-    def from_proto(variable_def: Any, import_scope: str | None = None) -> Variable:
+    def from_proto(variable_def: Message, import_scope: str | None = None) -> Variable:
         """Returns the variable whose nodes, in the default graph below `import_scope`, a VariableDef message names."""
         return Variable(variable_def=variable_def, import_scope=import_scope)
 
@@ -259,7 +261,7 @@ class Variable(VariableReference, Sliced, metaclass=CreatedThroughScopes):
 
     # operators
 
-    def __getitem__(self, key: object) -> Tensor:
+    def __getitem__(self, key: IndexKey) -> Tensor:
         return variable_slice(self.value(), self._cell, key)
 
     def __iter__(self) -> Any:

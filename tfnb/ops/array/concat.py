@@ -64,7 +64,7 @@ def _mismatch(op: str, parts: Sequence[Shape], rest: Shape, part: Shape, axis: i
     )
 
 
-def _joined(c: Infer, parts: Sequence[Shape], axis: Any) -> Shape:
+def _joined(c: Infer, parts: Sequence[Shape], axis: np.ndarray | None) -> Shape:
     rank = next((len(p.sizes) for p in parts if p.sizes is not None), None)
     if rank is None:
         return unknown_shape
@@ -195,7 +195,7 @@ CONCAT_V2: OpDef[Tensor] = OpDef(
 )
 
 
-def _as_int32(axis: Any) -> Any:
+def _as_int32(axis: Tensor) -> Any:
     value = constant_value(axis)
     return axis if axis.dtype is int32 or value is None else value.astype(np.int32)
 
@@ -441,7 +441,7 @@ PARALLEL_CONCAT: OpDef[Tensor] = OpDef(
 )
 
 
-def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
+def parallel_stack(values: Sequence[TensorLike], name: str = "parallel_stack") -> Tensor:
     """Stacks N tensors along a new first dimension.
 
     values: a list of tensors of one dtype and the same, fully known shape. The result has shape (N,) + that shape.

@@ -344,7 +344,7 @@ def segment_bytes(site: KernelSite) -> int:
     return 3 * data.nbytes + 2 * site.outputs[0].nbytes + ids.nbytes * segment_groups(site)
 
 
-def gather_kept(values: TensorLike, ids: Any, data: Any) -> tuple[Any, Any]:
+def gather_kept(values: TensorLike, ids: Tensor, data: Tensor) -> tuple[Any, Any]:
     """Returns (for each row of `data`, the row of `values` that its segment id selects; a mask of the used elements).
 
     Rows with a negative id are not used, so they get zeros.

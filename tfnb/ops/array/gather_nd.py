@@ -343,7 +343,7 @@ def _index_rows(indices: Tensor, shape: TensorLike) -> Tensor:
     return EXPAND_DIMS(indices, np.int32(-1)) if indices.shape.ndims == 1 else indices
 
 
-def _may_fit(op: Operation, indices: Any, shape: Tensor, values: Tensor) -> bool:
+def _may_fit(op: Operation, indices: Tensor, shape: Tensor, values: Tensor) -> bool:
     """Returns whether nothing that is known statically must be refused."""
     try:
         _check_dense(indices.shape, constant_shape(shape), values.shape)

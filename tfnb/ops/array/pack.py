@@ -16,7 +16,7 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, unlike
-from tfnb.ir.tensor import Tensor, is_tensor_like
+from tfnb.ir.tensor import GraphLike, Tensor, is_tensor_like
 from tfnb.ops.array.parts_recipes import join_calls, split_calls
 from tfnb.sizes import integer
 from tfnb.types import ALL, ANY, DType, Shape, unknown_shape
@@ -142,7 +142,7 @@ UNPACK: OpDef[list[Tensor]] = OpDef(
 )
 
 
-def pack_nested(value: Any, dtype: DType | None, graph: Any, name: str | None = None) -> Tensor:
+def pack_nested(value: Sequence[Any], dtype: DType | None, graph: GraphLike, name: str | None = None) -> Tensor:
     """Returns a tensor from nested lists that contain tensors: the lists of each level are stacked.
 
     The constants of its parts are named after it, as in TensorFlow: `packed/0`.
@@ -159,7 +159,7 @@ def pack_nested(value: Any, dtype: DType | None, graph: Any, name: str | None = 
         return PACK(parts, name=scope)
 
 
-def _tensors(value: Any) -> Any:
+def _tensors(value: Sequence[Any]) -> Any:
     for v in value:
         if isinstance(v, (list, tuple)):
             yield from _tensors(v)

@@ -128,14 +128,14 @@ RANK: OpDef[Tensor] = OpDef(
 )
 
 
-def shape_of(x: Any) -> Tensor | np.ndarray:
+def shape_of(x: Tensor) -> Tensor | np.ndarray:
     """Returns the shape of tensor `x`: a NumPy vector when it is known statically, else `Shape(x)`."""
     if x.shape.is_fully_defined():
         return np.asarray(x.shape.known(), np.int32)
     return SHAPE(x, out_type=int32)
 
 
-def size_of(x: Any) -> Any:
+def size_of(x: Tensor) -> Any:
     """Returns the number of elements of tensor `x`: an int when it is known statically, else `Size(x)`."""
     n = x.shape.num_elements()
     return SIZE(x, out_type=int32) if n is None else n
@@ -197,7 +197,7 @@ def _host_reshape(call: HostCall, x: np.ndarray, shape: np.ndarray) -> np.ndarra
         ) from None
 
 
-def reshape_like(value: Any, x: Any) -> Any:
+def reshape_like(value: Tensor, x: Tensor) -> Any:
     """`value` reshaped to the shape of tensor `x`."""
     if value.shape.is_fully_defined() and value.shape == x.shape:
         return value

@@ -146,7 +146,9 @@ def _margins(name: str, block: np.ndarray, pairs: np.ndarray) -> tuple[list[int]
     return sizes, margins
 
 
-def _batched(name: str, x: Sequence[int | None], block: Sequence[int], pairs: Any, into: bool) -> tuple[Any, ...]:
+def _batched(
+    name: str, x: Sequence[int | None], block: Sequence[int], pairs: Sequence[Sequence[int]], into: bool
+) -> tuple[Any, ...]:
     """The dimensions of the output of SpaceToBatchND (`into` is true) or BatchToSpaceND."""
     m, count = len(block), math.prod(block)
     if len(x) < m + 1:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import Any
+from types import EllipsisType
+from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
-from tfnb.ir.tensor import Tensor, is_tensor_like
+from tfnb.ir.tensor import SupportsTensor, Tensor, is_tensor_like
 from tfnb.ops.array.gather import GATHER_V2
 from tfnb.ops.array.shape_ops import SHAPE
 from tfnb.ops.math.compare import SELECT
@@ -29,6 +30,7 @@ from tfnb.types import ALL, INDEX, Dimension, Shape, int32, unknown_shape
 
 __all__ = [
     "API",
+    "IndexKey",
     "MASKS",
     "OPS",
     "STRIDED_SLICE",
@@ -73,6 +75,10 @@ class _Entry:
 
 
 Numbers = Sequence["int | None"]
+
+# What may stand between the brackets of a tensor: None is a new axis.
+IndexPart: TypeAlias = SupportsIndex | slice | EllipsisType | Tensor | SupportsTensor | Dimension | None
+IndexKey: TypeAlias = IndexPart | tuple[IndexPart, ...]
 
 
 def entries(dims: Numbers, begin: Numbers, end: Numbers, strides: Numbers, attrs: StridedSliceAttrs) -> list[_Entry]:
@@ -378,7 +384,7 @@ def _refused(dtype: str) -> str:
     )
 
 
-def _parse(x: Tensor, key: Any) -> tuple[_Key, list[tuple[int, Any]]]:
+def _parse(x: Tensor, key: IndexKey) -> tuple[_Key, list[tuple[int, Any]]]:
     """The static part of an index, and (axis of its result, tensor) for each scalar tensor in it."""
     parts = key if isinstance(key, tuple) else (key,)
     result, gathers, axis, dots = _Key(), [], 0, False
@@ -428,7 +434,7 @@ def _vector(values: Sequence[Any], x: Tensor, name: str = "stack") -> Any:
     return x.graph.to_tensor(list(values), int32, name=name)
 
 
-def getitem(x: Tensor, key: Any, name: str | None = None) -> Any:
+def getitem(x: Tensor, key: IndexKey, name: str | None = None) -> Any:
     """`x[key]` with NumPy's meaning.
 
     The key may contain ints, slices with steps, `...` and `tf.newaxis`; ints and bounds may be scalar tensors. A scalar
@@ -453,7 +459,7 @@ def _strided(x: Tensor, key: _Key, name: str) -> Tensor:
     return STRIDED_SLICE(x, *index, name=name, **dict(zip(MASKS, key.masks, strict=True)))
 
 
-def assignment_key(x: Tensor, key: Any) -> tuple[list[Any], dict[str, Any]]:
+def assignment_key(x: Tensor, key: IndexKey) -> tuple[list[Any], dict[str, Any]]:
     """Returns (begin, end and strides; masks) for an assignment to `x[key]`; single indices may be tensors here too."""
     parsed = _Key()
     for p in key if isinstance(key, tuple) else (key,):

@@ -45,7 +45,7 @@ class _Products:
         self._tools: Any = None
         self._sum: Any = None  # a runtime value that holds the sum
 
-    def add(self, left: Any, right: Any, tools: Any) -> None:
+    def add(self, left: object, right: object, tools: Any) -> None:
         rows, product_rows = tools.shape(left), tools.shape(right)
         if len(rows) != 2 or len(product_rows) != 2 or rows[0] != product_rows[0]:
             raise InvalidArgumentError(f"needed two matrices of as many rows, got the shapes {rows} and {product_rows}")
@@ -85,7 +85,7 @@ def _more_calls(infos: Sequence[TensorInfo], units: int, kind: str) -> tuple[Ker
     return site, matmul_calls(site, add=True)
 
 
-def _add(call: HostCall, handle: np.ndarray, flow: np.ndarray, left: Any, right: Any) -> tuple[Any]:
+def _add(call: HostCall, handle: np.ndarray, flow: np.ndarray, left: object, right: object) -> tuple[Any]:
     resource_of(handle, _Products, call.op).add(left, right, call.tools)
     return (flow,)
 

@@ -36,7 +36,7 @@ class PopAttrs:
     shape: Shape = unknown_shape
 
 
-def handle_of(thing: Any) -> np.ndarray:
+def handle_of(thing: object) -> np.ndarray:
     """Returns a Python object as the value of a resource tensor."""
     handle = np.empty((), object)
     handle[()] = thing

@@ -111,7 +111,7 @@ def _grad_switch(op: Operation, when_false: Tensor, when_true: Tensor) -> Any:
     return _chosen([zeros_like(data) if g is None else g for g in sides], pred), None
 
 
-def _chosen(sides: Sequence[Any], pred: Any) -> Tensor:
+def _chosen(sides: Sequence[Any], pred: Tensor) -> Tensor:
     """Selects the tensor of the taken branch by a Merge that records the condition for its own gradient."""
     switches = [SWITCH(side, pred) for side in sides]
     merged = MERGE([switch[k] for k, switch in enumerate(switches)])[0]

@@ -62,7 +62,7 @@ def _get(call: HostCall, handle: np.ndarray) -> tuple[Any, ...]:
     return components
 
 
-def _is_object(value: Any) -> bool:
+def _is_object(value: object) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.hasobject
 
 

@@ -90,7 +90,7 @@ def infer_conv(c: Infer) -> Shape:
     return _output_shape(c.attrs, x, w)
 
 
-def check_grad_shape(op: Any, name: str, attrs: Any, x: Shape, w: Shape, dy: Shape) -> None:
+def check_grad_shape(op: Operation | None, name: str, attrs: Any, x: Shape, w: Shape, dy: Shape) -> None:
     """Raises `ShapeError`, with the node `op`, unless an input `x` and a filter `w` give an output of shape `dy`.
 
     An output without elements fits every input, since it adds nothing to its gradient.

@@ -157,7 +157,7 @@ def _host_filter_grad(call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.n
 
 
 def _call(
-    site: KernelSite, entry: str, x: Any, w: Any, pointers: tuple[int, int], shares: int
+    site: KernelSite, entry: str, x: tuple[int, ...], w: tuple[int, ...], pointers: tuple[int, int], shares: int
 ) -> tuple[KernelCall, ...]:
     """One launch of `entry` for an input of shape `x` and a filter of shape `w`, divided into at most `shares`."""
     if site.outputs[0].size == 0:
@@ -271,7 +271,7 @@ DEPTHWISE_CONV2D_BACKPROP_FILTER: OpDef[Tensor] = OpDef(
 )
 
 
-def _steps(strides: int | Sequence[int] | None, rate: Any, first: bool) -> dict[str, Any]:
+def _steps(strides: int | Sequence[int] | None, rate: int | Sequence[int] | None, first: bool) -> dict[str, Any]:
     return {
         "strides": integers(list(np.asarray(strides).reshape(-1)), 4, "strides"),
         "dilations": spread(rate, 2, first, "rate"),

@@ -72,7 +72,7 @@ def _infer_grad(which: int) -> Any:
     return infer
 
 
-def _axes(a: DilationAttrs, x: Any, w: Sequence[int]) -> tuple[Axis, Axis]:
+def _axes(a: DilationAttrs, x: Sequence[int], w: Sequence[int]) -> tuple[Axis, Axis]:
     return window_axes(x[1], x[2], (w[0], w[1]), a.strides, a.padding, a.rates)
 
 

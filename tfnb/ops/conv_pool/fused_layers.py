@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -51,7 +50,7 @@ class FusedConvAttrs:
     epsilon: float = 0.0001
 
 
-def _parts(name: str, attrs: Any, args: int) -> tuple[bool, OpDef | None]:
+def _parts(name: str, attrs: FusedMatMulAttrs | FusedConvAttrs, args: int) -> tuple[bool, OpDef | None]:
     """Returns whether a normalisation follows (else a bias), and the activation.
 
     Raises `UnimplementedError` for other operations, and another number of arguments than they take.
@@ -125,7 +124,7 @@ FUSED_MATMUL: OpDef[Tensor] = OpDef(
 )
 
 
-def _conv_attrs(a: Any) -> ConvAttrs:
+def _conv_attrs(a: FusedConvAttrs) -> ConvAttrs:
     return ConvAttrs(a.strides, a.padding, explicit_paddings=a.explicit_paddings, dilations=a.dilations)
 
 

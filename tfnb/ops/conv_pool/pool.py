@@ -84,7 +84,7 @@ class MaxPoolAttrs:
 IMAGE, IMAGES, SIZED = ImageArgs((0,)), ImageArgs((0, 1, 2)), ImageArgs((1,), sizes=(0,))
 
 
-def pooled(a: Any, x: Shape) -> Shape:
+def pooled(a: PoolAttrs | MaxPoolAttrs, x: Shape) -> Shape:
     """Returns the static shape of images of shape `x` that are pooled in the windows of the attributes `a`."""
     n, h, w, ch = x.as_list()
     py, px = pads(a)

@@ -74,7 +74,7 @@ def _infer_grad_grad(c: Infer) -> Shape:
     return _check(c, _pooled(c.attrs, with_rank(c, 0, 4).merge_with(with_rank(c, 1, 4))))
 
 
-def _axes(call: Any, shape: Sequence[int]) -> tuple[Axis, Axis]:
+def _axes(call: HostCall | LowerSite, shape: Sequence[int]) -> tuple[Axis, Axis]:
     a = call.attrs
     return pool_axes(shape, a.ksize, a.strides, a.padding)
 

@@ -152,8 +152,8 @@ def avg_pool3d(
 def pool1d(
     op: OpDef,
     x: TensorLike,
-    ksize: Any,
-    strides: Any,
+    ksize: int | Sequence[int] | None,
+    strides: int | Sequence[int] | None,
     padding: str | Sequence[Any],
     data_format: str | None,
     name: str | None,

@@ -58,7 +58,7 @@ def channels_first(data_format: str | None, rank: int = 4) -> bool:
     return bool(data_format == first)
 
 
-def check_padding(padding: str, explicit: Any = None) -> str:
+def check_padding(padding: str, explicit: Sequence[int] | None = None) -> str:
     """Returns the padding rule: "SAME", "VALID" or, for an op with explicit paddings, "EXPLICIT".
 
     Raises `InvalidArgumentError` for another rule.

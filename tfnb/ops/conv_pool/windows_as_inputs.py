@@ -40,7 +40,7 @@ class InputWindowsAttrs:
         object.__setattr__(self, "padding", check_padding(self.padding))
 
 
-def _windows(attrs: InputWindowsAttrs, ksize: Any, strides: Any, of: type) -> Any:
+def _windows(attrs: InputWindowsAttrs, ksize: np.ndarray, strides: np.ndarray, of: type) -> Any:
     sizes, steps = (tuple(int(v) for v in np.asarray(x).reshape(-1)) for x in (ksize, strides))
     return of(ksize=sizes, strides=steps, padding=attrs.padding, data_format=attrs.data_format)
 

@@ -118,7 +118,7 @@ def _encoded(element: Element, dtypes: Sequence[DType]) -> bytes:
     return b"".join(parts)
 
 
-def _text(array: Any) -> bytes:
+def _text(array: object) -> bytes:
     """Returns the TensorProto of an array. Raises `UnimplementedError` for any other object, such as a data set."""
     if not isinstance(array, np.ndarray):
         raise UnimplementedError(f"a cache in a file holds tensors and sparse tensors, got {type(array).__name__}")

@@ -36,7 +36,7 @@ class _Waiter:
         self.error: BaseException | None = None
         self.call = AsyncCall(_NO_CALL, self._done, self._fail, lambda callback: lambda: None)
 
-    def _done(self, result: Any) -> None:
+    def _done(self, result: Sequence[Any]) -> None:
         self.result = result
         self.came.set()
 
@@ -198,7 +198,7 @@ class _BufferedRows(_PrefetchRows):
         super().close()
 
 
-def _open(item: Any) -> Element:
+def _open(item: Sequence[Any]) -> Element:
     element, error = item
     if error is not None:
         raise error
@@ -358,7 +358,7 @@ def _in_thread(call: AsyncCall, walk: _Walk) -> None:
     threads.start(threading.Thread(target=work, daemon=True, name="tfnb-next"))
 
 
-def _answer(call: AsyncCall, item: Any) -> None:
+def _answer(call: AsyncCall, item: Sequence[Any]) -> None:
     try:
         element = _open(item)
     except BaseException as e:

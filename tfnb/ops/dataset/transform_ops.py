@@ -274,7 +274,7 @@ UNBATCH = dataset_op(
 )
 
 
-def _prefetched(call: HostCall, dataset: Any, buffer_size: Any) -> Prefetched:
+def _prefetched(call: HostCall, dataset: np.ndarray, buffer_size: np.ndarray) -> Prefetched:
     size = int_of(buffer_size)
     if size < -1:
         raise InvalidArgumentError(f"buffer_size must be >= 0, or -1 for a size that is chosen, got {size}", call.op)

@@ -308,7 +308,7 @@ def transpose_image(image: TensorLike, name: str | None = None) -> Any:
     return transpose(x, [1, 0, 2] if x.shape.ndims == 3 else [0, 2, 1, 3], name=name or "transpose_image")
 
 
-def rot90(image: TensorLike, k: Any = 1, name: str | None = None) -> Any:
+def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Any:
     """Rotates the image counter-clockwise by `k` quarter turns.
 
     image: (height, width, channels) or a batch of images. k: an integer, or an integer scalar tensor.
@@ -408,7 +408,7 @@ def _resized(
         return squeeze(resized, [0]) if x.shape.ndims == 3 else resized
 
 
-def _size_of(x: Tensor, size: Any) -> Tensor:
+def _size_of(x: Tensor, size: TensorLike) -> Tensor:
     """The height and width of resized images. Raises `ShapeError` for other than two numbers, or if they are floats."""
     if isinstance(size, (list, tuple)) and any(side is None for side in size):
         raise ShapeError(f"resize_images: 'size' must be two integers, got {size}")

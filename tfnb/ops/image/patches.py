@@ -209,7 +209,7 @@ def _crops_shape(c: Infer) -> Shape:
     return Shape((_check_boxes(c, 1, 2), *sides, (image.sizes or (None,) * 4)[3]))
 
 
-def _positions(low: Any, high: Any, count: int, limit: int) -> np.ndarray:
+def _positions(low: np.ndarray, high: np.ndarray, count: int, limit: int) -> np.ndarray:
     """The positions of `count` samples between two edges, for pixels 0 .. limit - 1: (boxes, count), float32."""
     last = np.float32(limit - 1)
     if count == 1:

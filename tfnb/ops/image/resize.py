@@ -6,7 +6,7 @@ conventions of corners.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -84,7 +84,9 @@ def _sizes(call: HostCall, x: np.ndarray, size: np.ndarray) -> tuple[int, int]:
     return int(size[0]), int(size[1])
 
 
-def _matrices(method: str, attrs: Any, out: Any, into: Any) -> tuple[np.ndarray, np.ndarray]:
+def _matrices(
+    method: str, attrs: ResizeAttrs | AreaAttrs, out: Sequence[int] | np.ndarray, into: Sequence[int] | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     half = getattr(attrs, "half_pixel_centers", False)
     rows, columns = (weights(method, int(a), int(b), attrs.align_corners, half) for a, b in zip(out, into, strict=True))
     return rows, columns

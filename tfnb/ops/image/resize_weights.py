@@ -166,7 +166,7 @@ class TapAttrs:
             raise InvalidArgumentError(f"method must be one of {METHODS}, got {self.method!r}")
 
 
-def _table(attrs: TapAttrs, sizes: Any) -> np.ndarray:
+def _table(attrs: TapAttrs, sizes: np.ndarray) -> np.ndarray:
     a, (n_out, n_in) = attrs, (int(n) for n in sizes)
     return taps(a.method, n_out, n_in, a.align_corners, a.half_pixel_centers, a.back)
 
@@ -311,7 +311,7 @@ RESIZE_LINES: OpDef[Tensor] = OpDef(
 )
 
 
-def size_pair(x: Any) -> Tensor | np.ndarray:
+def size_pair(x: Tensor) -> Tensor | np.ndarray:
     """Returns (height, width) of images: a NumPy vector when it is known statically, else a tensor."""
     dims = x.shape.sizes
     if dims is not None and None not in dims[1:3]:
@@ -319,7 +319,14 @@ def size_pair(x: Any) -> Tensor | np.ndarray:
     return SHAPE(x, out_type=np.int32)[1:3]
 
 
-def applied(x: Any, method: str, attrs: TapAttrs, sizes_out: Any, sizes_in: Any, back: bool = False) -> Tensor:
+def applied(
+    x: Tensor,
+    method: str,
+    attrs: TapAttrs,
+    sizes_out: Any,
+    sizes_in: Any,
+    back: bool = False,
+) -> Tensor:
     """Resizes images (n, h, w, c) of float32 or float64, or with `back` applies the transpose.
 
     sizes_out, sizes_in: the (height, width) of the result and of x, as NumPy vectors or tensors.

@@ -12,6 +12,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
@@ -96,7 +97,7 @@ def _by_boxes(boxes: np.ndarray) -> Callable[[int, np.ndarray], np.ndarray]:
     return lambda i, others: overlaps_of(edges[i], edges[others])
 
 
-def _padded(values: Any, size: int | None, dtype: Any) -> np.ndarray:
+def _padded(values: ArrayLike, size: int | None, dtype: DTypeLike) -> np.ndarray:
     array = np.asarray(values, dtype)
     return array if size is None else np.pad(array, (0, max(0, size - array.size)))
 
@@ -210,7 +211,7 @@ class CombinedAttrs:
     clip_boxes: bool = True
 
 
-def _combined_size(attrs: CombinedAttrs, classes: Any, per_class: Any, total: Any) -> Any:
+def _combined_size(attrs: CombinedAttrs, classes: Any, per_class: Any, total: np.ndarray | None) -> Any:
     if total is None or (attrs.pad_per_class and (classes is None or per_class is None)):
         return None
     return min(int(total), int(per_class) * classes) if attrs.pad_per_class else int(total)

@@ -85,7 +85,7 @@ class _Plan:
         if self.sparse.setdefault(key, as_dtype(dtype)) is not as_dtype(dtype):
             raise InvalidArgumentError(f"the feature {key!r} is declared with two dtypes")
 
-    def add(self, key: str, feature: Any, steps: bool) -> None:
+    def add(self, key: str, feature: object, steps: bool) -> None:
         """Adds a feature. steps: it is a list of a sequence example, with one feature per step."""
         if isinstance(feature, VarLenFeature):
             self.add_sparse(key, feature.dtype)

@@ -7,7 +7,7 @@ names the record and the feature.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -26,7 +26,7 @@ _KINDS = {float32: "float_list", int64: "int64_list", string: "bytes_list"}
 _ALLOWED = (float32, int64, string)
 
 
-def _shapes(value: Any) -> tuple[Shape, ...]:
+def _shapes(value: Iterable[Shape | Sequence[int | None]]) -> tuple[Shape, ...]:
     """The shapes from lists in which -1 means an unknown dimension, as in the attributes of a GraphDef."""
     return tuple(s if isinstance(s, Shape) else as_shape([None if d in (-1, None) else d for d in s]) for s in value)
 
@@ -114,7 +114,7 @@ def _values(feature: Any, dtype: DType, where: str) -> np.ndarray | None:
     return _array(getattr(feature, kind).value, dtype)
 
 
-def _of(features: Any, key: str) -> Any:
+def _of(features: Mapping[str, Any], key: str) -> Any:
     return features.get(key)
 
 
@@ -216,12 +216,14 @@ def _whole_steps(values: np.ndarray | None, shape: Shape, dtype: DType, step: st
     return values
 
 
-def _in_order(sparse: Any, dense: Any) -> tuple[np.ndarray, ...]:
+def _in_order(sparse: Sequence[Sequence[Any]], dense: Iterable[Any]) -> tuple[np.ndarray, ...]:
     """All indices, all values, all shapes, then the dense values, which is the order of the op's outputs."""
     return (*(s[0] for s in sparse), *(s[1] for s in sparse), *(s[2] for s in sparse), *dense)
 
 
-def _wanted(sparse_keys: Any, sparse_types: Any, dense_keys: Any, *dense: Any) -> _Wanted:
+def _wanted(
+    sparse_keys: Collection[Any], sparse_types: Collection[Any], dense_keys: Collection[Any], *dense: Collection[Any]
+) -> _Wanted:
     """Checks that the lists have matching lengths. `dense`: dtypes, shapes, defaults."""
     lengths = {len(dense_keys), *map(len, dense)}
     if len(lengths) != 1 or len(sparse_keys) != len(sparse_types):

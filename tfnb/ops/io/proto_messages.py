@@ -22,7 +22,7 @@ from tfnb.ir.tensor import Tensor
 from tfnb.ops.io.example_messages import MESSAGES, message
 from tfnb.ops.lazy_library import library
 from tfnb.system.files import os_errors
-from tfnb.types import ANY, Shape, string, unknown_shape
+from tfnb.types import ANY, DType, Shape, string, unknown_shape
 
 __all__ = ["DECODE_PROTO", "ENCODE_PROTO", "LONGEST", "MOST_VALUES", "OPS"]
 
@@ -252,7 +252,7 @@ def _parts(data: bytes) -> Iterator[tuple[int, int, Any]]:
         yield tag >> 3, wire, content
 
 
-def _value(kind: _Kind, content: Any, dtype: Any) -> Any:
+def _value(kind: _Kind, content: Any, dtype: DType) -> Any:
     if kind.wire == 2:
         return content
     if kind.wire in (1, 5):

@@ -10,7 +10,7 @@ import json
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -174,7 +174,7 @@ class Reader:
             if waits:
                 self._serve()
 
-        def done(element: Any) -> None:
+        def done(element: Sequence[Any]) -> None:
             try:
                 self._begin(np.asarray(element[0], object).item())
             except Exception as e:

@@ -148,7 +148,9 @@ def _read_up_to(call: AsyncCall, reader: np.ndarray, queue: np.ndarray, n: np.nd
     return r.read(call, q, int(n), several=True)
 
 
-def _op(name: str, inputs: str, outputs: str, doc: str, host: Callable[..., Any], shapes: Any) -> OpDef:
+def _op(
+    name: str, inputs: str, outputs: str, doc: str, host: Callable[..., Any], shapes: Callable[[Infer], Any] | None
+) -> OpDef:
     return OpDef(
         name, inputs, outputs, doc + " Host only.", infer=shapes, host=host, grad=NOT_DIFFERENTIABLE, stateful=True
     )

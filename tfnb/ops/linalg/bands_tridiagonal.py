@@ -69,14 +69,14 @@ def _infer_product(c: Infer) -> Shape:
     return c.shapes[3]
 
 
-def _shifted(x: Any, rows: int) -> Tensor:
+def _shifted(x: Tensor, rows: int) -> Tensor:
     """The rows of x moved by one: up for 1, down for -1; zeros come in."""
     zeros = ZEROS_LIKE(x[..., :1, :])
     parts = [x[..., 1:, :], zeros] if rows > 0 else [zeros, x[..., :-1, :]]
     return CONCAT_V2(parts, np.int32(-2))
 
 
-def _column(diagonal: Any) -> Tensor:
+def _column(diagonal: Tensor) -> Tensor:
     """A diagonal (..., 1, m) as a column (..., m, 1)."""
     return EXPAND_DIMS(diagonal[..., 0, :], np.int32(-1))
 
@@ -96,7 +96,7 @@ def _host_product(call: HostCall, upper: np.ndarray, main: np.ndarray, lower: np
     return result
 
 
-def _row_sums(x: Any) -> Tensor:
+def _row_sums(x: Tensor) -> Tensor:
     """(..., m, n) summed over n, as a diagonal (..., 1, m)."""
     return EXPAND_DIMS(SUM(x, np.asarray([-1], np.int32)), np.int32(-2))
 
@@ -181,7 +181,7 @@ def _eliminated(call: HostCall, diagonals: np.ndarray, rhs: np.ndarray) -> np.nd
     return x
 
 
-def _transposed(diagonals: Any) -> Tensor:
+def _transposed(diagonals: Tensor) -> Tensor:
     """The diagonals of the transposed matrices."""
     upper, main, lower = (diagonals[..., i : i + 1, :] for i in range(3))
     zero = ZEROS_LIKE(main[..., :1])
@@ -227,15 +227,15 @@ OPS: tuple[OpDef, ...] = (
 # ---- public functions ---------------------------------------------------------------------------------------------
 
 
-def _main(k: Any) -> bool:
+def _main(k: object) -> bool:
     return isinstance(k, (int, np.integer)) and int(k) == 0
 
 
-def _band(k: Any) -> Any:
+def _band(k: TensorLike) -> Any:
     return k if is_tensor_like(k) else np.asarray(k, np.int32)
 
 
-def _padding(value: Any, like: Tensor) -> Any:
+def _padding(value: TensorLike, like: Tensor) -> Any:
     return like.graph.to_tensor(value, like.dtype)
 
 
@@ -290,7 +290,7 @@ def matrix_set_diag(
     return MATRIX_SET_DIAG_V2(input, diagonal, _band(k), name=name)
 
 
-def _diagonals(diagonals: Any, form: str, name: str) -> tuple[Any, Any, Any]:
+def _diagonals(diagonals: TensorLike, form: str, name: str) -> tuple[Any, Any, Any]:
     """The three diagonals, shape (..., m) each; those beside the main one have a place that does not count."""
     if form == "sequence":
         if not isinstance(diagonals, (list, tuple)) or len(diagonals) != 3:
@@ -320,7 +320,7 @@ def _shorter(beside: Tensor, main: Tensor) -> bool:
 
 
 def tridiagonal_matmul(
-    diagonals: Any, rhs: TensorLike, diagonals_format: str = "compact", name: str | None = None
+    diagonals: TensorLike, rhs: TensorLike, diagonals_format: str = "compact", name: str | None = None
 ) -> Tensor:
     """Returns the product of tridiagonal matrices and `rhs` (..., m, n).
 
@@ -335,7 +335,7 @@ def tridiagonal_matmul(
 
 
 def tridiagonal_solve(
-    diagonals: Any,
+    diagonals: TensorLike,
     rhs: TensorLike,
     diagonals_format: str = "compact",
     transpose_rhs: bool = False,

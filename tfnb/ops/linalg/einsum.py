@@ -7,6 +7,7 @@ Invariant: each pair costs one (batched) matrix product and at most three transp
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from string import ascii_letters
 from typing import Any
 
@@ -137,7 +138,7 @@ def _sizes(x: Any) -> list[Any]:
     return [d if d is not None else shape[i] for i, d in enumerate(x.shape.sizes)]
 
 
-def _times(sizes: Any) -> Any:
+def _times(sizes: Iterable[int | Tensor]) -> Any:
     total: Any = 1
     for n in sizes:
         total = n if isinstance(total, int) and total == 1 else total * n

@@ -99,7 +99,7 @@ def _host(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
     return np.asarray(np.einsum(call.attrs.equation.replace(" ", ""), *wide, optimize=len(wide) > 1)).astype(dtype)
 
 
-def _expand(op: Any, *inputs: Any) -> Any:
+def _expand(op: Operation, *inputs: Any) -> Any:
     shapes = [x.shape for x in inputs]
     found = _terms(op.type, op.attrs.equation, shapes)
     if found is None:
@@ -141,7 +141,7 @@ def _unbroadcast(term: str, y: Tensor, sizes: Mapping[str, Any]) -> tuple[str, A
     return "".join(c for i, c in enumerate(term) if i not in ones), SQUEEZE(y, squeeze_dims=ones)
 
 
-def _fitted(g: Any, x: Tensor, repeats: bool) -> Any:
+def _fitted(g: Tensor, x: Tensor, repeats: bool) -> Any:
     """Returns the gradient in the shape of `x`: summed where `x` was broadcast, repeated along axes of its own."""
     axes = enumerate(zip(x.shape.sizes or (), g.shape.sizes or (), strict=False))
     ones = [i for i, (n, m) in axes if n == 1 and m != 1]

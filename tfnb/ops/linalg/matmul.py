@@ -5,7 +5,7 @@ Invariant: transposition is a flag of the product and never a copy; each gradien
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,7 +98,7 @@ def _grads(times: Callable[..., Any], op: Operation, ta: bool, tb: bool, g: Tens
     return ga, gb
 
 
-def _times(x: Any, y: Tensor, tx: bool, ty: bool) -> Tensor:
+def _times(x: Tensor, y: Tensor, tx: bool, ty: bool) -> Tensor:
     return MAT_MUL(x, y, transpose_a=tx, transpose_b=ty)
 
 
@@ -190,7 +190,7 @@ def _rows(x: Tensor) -> Tensor:
     return RESHAPE(x, np.asarray([-1, width], np.int32) if width is not None else _sizes([-1], shape_of(x)[-1:]))
 
 
-def _sizes(*parts: Any) -> Tensor | np.ndarray:
+def _sizes(*parts: Sequence[int | None] | Tensor | np.ndarray) -> Tensor | np.ndarray:
     """Returns the vector of the sizes in all parts, each a list of numbers or a vector: an array if all are known."""
     if not any(isinstance(p, Tensor) for p in parts):
         return np.concatenate([np.asarray(p, np.int32) for p in parts])
@@ -201,7 +201,7 @@ def _matrix(y: Tensor) -> Tensor:
     return y if y.shape.ndims == 2 else RESHAPE(y, shape_of(y)[-2:])
 
 
-def _one_product(x: Any, y: Any, adj_x: bool, adj_y: bool) -> Tensor:
+def _one_product(x: Tensor, y: Tensor, adj_x: bool, adj_y: bool) -> Tensor:
     return MAT_MUL(conj(x) if adj_x else x, conj(y) if adj_y else y, transpose_a=adj_x, transpose_b=adj_y)
 
 
@@ -277,7 +277,7 @@ def _broadcast(a: Shape, b: Shape) -> bool:
     return len(first) != len(second) or any(1 in pair and pair != (1, 1) for pair in zip(first, second, strict=True))
 
 
-def _widened(a: Any, b: Any, is_sparse: bool, name: str) -> tuple[Any, Any, str]:
+def _widened(a: TensorLike, b: TensorLike, is_sparse: bool, name: str) -> tuple[Any, Any, str]:
     """Returns the factors of a product as tensors, those of bfloat16 as float32 if the other is, or `is_sparse`; and
     the name of the product.
     """

@@ -17,7 +17,7 @@ from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops.array.shape_ops import RANK, RESHAPE
 from tfnb.ops.control_flow.switch_merge import NO_OP
 from tfnb.ops.logging.print_assert import assert_that
@@ -34,7 +34,7 @@ _JOINING = frozenset({"Cast", "Concat", "ConcatV2", "Equal", "Fill", "NotEqual",
 
 
 def _require(
-    condition: Tensor, texts: Sequence[Any], data: Sequence[Any] | None, summarize: int | None, graph: Any
+    condition: Tensor, texts: Sequence[Any], data: Sequence[Any] | None, summarize: int | None, graph: GraphLike
 ) -> Any:
     """An Assert that all elements of a bool tensor are true; raises at once if constants show that one is not.
 

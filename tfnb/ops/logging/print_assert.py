@@ -76,7 +76,7 @@ class CheckAttrs:
 _ESCAPES = str.maketrans({c: repr(c)[1:-1] for c in "\n\r\t\\"} | {c: "\\" + c for c in "\"'"})
 
 
-def _element(x: Any) -> str:
+def _element(x: object) -> str:
     if isinstance(x, bytes):
         return x.decode("utf-8", "replace").translate(_ESCAPES)
     if isinstance(x, np.bool_):

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.graphdef.message_types import Message
 from tfnb.ir.opdef import HostCall
 from tfnb.ir.protos import proto
 from tfnb.types import as_dtype
@@ -36,7 +37,7 @@ _IMAGE_MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 _DARK = 1e-6  # images whose largest value is below this are black instead of amplified noise
 
 
-def _finished(summary: Any) -> np.ndarray:
+def _finished(summary: Message) -> np.ndarray:
     return np.array(summary.SerializeToString(), object)
 
 

@@ -129,7 +129,7 @@ def _grad_pow(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Any
     return dy * y * POW(x, y - 1), dy * op.y * log_x
 
 
-def _chosen(condition: Any) -> Callable[..., tuple[Any, Any]]:
+def _chosen(condition: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., tuple[Any, Any]]:
     """The gradient function of a minimum or maximum: the selected operand gets it, the first one if both are equal."""
 
     def grads(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Any]:
@@ -265,7 +265,7 @@ ADD_N: OpDef[Tensor] = OpDef(
 )
 
 
-def operands(x: Any, y: Any, name: str, inputs: tuple[str, str] = ("x", "y")) -> tuple[Any, Any, str]:
+def operands(x: TensorLike, y: TensorLike, name: str, inputs: tuple[str, str] = ("x", "y")) -> tuple[Any, Any, str]:
     """Returns x and y as tensors of one dtype, and the name for the operation on them, after which constants are named.
 
     The dtype is that of the operand which already is a tensor, otherwise that of x. `inputs`: the last parts of the

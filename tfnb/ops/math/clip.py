@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-def _alike(clipped: Any, values: Tensor, what: str) -> Any:
+def _alike(clipped: Tensor, values: Tensor, what: str) -> Any:
     """Returns `clipped`. Raises an error if a bound has broadcast it to another shape than that of `values`."""
     if not clipped.shape.is_compatible_with(values.shape):
         raise ShapeError(f"{what}: the bounds would make shape {clipped.shape} of shape {values.shape}")

@@ -73,7 +73,7 @@ def _grad_cumulative(op: Operation, dy: Tensor) -> Any:
     a = op.attrs
     lowest = graph_of((x,)).constant(np.asarray(np.finfo(x.dtype.np).min, x.dtype.np))
 
-    def part(grads: Any) -> Tensor:
+    def part(grads: Tensor) -> Tensor:
         positive = grads > 0.0
         safe = SELECT(positive, grads, grads * 0.0 + 1.0)
         logs = SELECT(positive, LOG(safe) - op.outputs[0], MUL(grads * 0.0 + 1.0, lowest))

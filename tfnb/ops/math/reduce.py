@@ -222,7 +222,7 @@ def _grad_mean(op: Operation, dy: Tensor) -> tuple[Tensor, None]:
     return BROADCAST_TO(spread(op, share), shape_of(x)), None
 
 
-def _as(dtype: DType, x: Tensor, size: Tensor, outputs: Any) -> Any:
+def _as(dtype: DType, x: Tensor, size: Tensor, outputs: int | Tensor) -> Any:
     """size / outputs as a scalar of `dtype`; each of the two is a number or a tensor."""
     ratio = size // outputs
     return ratio if isinstance(ratio, int) else cast_to(ratio, dtype)

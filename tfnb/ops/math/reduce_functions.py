@@ -27,7 +27,7 @@ from tfnb.types import DTypeLike, as_dtype, bool_, int64
 __all__ = ["API", "OPS", "reduce_max", "reduce_mean", "reduce_sum"]
 
 
-def _axes(x: Any, axis: TensorLike | None, reduction_indices: TensorLike | None) -> Any:
+def _axes(x: Tensor, axis: TensorLike | None, reduction_indices: TensorLike | None) -> Any:
     if axis is not None and reduction_indices is not None:
         raise InvalidArgumentError("give axis or reduction_indices (its older name), not both")
     axes = reduction_indices if axis is None else axis

@@ -219,7 +219,7 @@ def _repeated(a: Shape, b: Shape) -> tuple[int, ...] | None:
     return tuple(axes)
 
 
-def sum_to(g: Tensor, x: Tensor, axes: Any) -> Any:
+def sum_to(g: Tensor, x: Tensor, axes: tuple[int, ...] | Tensor) -> Any:
     """`g` summed along `axes` and reshaped to the shape of tensor `x`.
 
     axes: a tuple, or a tensor when the axes are known only when the graph runs.

@@ -70,7 +70,9 @@ def check_sorted(call: HostCall, ids: np.ndarray) -> int:
     return int(ids[-1]) + 1
 
 
-def reduce_rows(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Any, start: float | np.generic) -> np.ndarray:
+def reduce_rows(
+    rows: np.ndarray, ids: np.ndarray, count: int, ufunc: np.ufunc, start: float | np.generic
+) -> np.ndarray:
     """`count` rows; row k combines `start` and those of `rows` whose id is k, in their order, by `ufunc`."""
     dtype = rows.dtype
     narrow = dtype.itemsize == 2 and dtype.kind not in "iu"
@@ -113,7 +115,7 @@ def _host_sorted(call: HostCall, data: np.ndarray, ids: np.ndarray, reduce: Call
     return reduce(data, ids, count)
 
 
-def _extreme(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Callable[..., Any]) -> np.ndarray:
+def _extreme(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: np.ufunc) -> np.ndarray:
     """Combines the rows of each segment by `ufunc`; segments without rows are 0."""
     out = reduce_rows(rows, ids, count, ufunc, _worst(rows.dtype, ufunc is np.maximum))
     out[np.bincount(ids, minlength=count) == 0] = 0
@@ -290,7 +292,7 @@ def _unsorted(
     what: str,
     entry: str,
     ufunc: np.ufunc,
-    start: Any,
+    start: Callable[[Any], Any],
     grad: GradFn | NotDifferentiable | GradientMissing | None,
     api: str,
     empty: str,
@@ -349,7 +351,7 @@ UNSORTED_SEGMENT_PROD = _unsorted(
 )
 
 
-def _sizes(data: Any, segment_ids: Any, num_segments: TensorLike) -> Tensor:
+def _sizes(data: Tensor, segment_ids: Tensor, num_segments: TensorLike) -> Tensor:
     """The number of rows in each segment, at least 1, as a divisor for sums."""
     ones = cast_to(ONES_LIKE(segment_ids), data.dtype)
     counts = MAXIMUM(UNSORTED_SEGMENT_SUM(ones, segment_ids, num_segments), data.dtype.np.type(1))

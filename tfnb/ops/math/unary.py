@@ -20,7 +20,7 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast, merged, unchanged
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ZEROS_LIKE
 from tfnb.ops.math.complex_numbers import complex_abs, conj, holomorphic
 from tfnb.ops.math.reduce_sum import unbroadcast
@@ -87,7 +87,7 @@ def _predicate(name: str, what: str, fn: Callable[[Expr], Expr], api: str) -> Op
 
 
 def _grad_op(
-    name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: Any, whole: bool = False
+    name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: GradFn, whole: bool = False
 ) -> OpDef[Tensor]:
     """Defines the op that computes a function's gradient from the function's value y.
 
@@ -345,7 +345,7 @@ POLYGAMMA: OpDef[Tensor] = OpDef(
 )
 
 
-def absolute(x: Any, name: str | None = None) -> Any:
+def absolute(x: TensorLike | SparseTensor, name: str | None = None) -> Any:
     """Returns |x| elementwise, with the dtype of x, or for complex numbers with the dtype of their parts.
 
     x: a tensor or a sparse tensor; the result is of the same kind.

@@ -112,7 +112,7 @@ def _host_v3(call: HostCall, *inputs: np.ndarray) -> Any:
     return (*_host(call, *inputs), np.zeros(0, inputs[1].dtype))
 
 
-def _flat(a: BatchNormAttrs, moments: Any) -> Tensor:
+def _flat(a: BatchNormAttrs, moments: Tensor) -> Tensor:
     return SQUEEZE(moments, squeeze_dims=tuple(int(i) for i in channel_axes(a)))
 
 
@@ -143,7 +143,7 @@ def _expand_v3(op: Operation, *inputs: Tensor) -> Any:
     return (*_expand(op, *inputs), no_reserve)
 
 
-def _sum_of(*parts: Any) -> Any:
+def _sum_of(*parts: Tensor | None) -> Any:
     total = None
     for part in parts:
         if part is not None:

@@ -6,7 +6,7 @@ derivatives of any order are exact. Invariant: the arithmetic is in the dtype of
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -40,6 +40,13 @@ __all__ = [
 MIXED = {"T": (float32, float16, bfloat16), "U": (float32,)}
 
 
+class HasLayout(Protocol):
+    """Attributes of an op on images, of which `data_format` says where the channels are."""
+
+    @property
+    def data_format(self) -> str: ...
+
+
 @record
 class BatchNormGradAttrs:
     """`epsilon`: added to the variance; `is_training`: the moments are those of the batch itself."""
@@ -53,12 +60,12 @@ class BatchNormGradAttrs:
         channels_first(self.data_format)
 
 
-def channel_axes(a: Any) -> np.ndarray:
+def channel_axes(a: HasLayout) -> np.ndarray:
     """Returns the axes over which the pixels of one channel extend."""
     return np.asarray([0, 2, 3] if a.data_format == "NCHW" else [0, 1, 2], np.int32)
 
 
-def like_channels(a: Any, vector: Tensor) -> Tensor:
+def like_channels(a: HasLayout, vector: Tensor) -> Tensor:
     """Returns a vector with one element per channel, reshaped so that it broadcasts to the images."""
     return RESHAPE(vector, np.asarray([-1, 1, 1], np.int32)) if a.data_format == "NCHW" else vector
 
@@ -131,7 +138,7 @@ def _expand(op: Operation, dy: Tensor, x: Tensor, scale: Tensor, mean: Tensor, v
     return cast_to(dx, x.dtype), by_scale, by_offset, no_value, no_value
 
 
-def _sum_of(*parts: Any) -> Any:
+def _sum_of(*parts: Tensor | None) -> Any:
     total = None
     for part in parts:
         if part is not None:

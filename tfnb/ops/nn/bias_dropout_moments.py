@@ -264,7 +264,7 @@ def batch_normalization(
     mean: Any,
     variance: Any,
     offset: Any,
-    scale: Any,
+    scale: TensorLike | None,
     variance_epsilon: TensorLike,
     name: str | None = None,
 ) -> Any:
@@ -286,7 +286,7 @@ def batch_norm_with_global_normalization(
     t: TensorLike | None = None,
     m: TensorLike | None = None,
     v: TensorLike | None = None,
-    beta: Any = None,
+    beta: TensorLike | None = None,
     gamma: TensorLike | None = None,
     variance_epsilon: Any = None,
     scale_after_normalization: bool = True,

@@ -69,7 +69,7 @@ class _Tensors:
     floor, maximum, minimum = FLOOR, MAXIMUM, MINIMUM
 
 
-def _nudged(low: Any, high: Any, attrs: Any, m: Any) -> tuple[Any, Any, Any]:
+def _nudged(low: Any, high: Any, attrs: VarsAttrs | ArgsAttrs, m: Any) -> tuple[Any, Any, Any]:
     """Returns (lowest value, highest value, step) of the range after it is shifted so that zero is a step."""
     first, last = float(attrs.narrow_range), float(2**attrs.num_bits - 1)
     step = (high - low) / (last - first)
@@ -187,7 +187,7 @@ def _expand_gradient(vector: bool) -> Any:
     def expand(op: Operation, g: Tensor, x: Tensor, low: Tensor, high: Tensor) -> Any:
         lowest, highest, _ = _nudged(low, high, op.attrs, _Tensors)
 
-        def masked(where: Any) -> Any:
+        def masked(where: Tensor) -> Any:
             return g * cast_to(where, float32)
 
         dx = masked(GREATER_EQUAL(x, lowest)) * cast_to(LESS_EQUAL(x, highest), float32)

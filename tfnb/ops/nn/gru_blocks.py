@@ -27,7 +27,15 @@ _INPUTS = "x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T"
 _TYPES = {"T": (float32,)}
 
 
-def _host_cell(call: HostCall, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any) -> tuple[np.ndarray, ...]:
+def _host_cell(
+    call: HostCall,
+    x: np.ndarray,
+    h_prev: np.ndarray,
+    w_ru: np.ndarray,
+    w_c: np.ndarray,
+    b_ru: np.ndarray,
+    b_c: np.ndarray,
+) -> tuple[np.ndarray, ...]:
     r, u = np.split(sigmoid(np.concatenate([x, h_prev], 1) @ w_ru + b_ru), 2, axis=1)
     c = np.tanh(np.concatenate([x, h_prev * r], 1) @ w_c + b_c)
     return narrowed(call, (r, u, c, u * h_prev + (1 - u) * c))
@@ -51,7 +59,7 @@ def _host_cell_grad(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ..
     return narrowed(call, (x_first + x_second, h_first + d_hr * r + d_h * u, d_c_bar, d_r_bar_u_bar))
 
 
-def _grad_cell(op: Operation, *dys: Any) -> tuple[Any, ...]:
+def _grad_cell(op: Operation, *dys: Tensor | None) -> tuple[Any, ...]:
     """The gradient of h. That of the gates is not passed on, as in TensorFlow."""
     x, h_prev = op.inputs[:2]
     r, u, c, h = op.outputs

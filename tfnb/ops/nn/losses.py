@@ -35,12 +35,12 @@ from tfnb.ops.nn.softmax import (
 __all__ = ["API", "scope"]
 
 
-def scope(name: str | None, default: str, *inputs: Any) -> AbstractContextManager[Any]:
+def scope(name: str | None, default: str, *inputs: object) -> AbstractContextManager[Any]:
     """Returns the name scope of a function that adds several ops, in the graph of `inputs`."""
     return graph_of(inputs).name_scope(name or default)
 
 
-def _tensor(value: TensorLike, *others: Any) -> Any:
+def _tensor(value: TensorLike, *others: object) -> Any:
     return graph_of((value, *others)).to_tensor(value)
 
 

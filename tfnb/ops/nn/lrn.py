@@ -104,7 +104,7 @@ def _norm(a: LrnAttrs, x: Tensor) -> Any:
     return a.bias + a.alpha * _near(x * x, a)
 
 
-def _power(norm: Any, beta: float) -> Any:
+def _power(norm: Tensor, beta: float) -> Any:
     """norm ** -beta; for common exponents by roots and divisions, which are faster than a power."""
     whole = int(beta) if beta > 0 else 0
     if whole > 2 or beta - whole not in (0.5, 0.75):

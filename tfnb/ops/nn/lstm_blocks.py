@@ -73,7 +73,9 @@ def narrowed(call: HostCall, values: Sequence[np.ndarray]) -> tuple[np.ndarray, 
     return tuple(np.asarray(v, spec.dtype.np) for v, spec in zip(values, call.outputs, strict=True))
 
 
-def _step(a: Any, xh: Any, cs_prev: Any, weights: Sequence[Any], forget_first: bool = False) -> tuple[Any, ...]:
+def _step(
+    a: CellAttrs | CellAttrsV2, xh: np.ndarray, cs_prev: np.ndarray, weights: Sequence[Any], forget_first: bool = False
+) -> tuple[Any, ...]:
     """Returns i, cs, f, o, ci, co, h of one step."""
     w, wci, wcf, wco, b = weights
     i, ci, f, o = np.split(xh @ w + b, 4, axis=1)
@@ -91,7 +93,14 @@ def _step(a: Any, xh: Any, cs_prev: Any, weights: Sequence[Any], forget_first: b
     return i, cs, f, o, ci, co, o * co
 
 
-def _step_back(a: Any, values: Sequence[Any], cs_prev: Any, peeps: Sequence[Any], cs_grad: Any, h_grad: Any) -> Any:
+def _step_back(
+    a: PeepholeAttrs,
+    values: Sequence[Any],
+    cs_prev: np.ndarray,
+    peeps: Sequence[Any],
+    cs_grad: np.ndarray,
+    h_grad: np.ndarray,
+) -> Any:
     """Returns the gradients of cs_prev, of the gates i, ci, f, o before their functions, and of the peephole weights.
 
     As in TensorFlow, a state that was clipped passes its gradient on.
@@ -184,19 +193,19 @@ def _expand_cell(
     return i, cs, f, o, ci, co, o * co
 
 
-def back_through(gates: Any, x: Any, w: Any) -> tuple[Any, Any]:
+def back_through(gates: Tensor, x: Tensor, w: Tensor) -> tuple[Any, Any]:
     """Returns the parts of gates w^T that belong to x and to what stands beside it."""
     both = MAT_MUL(gates, w, transpose_b=True)
     width = x.shape[-1] if x.shape.ndims and x.shape[-1] is not None else shape_of(x)[1]
     return both[:, :width], both[:, width:]
 
 
-def given(dy: Any, output: Any) -> Any:
+def given(dy: Tensor | None, output: Tensor) -> Any:
     """Returns the gradient, zeros for None."""
     return output * 0.0 if dy is None else dy
 
 
-def _grad_cell(op: Operation, *dys: Any) -> tuple[Any, ...]:
+def _grad_cell(op: Operation, *dys: Tensor | None) -> tuple[Any, ...]:
     """The gradient of cs and h. That of the gates is not passed on, as in TensorFlow."""
     x, _, h_prev, w = op.inputs[:4]
     i, cs, f, o, ci, co, h = op.outputs
@@ -208,7 +217,7 @@ def _grad_cell(op: Operation, *dys: Any) -> tuple[Any, ...]:
     return x_grad, back, h_grad, w_grad, *peeps, SUM(gates, np.array([0], np.int32))
 
 
-def _grad_block(op: Operation, *dys: Any) -> tuple[Any, ...]:
+def _grad_block(op: Operation, *dys: Tensor | None) -> tuple[Any, ...]:
     """As `_grad_cell`."""
     dys = (given(dys[1], op.outputs[1]), given(dys[6], op.outputs[6]))
     backward = BLOCK_LSTM_GRAD_V2 if op.type == "BlockLSTMV2" else BLOCK_LSTM_GRAD

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
@@ -111,7 +112,7 @@ def unclamped(x: np.ndarray | float, low: float, high: float, dtype: DType) -> n
     return np.asarray(_away(np.asarray(x) * scale) - _away(np.asarray(low * scale)) + lowest)
 
 
-def from_float(x: Any, low: float, high: float, dtype: DType) -> np.ndarray:
+def from_float(x: np.ndarray | float, low: float, high: float, dtype: DType) -> np.ndarray:
     """Quantises floats: clips them to [low, high] and maps that range to the integers of `dtype`."""
     if low == high:
         return np.zeros(np.shape(x), dtype.np)
@@ -119,7 +120,7 @@ def from_float(x: Any, low: float, high: float, dtype: DType) -> np.ndarray:
     return np.asarray(quantized, dtype.np)
 
 
-def to_float(x: Any, low: float, high: float, dtype: DType) -> np.ndarray:
+def to_float(x: ArrayLike, low: float, high: float, dtype: DType) -> np.ndarray:
     """Dequantises integers that represent the range [low, high], to float64."""
     if low == high:
         return np.full(np.shape(x), low)

@@ -5,7 +5,7 @@ Invariant: zero is a step, because the scale is that of the side of the range th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,13 @@ class ThirdAttrs:
 
 
 def _rounded(
-    call: HostCall, x: np.ndarray, low: Any, high: Any, bits: int, narrow: bool = False, up: bool = False
+    call: HostCall,
+    x: np.ndarray,
+    low: float | np.ndarray,
+    high: float | np.ndarray,
+    bits: int,
+    narrow: bool = False,
+    up: bool = False,
 ) -> np.ndarray:
     a, f = call.attrs, x.dtype.type
     if not x.size:
@@ -119,7 +125,7 @@ _DOC = """Floats rounded to steps of a range, of which zero is one.
 _RANGE = "input_min, input_max: scalars, the range if `range_given`. "
 
 
-def _op(name: str, inputs: str, attrs: type, host: Any, more: str, **keywords: Any) -> OpDef[Tensor]:
+def _op(name: str, inputs: str, attrs: type, host: Callable[..., Any], more: str, **keywords: Any) -> OpDef[Tensor]:
     return OpDef(
         name,
         inputs,

@@ -137,7 +137,7 @@ def _is_zero(t: Tensor) -> bool:
     return t.op.opdef is ZEROS_LIKE or (value is not None and not value.any())
 
 
-def _sum_of(*parts: Any) -> Any:
+def _sum_of(*parts: Tensor | None) -> Any:
     """The sum of the gradients that are not None; None when all of them are None."""
     total = None
     for part in parts:

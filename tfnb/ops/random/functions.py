@@ -101,7 +101,7 @@ def _scaled(
 
 def random_uniform(
     shape: TensorLike,
-    minval: Any = 0,
+    minval: TensorLike = 0,
     maxval: TensorLike | None = None,
     dtype: DTypeLike = float32,
     seed: int | None = None,
@@ -307,7 +307,7 @@ def categorical(
     return multinomial(logits, num_samples, seed, name, "int64" if dtype is None else dtype)
 
 
-def random_crop(value: TensorLike, size: Any, seed: int | None = None, name: str | None = None) -> Any:
+def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None) -> Any:
     """Returns a block of shape `size` at a random position of `value`.
 
     size: an integer, or a scalar tensor of integers, per dimension of value, or a tensor of all. Raises `ShapeError`

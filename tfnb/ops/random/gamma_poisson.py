@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ _SAMPLES_PER_RATE = 64  # from as many on, a table of the distribution function 
 _LARGEST_RATE = 1e6
 
 
-def _inverse_poisson(special: Any, rate: np.ndarray, u: np.ndarray) -> np.ndarray:
+def _inverse_poisson(special: ModuleType, rate: np.ndarray, u: np.ndarray) -> np.ndarray:
     """The smallest k at which the distribution function is at least u; NaN for a negative rate."""
     rates = np.unique(rate)
     if rates.size * _SAMPLES_PER_RATE <= u.size and (0 <= rates).all() and (rates <= _LARGEST_RATE).all():
@@ -86,7 +87,7 @@ def _inverse_poisson(special: Any, rate: np.ndarray, u: np.ndarray) -> np.ndarra
     return np.where(rate > 0, k, np.where(rate == 0, 0.0, np.nan))
 
 
-def _inverse_by_tables(special: Any, rate: np.ndarray, rates: np.ndarray, u: np.ndarray) -> np.ndarray:
+def _inverse_by_tables(special: ModuleType, rate: np.ndarray, rates: np.ndarray, u: np.ndarray) -> np.ndarray:
     """The same for few different rates: each has a table of its distribution function, in which u is looked up."""
     drawn, of = np.empty(u.shape), np.broadcast_to(rate, u.shape)
     for one in rates:

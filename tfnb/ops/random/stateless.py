@@ -18,7 +18,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.math.binary import ADD, MUL
-from tfnb.types import INDEX, DTypeLike, Shape, as_dtype, float16, float32, float64, int64
+from tfnb.types import INDEX, DType, DTypeLike, Shape, as_dtype, float16, float32, float64, int64
 
 __all__ = ["API", "OPS"]
 
@@ -69,7 +69,7 @@ def _unit_double(high: np.ndarray, low: np.ndarray) -> np.ndarray:
     return bits.view(np.float64) - 1.0
 
 
-def _uniform(stream: _Stream, n: int, dtype: Any) -> np.ndarray:
+def _uniform(stream: _Stream, n: int, dtype: DType) -> np.ndarray:
     if dtype is float64:
         pairs = stream.groups(0, -(-n // 2)).reshape(-1, 2)
         return _unit_double(pairs[:, 0], pairs[:, 1])
@@ -92,7 +92,7 @@ def _normal_pairs(words: np.ndarray, double: bool) -> np.ndarray:
     return np.stack([np.sin(angle) * radius, np.cos(angle) * radius], 1)
 
 
-def _normal(stream: _Stream, n: int, dtype: Any) -> np.ndarray:
+def _normal(stream: _Stream, n: int, dtype: DType) -> np.ndarray:
     if dtype is float64:
         return _normal_pairs(stream.groups(0, -(-n // 2)), True).reshape(-1)
     return _normal_pairs(stream.groups(0, -(-n // 4)).reshape(-1, 2), False).reshape(-1)
@@ -101,7 +101,7 @@ def _normal(stream: _Stream, n: int, dtype: Any) -> np.ndarray:
 _RESERVED = 256  # words that TensorFlow sets aside for each number
 
 
-def _truncated(stream: _Stream, n: int, dtype: Any) -> np.ndarray:
+def _truncated(stream: _Stream, n: int, dtype: DType) -> np.ndarray:
     double = dtype is float64
     size, width = (2, 4) if double else (4, 2)
     found = np.empty((-(-n // size), size), np.float64 if double else np.float32)
@@ -244,11 +244,11 @@ OPS: tuple[OpDef, ...] = (
 )
 
 
-def _vector(shape: Any) -> Any:
+def _vector(shape: TensorLike) -> Any:
     return shape if is_tensor_like(shape) else np.asarray(shape, np.int32).reshape(-1)
 
 
-def _integers(seed: Any) -> Any:
+def _integers(seed: TensorLike) -> Any:
     return seed if is_tensor_like(seed) else np.asarray(seed, np.int64)
 
 
@@ -278,7 +278,9 @@ def stateless_uniform(
         return ADD(MUL(STATELESS_UNIFORM(_vector(shape), _integers(seed), dtype=kind), span), low)
 
 
-def _scaled(op: OpDef, shape: Any, seed: Any, mean: Any, stddev: Any, dtype: DTypeLike, name: str) -> Tensor:
+def _scaled(
+    op: OpDef, shape: TensorLike, seed: TensorLike, mean: TensorLike, stddev: TensorLike, dtype: DTypeLike, name: str
+) -> Tensor:
     kind = as_dtype(dtype)
     graph = graph_of((shape, seed, mean, stddev))
     with graph.as_default(), graph.name_scope(name):

@@ -65,7 +65,7 @@ def _shape(c: Infer) -> Shape:
     return c.as_shape(0)
 
 
-def _unit(word: Words, first: int, dtype: Any) -> Expr:
+def _unit(word: Words, first: int, dtype: DType) -> Expr:
     """A number in [0, 1) from as many random bits as the type represents exactly, so that none rounds to 1."""
     if dtype is float64:
         high = s.cast(s.shr(word(first), 5), float64)
@@ -75,7 +75,7 @@ def _unit(word: Words, first: int, dtype: Any) -> Expr:
     return s.cast(s.shr(word(first), 32 - bits), float32) * 2.0**-bits
 
 
-def _uniform(word: Words, dtype: DTypeLike) -> Expr:
+def _uniform(word: Words, dtype: DType) -> Expr:
     return _unit(word, 0, dtype)
 
 

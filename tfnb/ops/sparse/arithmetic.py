@@ -85,7 +85,7 @@ def places(indices: np.ndarray, shape: np.ndarray) -> np.ndarray:
     return (indices * strides.astype(np.int64)).sum(1).astype(np.int64)
 
 
-def rank_of(shape: Any) -> int | None:
+def rank_of(shape: Tensor) -> int | None:
     """Returns the static rank of the sparse tensor with this dense shape, or None."""
     return shape.shape.sizes[0] if shape.shape.sizes else None
 
@@ -322,7 +322,7 @@ def _quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(b == 0, 0, np.trunc(a / divisor)).astype(a.dtype)
 
 
-def _own_places(indices: Tensor, shape: Any, dense: Tensor) -> Any | None:
+def _own_places(indices: Tensor, shape: Tensor, dense: Tensor) -> Any | None:
     """The index in `dense` that broadcasts to each index of the sparse tensor; None if a rank is not known."""
     rank, size = dense.shape.ndims, shape.shape.sizes
     sparse_rank = size[0] if size else None

@@ -77,7 +77,11 @@ def sparse_tensor_dense_matmul(
 
 
 def sparse_add(
-    a: Any, b: Any, threshold: TensorLike | None = None, thresh: TensorLike | None = None, name: str | None = None
+    a: Any,
+    b: Any,
+    threshold: TensorLike | None = None,
+    thresh: TensorLike | None = None,
+    name: str | None = None,
 ) -> Tensor | SparseTensor:
     """Returns a + b, where at least one is sparse: a SparseTensor if both are, otherwise a dense tensor.
 
@@ -211,7 +215,10 @@ def sparse_reorder(sp_input: SparseTensor | SparseTensorValue, name: str | None 
 
 
 def sparse_tensor_to_dense(
-    sp_input: Any, default_value: TensorLike | None = None, validate_indices: bool = True, name: str | None = None
+    sp_input: SparseTensor | SparseTensorValue,
+    default_value: TensorLike | None = None,
+    validate_indices: bool = True,
+    name: str | None = None,
 ) -> Tensor:
     """Converts a sparse tensor to a dense one of the same dtype and shape.
 
@@ -296,7 +303,7 @@ def sparse_fill_empty_rows(
     return _with_shape(SparseTensor(indices, values, x.dense_shape), x.shape), empty
 
 
-def _axes(x: SparseTensor, axis: Any) -> Any:
+def _axes(x: SparseTensor, axis: TensorLike | None) -> Any:
     if axis is not None:
         return x.graph.to_tensor(axis, int32)
     rank = x.shape.ndims
@@ -307,7 +314,7 @@ def _axes(x: SparseTensor, axis: Any) -> Any:
 
 def _reduction(dense: OpDef, sparse: OpDef, what: str) -> tuple[Any, Any]:
     def arguments(
-        sp_input: Any,
+        sp_input: SparseTensor | SparseTensorValue,
         axis: TensorLike | None,
         keepdims: bool | None,
         reduction_axes: TensorLike | None,
@@ -318,10 +325,10 @@ def _reduction(dense: OpDef, sparse: OpDef, what: str) -> tuple[Any, Any]:
         return (x.indices, x.values, x.dense_shape, axes), bool(keep_dims if keepdims is None else keepdims)
 
     def to_dense(
-        sp_input: Tensor,
-        axis: Any = None,
+        sp_input: SparseTensor | SparseTensorValue,
+        axis: TensorLike | None = None,
         keepdims: bool | None = None,
-        reduction_axes: Any = None,
+        reduction_axes: TensorLike | None = None,
         keep_dims: bool | None = None,
         name: str | None = None,
     ) -> Any:

@@ -17,7 +17,7 @@ from tfnb.ir.opdef import GRADIENT_MISSING, GradFn, GradientMissing, HostCall, I
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import normalize_axis
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.array.gather import GATHER, UNSORTED_SEGMENT_SUM
 from tfnb.ops.array.shape_ops import RESHAPE, SIZE
@@ -40,7 +40,7 @@ _LAST = np.asarray([-1], np.int32)
 _ONE, _ZERO = np.int64(1), np.int64(0)
 
 
-def _row_numbers(indices: Tensor, shape: Any, axes: list[int]) -> tuple[Any, Any]:
+def _row_numbers(indices: Tensor, shape: Tensor, axes: list[int]) -> tuple[Any, Any]:
     """Returns (the row-major number of each index in these axes, the number of possible numbers)."""
     number: Any = None
     for a in axes:
@@ -51,7 +51,7 @@ def _row_numbers(indices: Tensor, shape: Any, axes: list[int]) -> tuple[Any, Any
     return number, PROD(GATHER(shape, np.asarray(axes, np.int32)), _FIRST)
 
 
-def _row_numbers_of_any_rank(indices: Tensor, shape: Any, reduced: Any) -> tuple[Any, Any]:
+def _row_numbers_of_any_rank(indices: Tensor, shape: Tensor, reduced: Tensor) -> tuple[Any, Any]:
     """Returns the same where neither the rank nor the axes are known before the step.
 
     reduced: int64, (rank,), 1 for each axis that is not part of a row's number, 0 for the others.
@@ -61,11 +61,11 @@ def _row_numbers_of_any_rank(indices: Tensor, shape: Any, reduced: Any) -> tuple
     return SUM(indices * steps, _LAST), PROD(sizes, _FIRST)
 
 
-def _rank(shape: Any) -> Tensor:
+def _rank(shape: Tensor) -> Tensor:
     return SIZE(shape, out_type=int32)
 
 
-def _reduced_mask(shape: Any, axes: Any) -> Tensor:
+def _reduced_mask(shape: Tensor, axes: Tensor) -> Tensor:
     """Returns 1 for each axis in `axes` and 0 for the others."""
     rank = _rank(shape)
     return MINIMUM(SUM(ONE_HOT(FLOOR_MOD(RESHAPE(axes, _LAST), rank), rank, _ONE, _ZERO), _FIRST), 1)
@@ -181,7 +181,7 @@ def _host_reduce(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
 
 
 def _expand_reduce(highest: bool) -> Callable[..., Any]:
-    def expand(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, axes: Tensor) -> Tensor | None:
+    def expand(op: Operation, indices: Tensor, values: Tensor, shape: Tensor, axes: Tensor) -> Tensor | None:
         static_axes, rank = constant_value(axes), rank_of(shape)
         if static_axes is None or rank is None:
             return None
@@ -198,7 +198,7 @@ def _expand_reduce(highest: bool) -> Callable[..., Any]:
     return expand
 
 
-def _kept_shape(shape: Any, stay: list[int], rank: int, keep: bool) -> Any:
+def _kept_shape(shape: Tensor, stay: list[int], rank: int, keep: bool) -> Any:
     if not keep:
         return GATHER(shape, np.asarray(stay, np.int32)) if stay else np.zeros(0, np.int64)
     mask = np.asarray([a in stay for a in range(rank)], np.int64)

@@ -197,7 +197,12 @@ def _is_sparse(x: object) -> bool:
     return isinstance(x, (SparseTensor, SparseTensorValue))
 
 
-def _apply(a: Any, b: TensorLike | SparseTensor | SparseTensorValue, operation: str, validate: bool) -> SparseTensor:
+def _apply(
+    a: TensorLike | SparseTensor | SparseTensorValue,
+    b: TensorLike | SparseTensor | SparseTensorValue,
+    operation: str,
+    validate: bool,
+) -> SparseTensor:
     """Applies a set operation; the op takes the dense operand first if one is sparse and the other dense."""
     if _is_sparse(a) and not _is_sparse(b):
         a, b = b, a

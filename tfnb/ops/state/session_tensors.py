@@ -42,7 +42,7 @@ def _kept(call: HostCall) -> SessionTensors:
     return kept
 
 
-def _keep(call: HostCall, value: Any) -> tuple[Any]:
+def _keep(call: HostCall, value: object) -> tuple[Any]:
     kept, handle = _kept(call), f"{call.op.name};{next(_numbers)};{call.op.device or ''}".encode()
     with kept.lock:
         kept.values[handle] = call.types["T"], call.tools.to_host_memory(value)
@@ -57,7 +57,7 @@ def _unknown(call: HostCall, handle: bytes) -> InvalidArgumentError:
     )
 
 
-def _find(call: HostCall, handle: Any) -> tuple[Any]:
+def _find(call: HostCall, handle: object) -> tuple[Any]:
     kept, key = _kept(call), np.asarray(handle, object).item()
     with kept.lock:
         dtype, value = kept.values.get(key, (None, None))
@@ -70,7 +70,7 @@ def _find(call: HostCall, handle: Any) -> tuple[Any]:
     return (value,)
 
 
-def _delete(call: HostCall, handle: Any) -> tuple[()]:
+def _delete(call: HostCall, handle: object) -> tuple[()]:
     kept, key = _kept(call), np.asarray(handle, object).item()
     with kept.lock:
         if kept.values.pop(key, None) is None:

@@ -20,6 +20,7 @@ from tfnb.ops.array.strided_slice import (
     MASKS,
     STRIDED_SLICE,
     STRIDED_SLICE_GRAD,
+    IndexKey,
     StridedSliceAttrs,
     assignment_key,
     entries,
@@ -66,7 +67,7 @@ def _host_assign(
     return out
 
 
-def _masks(attrs: Any) -> dict[str, Any]:
+def _masks(attrs: StridedSliceAttrs) -> dict[str, Any]:
     return {name: getattr(attrs, name) for name in MASKS}
 
 
@@ -147,7 +148,7 @@ class VariableSlice(Tensor):
         return STRIDED_SLICE_ASSIGN(self._ref, *index, value, name=name, **masks)
 
 
-def variable_slice(value: Tensor, ref: Any, key: Any) -> VariableSlice:
+def variable_slice(value: Tensor, ref: Tensor, key: IndexKey) -> VariableSlice:
     """`value[key]`, where `value` is the value of the variable `ref`."""
     return VariableSlice(getitem(value, key), ref, lambda: assignment_key(value, key))
 

@@ -55,7 +55,7 @@ def _make(call: HostCall, size: np.ndarray) -> tuple[Any]:
     return (make_handle(Stack(call.types["elem_type"], call.tools.integer(size))),)
 
 
-def _push(call: HostCall, handle: np.ndarray, elem: Any) -> tuple[Any]:
+def _push(call: HostCall, handle: np.ndarray, elem: object) -> tuple[Any]:
     stack = _stack(call, handle)
     if stack.dtype is not call.types["T"]:
         raise InvalidArgumentError(f"StackPushV2: {call.types['T'].name} for a stack of {stack.dtype.name}", call.op)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfnb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
@@ -89,7 +90,7 @@ class Table:
             self._entries = entries
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: ArrayLike, b: ArrayLike) -> bool:
     return bool(np.array_equal(a, b))
 
 

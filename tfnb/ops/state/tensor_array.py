@@ -14,7 +14,7 @@ import numpy as np
 
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.const import constant_value
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, GradFn, GradientMissing, HostCall, Infer, NotDifferentiable, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.operation_keys import CONTEXT, loops_around
 from tfnb.ir.record import record
@@ -344,7 +344,7 @@ def _op(
     doc: str,
     infer: Callable[[Infer], Any],
     host: Callable[..., Any],
-    grad: Any,
+    grad: GradFn | NotDifferentiable | GradientMissing | None,
     types: Mapping[str, tuple[DType, ...]] | None = None,
     attrs: Any = None,
 ) -> OpDef:

@@ -81,7 +81,7 @@ class TensorArrayState:
             )
         return state
 
-    def write(self, index: int, value: Any, tools: Any, learn: bool = True) -> None:
+    def write(self, index: int, value: object, tools: Any, learn: bool = True) -> None:
         """Sets an element. With `learn`, all elements of an array of identical shapes must have its shape then on."""
         self._check_open()
         if self.dynamic and index >= len(self.elements):

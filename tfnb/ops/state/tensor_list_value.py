@@ -54,7 +54,7 @@ class TensorList:
             raise InvalidArgumentError(f"{what}: the index {index} is not in the list of {self.length} elements")
         return index
 
-    def pushed(self, item: Any) -> TensorList:
+    def pushed(self, item: object) -> TensorList:
         """Returns the list with one more element."""
         if 0 <= self.limit <= self.length:
             raise InvalidArgumentError(f"TensorListPushBack: the list holds {self.length} elements, its maximum")
@@ -70,7 +70,7 @@ class TensorList:
             raise InvalidArgumentError("TensorListPopBack: the list is empty")
         return self._sharing(self.length - 1), self._items[self.length - 1]
 
-    def replaced(self, index: int, item: Any) -> TensorList:
+    def replaced(self, index: int, item: object) -> TensorList:
         """Returns the list with another element at `index`."""
         items = self.items
         items[index] = item

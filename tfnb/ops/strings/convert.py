@@ -86,7 +86,7 @@ def _writer(attrs: AsStringAttrs, dtype: DType) -> Callable[[Any], bytes]:
     spec = _point_format(attrs)
     unpadded = spec.replace("%0", "%", 1)  # C pads infinities and NaN with spaces
 
-    def real(x: Any) -> str:
+    def real(x: float | np.floating[Any]) -> str:
         return (spec if np.isfinite(x) else unpadded) % float(x)
 
     if dtype.is_complex:

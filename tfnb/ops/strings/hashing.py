@@ -123,7 +123,9 @@ def fingerprint64(data: bytes) -> int:
     )
 
 
-def _block(data: bytes, at: int, state: Any, by: int, scale: int) -> Any:
+def _block(
+    data: bytes, at: int, state: tuple[int, int, int, tuple[int, int], tuple[int, int]], by: int, scale: int
+) -> Any:
     """Hashes 64 bytes into the state (x, y, z, v, w)."""
     x, y, z, v, w = state
     x = _rotate(x + y + v[0] + _fetch(data, at + 8) & _M, 37) * by & _M

@@ -48,7 +48,7 @@ def _of_width(a: Any, row: Sequence[bytes], width: int, pad: int) -> Iterator[by
         yield a.separator.join(padded[first : first + width])
 
 
-def _of_row(a: Any, row: Sequence[bytes]) -> list[bytes]:
+def _of_row(a: NGramAttrs, row: Sequence[bytes]) -> list[bytes]:
     found: list[bytes] = []
     for width in a.ngram_widths:
         pad = width - 1 if a.pad_width < 0 else min(a.pad_width, width - 1)

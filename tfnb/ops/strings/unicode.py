@@ -5,7 +5,7 @@ The ops run on the host. Invariant: bytes that are invalid in the encoding are h
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from tfnb.ir.shapes import scalar_shape, unchanged
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.strings.convert import REGEX_REPLACE
 from tfnb.ops.strings.elementwise import clipped, mapped
-from tfnb.types import ANY, INDEX, Shape, int64, unknown_shape
+from tfnb.types import ANY, INDEX, DType, Shape, int64, unknown_shape
 
 __all__ = ["API", "OPS"]
 
@@ -133,7 +133,7 @@ def _checked(call: HostCall, point: int) -> int:
     return point
 
 
-def _encoded(call: HostCall, points: Any) -> bytes:
+def _encoded(call: HostCall, points: Iterable[int]) -> bytes:
     a = call.attrs
     if a.output_encoding not in _OUTPUTS:
         raise InvalidArgumentError(f"{call.op.type}: output_encoding must be one of {_OUTPUTS}", call.op)
@@ -275,7 +275,7 @@ def _op(
     attrs: type,
     infer: Callable[[Infer], Any] | None,
     host: Callable[..., Any],
-    types: Any = None,
+    types: Mapping[str, tuple[DType, ...]] | None = None,
     **more: Any,
 ) -> OpDef:
     return OpDef(

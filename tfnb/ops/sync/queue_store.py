@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfnb.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from tfnb.ir.opdef import AsyncCall
@@ -250,7 +251,7 @@ class PaddingFIFOQueue(FIFOQueue):
         ]
 
 
-def pad_and_stack(rows: Sequence[Any], dtype: DType, wanted: Shape, pad: Any = None) -> np.ndarray:
+def pad_and_stack(rows: Sequence[Any], dtype: DType, wanted: Shape, pad: ArrayLike | None = None) -> np.ndarray:
     """Stacks rows; dimensions that are open in `wanted` get the largest size. `pad`: the filling (0, b"", False)."""
     dims = wanted.sizes
     assert dims is not None
