@@ -21,7 +21,7 @@ from tfnb.types import Shape, as_dtype
 __all__ = ["API", "foldl", "foldr", "map_fn", "scan"]
 
 
-def _unlike(result: Any, structure: Any, wanted: str) -> InvalidArgumentError:
+def _unlike(result: object, structure: object, wanted: str) -> InvalidArgumentError:
     """Returns the error for a result of the function of another structure."""
     text = f"the function returned {result!r}, {wanted}"
     if len(flatten(result)) == len(flatten(structure)):

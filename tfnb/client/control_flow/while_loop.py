@@ -84,7 +84,7 @@ def _limit(graph: GraphLike, maximum_iterations: TensorLike) -> Tensor:
     return limit
 
 
-def _as_returned(returned: Any, variables: Sequence[Any]) -> Any:
+def _as_returned(returned: object, variables: Sequence[Any]) -> Any:
     """Returns what a body returned in the form of the loop variables: a list or tuple."""
     if isinstance(returned, Operation) or returned is None:
         raise InvalidArgumentError(f"while_loop: body must return the loop variables, got {returned!r}")

@@ -21,7 +21,7 @@ class _Hidden:
         self.value = value
 
 
-def _hide(structure: Any) -> Any:
+def _hide(structure: object) -> Any:
     if isinstance(structure, (list, SparseTensorValue)):
         return _Hidden(structure)
     if isinstance(structure, Mapping):
@@ -32,7 +32,7 @@ def _hide(structure: Any) -> Any:
     return structure
 
 
-def _shown(leaf: Any) -> object:
+def _shown(leaf: object) -> object:
     return leaf.value if isinstance(leaf, _Hidden) else leaf
 
 
@@ -46,7 +46,7 @@ def flatten(nest_: object) -> list[Any]:
     return [_shown(leaf) for leaf in nest.flatten(_hide(nest_))]
 
 
-def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
+def pack_sequence_as(structure: object, flat_sequence: Sequence[Any]) -> Any:
     """Returns the leaves `flat_sequence` in the form of `structure`. Raises errors as `tf.nest.pack_sequence_as`."""
     return nest.pack_sequence_as(_hide(structure), flat_sequence)
 

@@ -64,7 +64,7 @@ class ElementSequence:
         """Returns the options of this data set and its inputs."""
         return Options().merge(self._options or Options())
 
-    def reduce(self, initial_state: Any, reduce_func: Callable[[Any, Any], Any]) -> Any:
+    def reduce(self, initial_state: object, reduce_func: Callable[[Any, Any], Any]) -> Any:
         """Returns the last state, a tensor or a structure of tensors like `initial_state`.
 
         The first state is `initial_state`, and each element in turn makes the next one: `reduce_func(state, element)`.

@@ -74,7 +74,7 @@ def normal(value: object) -> Any:
     tensor.
     """
 
-    def one(v: Any) -> Component:
+    def one(v: object) -> Component:
         if isinstance(v, (SparseTensor, SparseTensorValue)):
             return SparseTensor.from_value(v)
         return get_default_graph().to_tensor(v)

@@ -17,6 +17,7 @@ from tfnb.client.dataset.elements import normal
 from tfnb.client.dataset.functions import trace
 from tfnb.client.dataset.groups import scan
 from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import constant
 from tfnb.ops.array.shape_ops import EXPAND_DIMS
 from tfnb.ops.dataset.choices import DIRECTED_INTERLEAVE, TAKE_WHILE, UNIQUE
@@ -121,7 +122,9 @@ def choose_from_datasets(datasets: Sequence[Dataset], choice_dataset: Dataset) -
     return _directed(choice_dataset, datasets)
 
 
-def sample_from_datasets(datasets: Sequence[Dataset], weights: Any = None, seed: int | None = None) -> Dataset:
+def sample_from_datasets(
+    datasets: Sequence[Dataset], weights: Dataset | Sequence[float] | np.ndarray | None = None, seed: int | None = None
+) -> Dataset:
     """Returns elements of data sets that are drawn at random each time, until all have ended.
 
     weights: the probabilities of the data sets, by default equal, or a data set of such vectors. seed: that of the
@@ -136,7 +139,7 @@ def sample_from_datasets(datasets: Sequence[Dataset], weights: Any = None, seed:
     return _directed(selector, datasets)
 
 
-def _draw(weights: Any, seed: int | None) -> Any:
+def _draw(weights: Tensor, seed: int | None) -> Any:
     """The number of a data set, drawn by the weights."""
     return multinomial(EXPAND_DIMS(LOG(weights), np.int32(0)), 1, seed=seed)[0, 0]
 
@@ -150,7 +153,7 @@ def parse_example_dataset(features: dict[str, Any], num_parallel_calls: int = 1)
 
 
 def make_batched_features_dataset(
-    file_pattern: Any,
+    file_pattern: TensorLike,
     batch_size: int,
     features: dict[str, Any],
     reader: Callable[..., Dataset] = TFRecordDataset,

@@ -37,7 +37,7 @@ class _Options:
         for name, kind in self.kinds.items():
             self.__dict__[name] = kind() if issubclass(kind, _Options) else self.defaults.get(name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name not in self.kinds:
             raise UnknownOptionError(f"Cannot set the property {name} on {type(self).__name__}.")
         if not isinstance(value, self.kinds[name]):

@@ -99,7 +99,7 @@ class TensorSpec(TypeSpec):
         return cls(tensor.shape, tensor.dtype, name or tensor.op.name)
 
     @classmethod
-    def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
+    def from_spec(cls, spec: TensorSpec, name: str | None = None) -> TensorSpec:
         """Returns the specification with another name."""
         return cls(spec.shape, spec.dtype, name or spec.name)
 
@@ -186,7 +186,7 @@ class RaggedTensorSpec(TypeSpec):
         return self.shape, self.dtype, self.ragged_rank, self.row_splits_dtype
 
 
-def _spec_of(value: Any) -> TypeSpec:
+def _spec_of(value: object) -> TypeSpec:
     if isinstance(value, SparseTensor):
         return SparseTensorSpec(value.shape, value.dtype)
     if isinstance(value, IndexedSlices):
@@ -233,7 +233,7 @@ def get_structure(dataset_or_iterator: Dataset | Iterator) -> Any:
     return pack(types, made)
 
 
-def _leaves(shapes: Any, types: Any) -> list[Shape]:
+def _leaves(shapes: Any, types: object) -> list[Shape]:
     """The shapes in the order of `flatten(types)`."""
     if isinstance(types, dict):
         return [leaf for key in sorted(types) for leaf in _leaves(shapes[key], types[key])]

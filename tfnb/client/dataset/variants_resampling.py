@@ -80,7 +80,7 @@ def to_variant(dataset: Dataset) -> Tensor:
     return dataset.variant
 
 
-def from_variant(variant: TensorLike, structure: Any) -> Dataset:
+def from_variant(variant: TensorLike, structure: object) -> Dataset:
     """Returns the data set that a variant scalar stands for.
 
     structure: `tf.TensorSpec` or `tf.SparseTensorSpec` for each component, in the structure of an element. Raises
@@ -148,7 +148,7 @@ def rejection_resample(
             whole = element if len(element) > 1 else element[0]
             return call_with(class_func, whole), whole
 
-        def kept(number: Any, distribution: Any) -> Tensor:
+        def kept(number: TensorLike, distribution: TensorLike) -> Tensor:
             ratios = get_default_graph().to_tensor(target) / get_default_graph().to_tensor(distribution)
             chance = gather(ratios / reduce_max(ratios), number)
             return LESS(random_uniform([], dtype=float32, seed=seed), chance)
@@ -157,7 +157,7 @@ def rejection_resample(
         if known is not None:
             return pairs.filter(lambda number, element: kept(number, known))
 
-        def counted(counts: Any, pair: Any) -> tuple[Any, Any]:
+        def counted(counts: Tensor, pair: tuple[Tensor, Any]) -> tuple[Any, Any]:
             after = counts + cast(one_hot(pair[0], count), float32)
             return after, (pair[0], pair[1], after / reduce_sum(after))
 

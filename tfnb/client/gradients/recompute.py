@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tfnb.client.control_flow.control_context import context_of
+from tfnb.client.control_flow.control_context import Context, context_of
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.const import foldable
 from tfnb.ir.default import get_default_graph
@@ -76,7 +76,7 @@ class RecomputeScope:
         return copies
 
 
-def _around(context: Any) -> list[Any]:
+def _around(context: Context | None) -> list[Any]:
     """Returns the contexts around one, outermost last, which is None."""
     contexts = []
     while context is not None:

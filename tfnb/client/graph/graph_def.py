@@ -19,7 +19,7 @@ from tfnb.ir.function import ARG, RETVAL
 from tfnb.ir.graphdef.decode import import_graph_def as decode_graph_def
 from tfnb.ir.graphdef.functions import Library
 from tfnb.ir.graphdef.message import as_message
-from tfnb.ir.graphdef.message_types import FunctionDefLibrary
+from tfnb.ir.graphdef.message_types import FunctionDefLibrary, Message
 from tfnb.ir.graphdef.tensor_proto import make_ndarray, make_tensor_proto
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.protos import text_of_message
@@ -52,7 +52,7 @@ def library(message: FunctionDefLibrary) -> Library:
 
 
 def import_graph_def(
-    graph_def: Any,
+    graph_def: Message | bytes,
     input_map: Mapping[str, Any] | None = None,
     return_elements: Sequence[str] | None = None,
     name: str | None = None,
@@ -84,7 +84,7 @@ def import_graph_def(
         return elements
 
 
-def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
+def write_graph(graph_or_graph_def: object, logdir: str, name: str, as_text: bool = True) -> str:
     """Writes a graph to the file `name` in `logdir`, as protobuf's text or bytes, and returns the path.
 
     A GraphDef, and also another message such as a MetaGraphDef or SaverDef, is written as it is.
@@ -104,7 +104,7 @@ def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool =
     return path
 
 
-def write_message(message: Any, path: str, as_text: bool) -> None:
+def write_message(message: Message, path: str, as_text: bool) -> None:
     """Writes a message to a temporary file and renames it, so that readers never see half a file."""
     make_folder(os.path.dirname(path))
     if as_text:

@@ -12,8 +12,10 @@ from tfnb.errors import DTypeError, GraphError, NotFoundError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.attrs import encode_value
 from tfnb.ir.graphdef.message import as_message
+from tfnb.ir.graphdef.message_types import Message, NodeDef
 from tfnb.ir.graphdef.tensor_proto import encode_array
 from tfnb.ir.protos import proto
+from tfnb.ir.tensor import Runner
 from tfnb.types import Shape, as_dtype
 
 __all__ = ["API"]
@@ -26,7 +28,7 @@ def _source(text: str) -> str:
     return text.removeprefix("^").partition(":")[0]
 
 
-def _taken(graph_def: Any, dest_nodes: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+def _taken(graph_def: Message | bytes, dest_nodes: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     message = as_message("graph", "GraphDef", graph_def)
     if isinstance(dest_nodes, str):
         raise DTypeError(f"dest_nodes must be a list of node names, got the text {dest_nodes!r}")
@@ -37,7 +39,7 @@ def _taken(graph_def: Any, dest_nodes: Sequence[str]) -> tuple[Any, dict[str, An
     return message, nodes
 
 
-def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> Any:
+def extract_sub_graph(graph_def: Message | bytes, dest_nodes: Sequence[str]) -> Any:
     """Returns the GraphDef of the nodes `dest_nodes` (names) and all that they need, in the order of `graph_def`.
 
     Raises `NotFoundError` for a name without a node, and `GraphError` for an input that is not a node.
@@ -59,7 +61,7 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> Any:
     return result
 
 
-def _like(message: Any) -> Any:
+def _like(message: Message) -> Any:
     """Returns a GraphDef without nodes, with the version and the functions of another."""
     result = proto("graph").GraphDef()
     for part in ("library", "versions"):
@@ -68,7 +70,7 @@ def _like(message: Any) -> Any:
     return result
 
 
-def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | None = None) -> Any:
+def remove_training_nodes(input_graph: Message | bytes, protected_nodes: Iterable[str] | None = None) -> Any:
     """Returns the GraphDef `input_graph` without CheckNumerics and Identity nodes; their readers read their inputs.
 
     Nodes in `protected_nodes` stay, and so do Identity nodes at either end of a control edge, except for edges of
@@ -104,8 +106,8 @@ def _followed(text: str, through: dict[str, str]) -> str:
 
 
 def convert_variables_to_constants(
-    sess: Any,
-    input_graph_def: Any,
+    sess: Runner,
+    input_graph_def: Message | bytes,
     output_node_names: Sequence[str],
     variable_names_whitelist: Iterable[str] | None = None,
     variable_names_blacklist: Iterable[str] | None = None,
@@ -142,7 +144,7 @@ def convert_variables_to_constants(
     return result
 
 
-def _referred(node: Any, nodes: Mapping[str, Any]) -> str:
+def _referred(node: NodeDef, nodes: Mapping[str, Any]) -> str:
     """Returns the variable whose reference reaches the node through RefEnter and RefSwitch nodes."""
     for _ in nodes:
         if node.op not in ("RefEnter", "RefSwitch"):
@@ -151,7 +153,7 @@ def _referred(node: Any, nodes: Mapping[str, Any]) -> str:
     return str(node.name)
 
 
-def _freeze(node: Any, name: str, value: Any) -> None:
+def _freeze(node: NodeDef, name: str, value: Any) -> None:
     message = encode_array(value)
     node.name, node.op = name, "Const"
     node.attr["dtype"].CopyFrom(encode_value("type", False, as_dtype(value.dtype)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from tfnb.client.control_flow.control_context import Context
 from tfnb.client.control_flow.imported_loops import restore_loops
@@ -33,14 +33,24 @@ from tfnb.ir.default import get_default_graph
 from tfnb.ir.graphdef.attrs import default_attrs
 from tfnb.ir.graphdef.decode import import_graph_def
 from tfnb.ir.graphdef.message import as_message
-from tfnb.ir.graphdef.message_types import GraphDef
+from tfnb.ir.graphdef.message_types import GraphDef, Message
 from tfnb.ir.graphdef.op_def import op_def_message
 from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto, text_parsed
 from tfnb.ir.tensor import Tensor
 from tfnb.ops import CATALOG
 
-__all__ = ["API", "export_meta_graph", "import_scoped_meta_graph", "read_meta_graph", "register_proto_function"]
+__all__ = [
+    "API",
+    "MetaGraphLike",
+    "export_meta_graph",
+    "import_scoped_meta_graph",
+    "read_meta_graph",
+    "register_proto_function",
+]
+
+# A MetaGraphDef: the message, its bytes, or the name of a file that holds one.
+MetaGraphLike: TypeAlias = str | Path | Message | bytes
 
 _VARIABLES = (
     GraphKeys.GLOBAL_VARIABLES,
@@ -56,9 +66,9 @@ _CONTEXTS = {GraphKeys.COND_CONTEXT: "CondContextDef", GraphKeys.WHILE_CONTEXT: 
 
 def export_meta_graph(
     filename: str | None = None,
-    meta_info_def: Any = None,
-    graph_def: Any = None,
-    saver_def: Any = None,
+    meta_info_def: Message | None = None,
+    graph_def: Message | bytes | None = None,
+    saver_def: Message | bytes | None = None,
     collection_list: Iterable[str] | None = None,
     as_text: bool = False,
     graph: GraphBuilder | None = None,
@@ -123,7 +133,7 @@ def stripped_op_list_for_graph(graph_def: GraphDef) -> Any:
     return proto("op_def").OpList(op=[op_def_message(opdef) for opdef in found if opdef is not None])
 
 
-def _below(graph_def: Any, scope: str) -> Any:
+def _below(graph_def: GraphDef, scope: str) -> Any:
     """Returns the nodes of a scope, under names without its prefix."""
     result = proto("graph").GraphDef()
     result.versions.CopyFrom(graph_def.versions)
@@ -158,7 +168,7 @@ _registered: dict[str, _Form] = {}
 
 def register_proto_function(
     collection_name: str,
-    proto_type: Any = None,
+    proto_type: type | None = None,
     to_proto: Callable[..., Any] | None = None,
     from_proto: Callable[..., Any] | None = None,
 ) -> None:
@@ -216,12 +226,12 @@ def _add_collection(into: Any, key: str, items: list[Any], scope: str) -> None:
         into.collection_def[key].CopyFrom(collection)
 
 
-def _is_any(item: Any) -> bool:
+def _is_any(item: object) -> bool:
     """Says whether a member of a collection is a message `Any`, which holds a message of any type."""
     return getattr(getattr(item, "DESCRIPTOR", None), "full_name", "") == "google.protobuf.Any"
 
 
-def read_meta_graph(meta_graph_or_file: Any) -> Any:
+def read_meta_graph(meta_graph_or_file: MetaGraphLike) -> Any:
     """Returns a MetaGraphDef, or reads that of a file in protobuf's text or bytes.
 
     Raises `MissingFileError` without the file, and `UnreadableFileError` when it holds no MetaGraphDef; both are
@@ -248,11 +258,11 @@ def read_meta_graph(meta_graph_or_file: Any) -> Any:
 
 
 def import_scoped_meta_graph(
-    meta_graph_or_file: Any,
+    meta_graph_or_file: MetaGraphLike,
     clear_devices: bool = False,
     graph: GraphBuilder | None = None,
     import_scope: str | None = None,
-    input_map: Any = None,
+    input_map: Mapping[str, Any] | None = None,
     makers: Mapping[str, Callable[[bytes, str | None], Any]] | None = None,
 ) -> tuple[Any, str]:
     """Adds the nodes and collections of a MetaGraphDef to a graph; returns the message and the scope.

@@ -23,7 +23,7 @@ class _Leaf:
         self.value = value
 
 
-def _covered(structure: Any) -> Any:
+def _covered(structure: object) -> Any:
     """The structure with leaves that the functions of graphs do not take apart."""
     if isinstance(structure, Mapping):
         pairs = [(key, _covered(structure[key])) for key in structure]
@@ -50,7 +50,7 @@ def flatten(structure: object, expand_composites: bool = False) -> list[Any]:
     return [leaf.value for leaf in flatten_all(_covered(structure))]
 
 
-def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False) -> Any:
+def pack_sequence_as(structure: object, flat_sequence: Sequence[Any], expand_composites: bool = False) -> Any:
     """Returns the leaves `flat_sequence` in the form of `structure`.
 
     With `expand_composites` composites are made of their tensors again. Raises `InvalidArgumentError` for another
@@ -66,7 +66,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_compos
     return _as(structure, packed)
 
 
-def _as(structure: Any, packed: Any) -> Any:
+def _as(structure: object, packed: Any) -> Any:
     """The packed values in dicts of the structure's own types."""
     if isinstance(structure, Mapping):
         pairs = [(key, _as(structure[key], packed[key])) for key in structure]
@@ -129,7 +129,7 @@ def _compare(a: Any, b: Any, check_types: bool) -> None:
         _compare(x, y, check_types)
 
 
-def _values(structure: Any) -> Iterable[Any]:
+def _values(structure: Iterable[Any]) -> Iterable[Any]:
     """The parts of a structure in their order, those of a dict by its sorted keys."""
     return [structure[key] for key in sorted(structure)] if isinstance(structure, Mapping) else structure
 

@@ -69,7 +69,7 @@ def raw_op(op_name: str) -> Callable[..., Any]:
     return function
 
 
-def _as_declared(hint: object, value: Any) -> Any:
+def _as_declared(hint: object, value: object) -> Any:
     """Returns shapes and dtypes, and sequences of them, as the attribute's annotation has them."""
     options = [t for t in typing.get_args(hint) if t is not type(None)] or [hint]
     if typing.get_origin(hint) is tuple and isinstance(value, (list, tuple)):

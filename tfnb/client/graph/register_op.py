@@ -19,7 +19,7 @@ import numpy as np
 from tfnb.errors import AlreadyExistsError, InvalidArgumentError, OpError, UnknownError
 from tfnb.ir.kernelcall import F32, I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef, parse_signature
-from tfnb.ir.origin import user_origin
+from tfnb.ir.origin import Origin, user_origin
 from tfnb.ops import CATALOG
 from tfnb.ops.catalog import op_function
 from tfnb.system.interrupts import interruptible, is_from_handler
@@ -96,7 +96,7 @@ def register_op(
     return make
 
 
-def _located(text: str, origin: Any) -> str:
+def _located(text: str, origin: Origin | None) -> str:
     """Returns the text with a `#line` directive, so that the compiler reports lines of the file or cell."""
     if _ENTRY.search(text) is None:
         raise InvalidArgumentError("register_op: the OpenCL text has no `__kernel void name(...)`")

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from inspect import Parameter, Signature, signature
 from typing import Any
 
-from tfnb.client.argument_types import InitializerLike, Regularizer
+from tfnb.client.argument_types import CollectionNames, InitializerLike, Regularizer
 from tfnb.client.graph import nest
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.layers.input_spec import check_inputs
@@ -25,7 +25,7 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.operation import Operation
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import GraphLike, Tensor
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops.array.placeholder import placeholder, sparse_placeholder
 from tfnb.suggestions import bound_arguments
 from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, as_shape, float32
@@ -140,7 +140,7 @@ class Layer(RecordedCalls):
         """The operations that update the state of this layer, such as moving averages; run them while you train."""
         return [update for update, _ in self._updates]
 
-    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+    def add_loss(self, losses: TensorLike | None, inputs: object = None) -> None:
         """Adds a loss, or a list of losses, to the layer and to the collection REGULARIZATION_LOSSES.
 
         inputs: the tensors that the losses depend on, by which `get_losses_for` finds them; None for losses that
@@ -148,27 +148,33 @@ class Layer(RecordedCalls):
         """
         self._add(self._losses, losses, inputs, GraphKeys.REGULARIZATION_LOSSES)
 
-    def add_update(self, updates: Any, inputs: Any = None) -> None:
+    def add_update(self, updates: Operation | TensorLike | None, inputs: object = None) -> None:
         """Adds an operation, or a list of them, to the updates of the layer and to the collection UPDATE_OPS.
 
         inputs: the tensors that the updates depend on, by which `get_updates_for` finds them.
         """
         self._add(self._updates, updates, inputs, self.updates_collection)
 
-    def _add(self, to: list[tuple[Any, Any]], values: Any, inputs: Any, collection: Any) -> None:
+    def _add(
+        self,
+        to: list[tuple[Any, Any]],
+        values: Operation | TensorLike | None,
+        inputs: object,
+        collection: CollectionNames | None,
+    ) -> None:
         each = list(values) if isinstance(values, (list, tuple)) else [values]
         to.extend((value, inputs) for value in each if value is not None)
         if collection is not None:
             for value in each:
                 getattr(value, "graph", self.graph).add_to_collections(collection, value)
 
-    def get_losses_for(self, inputs: Any) -> list[Any]:
+    def get_losses_for(self, inputs: object) -> list[Any]:
         """Returns the losses that were added for these inputs; for None those that depend on variables only."""
         if inputs is not None:
             return _of_inputs(self._losses, inputs)
         return [t for t in self.losses if not any(t is loss for loss, of in self._losses if of is not None)]
 
-    def get_updates_for(self, inputs: Any) -> list[Any]:
+    def get_updates_for(self, inputs: object) -> list[Any]:
         """Returns the updates that were added for these inputs; for None those that depend on no input."""
         return _of_inputs(self._updates, inputs)
 
@@ -228,7 +234,7 @@ class Layer(RecordedCalls):
         self._calls.append((x, outputs))
         return outputs
 
-    def _taken(self, inputs: Any) -> tuple[Any, GraphLike]:
+    def _taken(self, inputs: object) -> tuple[Any, GraphLike]:
         """Returns the inputs as tensors, and their graph, which must be that of earlier calls."""
         leaves = nest.flatten(inputs)
         graph = graph_of(leaves)
@@ -308,13 +314,13 @@ class Layer(RecordedCalls):
         return new
 
 
-def _is_shared(value: Any) -> bool:
+def _is_shared(value: object) -> bool:
     if isinstance(value, (list, tuple, dict)):
         return bool(value) and any(map(_is_shared, value.values() if isinstance(value, dict) else value))
     return isinstance(value, _SHARED) or hasattr(value, "__tensor__")
 
 
-def _of_inputs(added: Sequence[tuple[Any, Any]], inputs: Any) -> list[Any]:
+def _of_inputs(added: Sequence[tuple[Any, Any]], inputs: object) -> list[Any]:
     wanted = [id(t) for t in nest.flatten(inputs)] if inputs is not None else None
     return [value for value, of in added if (of if of is None else [id(t) for t in nest.flatten(of)]) == wanted]
 

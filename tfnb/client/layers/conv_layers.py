@@ -229,7 +229,7 @@ class _Transposed(_Conv):
         )
         self._add_bias()
 
-    def _longer(self, side: Any, axis: int) -> Any:
+    def _longer(self, side: int | Tensor, axis: int) -> Any:
         size, step = self.kernel_size[axis], self.strides[axis]
         return side * step + (max(size - step, 0) if self.padding == "VALID" else 0)
 

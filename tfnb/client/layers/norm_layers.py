@@ -88,7 +88,7 @@ class BatchNormalization(Layer):
 
     def __init__(
         self,
-        axis: Any = -1,
+        axis: int | list[int] | tuple[int, ...] = -1,
         momentum: float = 0.99,
         epsilon: float = 1e-3,
         center: bool = True,
@@ -189,7 +189,7 @@ class BatchNormalization(Layer):
         return self.add_variable("beta", sizes, dtype, *options) if self.center else None
 
     def _add_statistics(self, sizes: Sequence[Any], dtype: DType | None) -> None:
-        def statistic(name: str, shape: Sequence[Any], initializer: Any) -> Any:
+        def statistic(name: str, shape: Sequence[Any], initializer: InitializerLike) -> Any:
             return self.add_variable(name, shape, dtype, initializer, None, False)
 
         self.moving_mean = statistic("moving_mean", sizes, self.moving_mean_initializer)
@@ -223,7 +223,13 @@ class BatchNormalization(Layer):
         return y
 
     def _trained(
-        self, x: Tensor, inputs: Tensor, axes: Sequence[int], training: TensorLike, gamma: Any, beta: Any
+        self,
+        x: Tensor,
+        inputs: Tensor,
+        axes: Sequence[int],
+        training: TensorLike,
+        gamma: TensorLike | None,
+        beta: TensorLike | None,
     ) -> tuple[Any, Any, Any, Any]:
         """Returns the mean, variance, factor and shift to use, and adds the updates of the moving statistics."""
         if self.adjustment is not None:
@@ -273,7 +279,7 @@ class BatchNormalization(Layer):
         n = cast_to(size(x), self.moving_mean.dtype) / float(self.moving_mean.shape.known()[0])
         return variance * (n / MAXIMUM(n - 1.0, 1.0))
 
-    def _broadcast(self, p: Any, shape: Shape, axes: Sequence[int]) -> Any:
+    def _broadcast(self, p: Tensor | Variable | PartitionedVariable, shape: Shape, axes: Sequence[int]) -> Any:
         """Reshapes a vector with an element per channel so that it broadcasts over the inputs."""
         if p.shape.ndims != 1 or axes[0] == len(shape) - 1:
             return p
@@ -317,14 +323,14 @@ def _moments_of_all_orders(x: Tensor, axes: Sequence[int], keep_dims: bool) -> t
         return (mean, variance) if keep_dims else (squeeze(mean, list(axes)), squeeze(variance, list(axes)))
 
 
-def _composed(factor: Any, shift: Any, gamma: Any, beta: Any) -> tuple[Any, Any]:
+def _composed(factor: Tensor, shift: Tensor, gamma: TensorLike | None, beta: TensorLike | None) -> tuple[Any, Any]:
     """Returns the factor and the shift of (x * factor + shift) * gamma + beta, where gamma and beta may be None."""
     if gamma is not None:
         factor, shift = factor * gamma, shift * gamma
     return factor, shift if beta is None else shift + beta
 
 
-def _like(moving: Any, moment: Tensor) -> Any:
+def _like(moving: Tensor, moment: Tensor) -> Any:
     """Returns moving statistics in the shape of moments, which differ where each part of a batch has its own."""
     return IDENTITY(moving) if moving.shape.is_compatible_with(moment.shape) else moving + ZEROS_LIKE(moment)
 
@@ -346,7 +352,7 @@ def dropout(
 
 def batch_normalization(
     inputs: TensorLike,
-    axis: int | Sequence[int] = -1,
+    axis: int | list[int] | tuple[int, ...] = -1,
     momentum: float = 0.99,
     epsilon: float = 1e-3,
     center: bool = True,

@@ -88,7 +88,7 @@ class RecordedCalls:
         return shapes[0]
 
 
-def _shapes(tensors: Any) -> Any:
+def _shapes(tensors: object) -> Any:
     if isinstance(tensors, Tensor):
         return None if tensors.shape.sizes is None else tuple(tensors.shape.as_list())
     return [_shapes(t) for t in nest.flatten(tensors)]

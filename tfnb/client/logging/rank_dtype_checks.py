@@ -100,7 +100,7 @@ def assert_rank_in(
             return assert_that(is_one, [text, rank] if data is None else list(data), summarize or 3)
 
 
-def _rank_of(rank: Any, message: str | None) -> Any:
+def _rank_of(rank: TensorLike, message: str | None) -> Any:
     """Returns a rank as an integer, or as a tensor if its value is not known."""
     tensor = convert_to_tensor(rank)
     if tensor.dtype.base_dtype is not int32:

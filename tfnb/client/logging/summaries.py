@@ -17,6 +17,7 @@ import numpy as np
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.graphdef.message_types import Message, NodeDef
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import convert_to_tensor
@@ -120,7 +121,7 @@ def tensor_summary(
     tensor: TensorLike,
     summary_description: object = None,
     collections: Sequence[str] | str | None = None,
-    summary_metadata: Any = None,
+    summary_metadata: Message | None = None,
     family: str | None = None,
     display_name: str | None = None,
 ) -> Tensor:
@@ -175,7 +176,7 @@ def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: st
     return merge(summaries, name=name) if summaries else None
 
 
-def get_summary_description(node_def: Any) -> Any:
+def get_summary_description(node_def: NodeDef) -> Any:
     """Returns the SummaryDescription of a TensorSummary node. Raises `InvalidArgumentError` for other nodes."""
     if node_def.op != "TensorSummary":
         raise InvalidArgumentError(f"get_summary_description needs a TensorSummary node, got {node_def.op}")

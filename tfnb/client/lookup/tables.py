@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.default_graph import name_scope
@@ -36,6 +36,7 @@ __all__ = [
     "IdTableWithHashBuckets",
     "InitializableLookupTableBase",
     "KeyValueTensorInitializer",
+    "KeysLike",
     "LookupInterface",
     "MutableDenseHashTable",
     "MutableHashTable",
@@ -79,6 +80,10 @@ def StrongHashSpec(key: Sequence[int]) -> HasherSpec:
     return HasherSpec("stronghash", list(key))
 
 
+# The keys that a table is asked for: a tensor, a value that becomes one, or a sparse tensor.
+KeysLike: TypeAlias = TensorLike | SparseTensor
+
+
 class TableInitializerBase:
     """The entries with which a static table begins."""
 
@@ -89,7 +94,7 @@ class TableInitializerBase:
         """Returns the operation that fills the table of the `handle`."""
         raise NotImplementedError
 
-    def initialize(self, table: Any) -> Operation:
+    def initialize(self, table: LookupInterface) -> Operation:
         """Returns the operation that fills `table`, and collects it. Raises `DTypeError` for other dtypes."""
         if (table.key_dtype, table.value_dtype) != (self.key_dtype, self.value_dtype):
             raise DTypeError(
@@ -228,7 +233,7 @@ class LookupInterface:
         size: Tensor = ops.SIZE(self.resource_handle, name=name, graph=get_default_graph())
         return size
 
-    def _checked(self, keys: Any) -> Any:
+    def _checked(self, keys: KeysLike) -> Any:
         """Returns (the keys as a tensor, a function that gives values the form of `keys`)."""
         if isinstance(keys, SparseTensor):
             if keys.values.dtype is not self._key_dtype:
@@ -249,7 +254,7 @@ class LookupInterface:
 class InitializableLookupTableBase(LookupInterface):
     """A static table that an initialiser fills."""
 
-    def __init__(self, default_value: TensorLike, initializer: Any) -> None:
+    def __init__(self, default_value: TensorLike, initializer: TableInitializerBase) -> None:
         super().__init__(initializer.key_dtype, initializer.value_dtype)
         self._initializer = initializer
         self.default_value = convert_to_tensor(default_value, self._value_dtype)
@@ -276,7 +281,7 @@ class InitializableLookupTableBase(LookupInterface):
         """The operation that fills the table."""
         return self._init_op
 
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
+    def lookup(self, keys: KeysLike, name: str | None = None) -> Any:
         """Returns the values of `keys`, a tensor or sparse tensor, and the default value for unknown keys.
 
         Raises `DTypeError` for keys of another dtype; the step raises `FailedPreconditionError` before the table's
@@ -290,7 +295,11 @@ class HashTable(InitializableLookupTableBase):
     """A static table. Tables with the same `shared_name` are the same."""
 
     def __init__(
-        self, initializer: Any, default_value: TensorLike, shared_name: str | None = None, name: str | None = None
+        self,
+        initializer: TableInitializerBase,
+        default_value: TensorLike,
+        shared_name: str | None = None,
+        name: str | None = None,
     ) -> None:
         super().__init__(default_value, initializer)
         self._create(shared_name, name)
@@ -305,7 +314,7 @@ class HashTable(InitializableLookupTableBase):
 class StaticHashTable(HashTable):
     """A static table."""
 
-    def __init__(self, initializer: Any, default_value: TensorLike, name: str | None = None) -> None:
+    def __init__(self, initializer: TableInitializerBase, default_value: TensorLike, name: str | None = None) -> None:
         super().__init__(initializer, default_value, None, name)
 
 
@@ -365,7 +374,7 @@ class IdTableWithHashBuckets(LookupInterface):
             raise InvalidArgumentError(f"Unknown hasher {self._spec.hasher!r}; needed fasthash or stronghash")
         return STRING_TO_HASH_BUCKET_FAST(text, num_buckets=self._buckets, name=name)
 
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
+    def lookup(self, keys: KeysLike, name: str | None = None) -> Any:
         """Returns the numbers of `keys`, a tensor or sparse tensor, int64.
 
         Raises `DTypeError` for other keys, `InvalidArgumentError` for an unknown hash function.
@@ -398,7 +407,11 @@ class StaticVocabularyTable(IdTableWithHashBuckets):
     """A static table of numbers with buckets for unknown keys, made from an initialiser."""
 
     def __init__(
-        self, initializer: Any, num_oov_buckets: int, lookup_key_dtype: DTypeLike | None = None, name: str | None = None
+        self,
+        initializer: TableInitializerBase | None,
+        num_oov_buckets: int,
+        lookup_key_dtype: DTypeLike | None = None,
+        name: str | None = None,
     ) -> None:
         if num_oov_buckets <= 0:
             raise InvalidArgumentError("oov_buckets must be > 0.")
@@ -413,7 +426,7 @@ class _Mutable(LookupInterface):
         super().__init__(key_dtype, value_dtype)
         self._default = convert_to_tensor(default_value, self._value_dtype)
 
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
+    def lookup(self, keys: KeysLike, name: str | None = None) -> Any:
         """Returns the values of `keys`: the shape of the keys and then that of the default value."""
         tensor, in_form = self._checked(keys)
         return in_form(self._find(tensor, self._default, name))

@@ -14,6 +14,7 @@ from tfnb.client.lookup.tables import (
     HasherSpec,
     HashTable,
     IdTableWithHashBuckets,
+    KeysLike,
     KeyValueTensorInitializer,
     TextFileIdTableInitializer,
     TextFileIndex,
@@ -29,7 +30,7 @@ from tfnb.ops.array.constants import convert_to_tensor
 from tfnb.ops.array.constants import range_ as range_op
 from tfnb.ops.array.shape_ops import size
 from tfnb.ops.math.cast import cast
-from tfnb.types import DTypeLike, as_dtype, int64, string
+from tfnb.types import DType, DTypeLike, as_dtype, int64, string
 
 __all__ = [
     "index_table_from_file",
@@ -48,14 +49,16 @@ def tables_initializer(name: str = "init_all_tables") -> Operation:
 
 
 def _with_buckets(
-    table: HashTable, buckets: int, spec: HasherSpec, name: str, key_dtype: Any
+    table: HashTable, buckets: int, spec: HasherSpec, name: str, key_dtype: DType
 ) -> HashTable | IdTableWithHashBuckets:
     if not buckets:
         return table
     return IdTableWithHashBuckets(table, buckets, spec, name, key_dtype)
 
 
-def _check_buckets(num_oov_buckets: int, hasher_spec: object, vocab_size: int | None = None, file: Any = None) -> None:
+def _check_buckets(
+    num_oov_buckets: int, hasher_spec: object, vocab_size: int | None = None, file: object = None
+) -> None:
     if num_oov_buckets < 0:
         raise InvalidArgumentError(f"num_oov_buckets must be greater or equal than 0, got {num_oov_buckets}.")
     if vocab_size is not None and vocab_size < 1:
@@ -65,20 +68,20 @@ def _check_buckets(num_oov_buckets: int, hasher_spec: object, vocab_size: int | 
         raise DTypeError(f"hasher_spec must be of type HasherSpec, got {hasher_spec!r}")
 
 
-def _file_name(vocabulary_file: Any) -> Any:
+def _file_name(vocabulary_file: object) -> Any:
     if vocabulary_file is None or (isinstance(vocabulary_file, str) and not vocabulary_file):
         raise InvalidArgumentError("vocabulary_file must be specified and must not be empty.")
     return vocabulary_file
 
 
-def _shared_name(file: Any, vocab_size: int | None, key_column: int, value_column: int) -> str:
+def _shared_name(file: object, vocab_size: int | None, key_column: int, value_column: int) -> str:
     """Returns the name of the table of these columns of a file, so that containers hold one table for each file."""
     parts = (file, key_column, value_column) if not vocab_size else (file, vocab_size, key_column, value_column)
     return "_".join(("hash_table", *map(str, parts)))
 
 
 def index_table_from_file(
-    vocabulary_file: Any = None,
+    vocabulary_file: TensorLike | None = None,
     num_oov_buckets: int = 0,
     vocab_size: int | None = None,
     default_value: int = -1,
@@ -147,7 +150,7 @@ def index_table_from_tensor(
 
 
 def index_to_string_table_from_file(
-    vocabulary_file: Any,
+    vocabulary_file: TensorLike,
     vocab_size: int | None = None,
     default_value: str = "UNK",
     name: str | None = None,
@@ -182,11 +185,11 @@ def index_to_string_table_from_tensor(
         return HashTable(KeyValueTensorInitializer(keys, values, name="table_init"), default_value)
 
 
-def string_to_index(tensor: Any, mapping: TensorLike, default_value: int = -1, name: str | None = None) -> Any:
+def string_to_index(tensor: KeysLike, mapping: TensorLike, default_value: int = -1, name: str | None = None) -> Any:
     """Returns the positions of strings in the vector `mapping`, int64, and `default_value` for others."""
     return index_table_from_tensor(mapping, default_value=default_value, name=name).lookup(tensor)
 
 
-def index_to_string(tensor: Any, mapping: TensorLike, default_value: str = "UNK", name: str | None = None) -> Any:
+def index_to_string(tensor: KeysLike, mapping: TensorLike, default_value: str = "UNK", name: str | None = None) -> Any:
     """Returns the strings at int64 positions of the vector `mapping`, and `default_value` for other numbers."""
     return index_to_string_table_from_tensor(mapping, default_value, name).lookup(tensor)

@@ -120,7 +120,7 @@ def _like_logits(graph: GraphBuilder, labels: TensorLike, logits: TensorLike) ->
     return _of_one_shape(cast(graph.to_tensor(labels), z.dtype), z)
 
 
-def _of_one_shape(y: Any, p: Any) -> tuple[Any, Any]:
+def _of_one_shape(y: Tensor, p: Tensor) -> tuple[Any, Any]:
     if not y.shape.is_compatible_with(p.shape):
         raise ShapeError(f"labels have shape {y.shape}, predictions {p.shape}")
     return y, p

@@ -78,7 +78,7 @@ def alike(labels: Tensor, predictions: Tensor) -> tuple[Any, Any]:
     return labels, predictions
 
 
-def spread_weights(values: Any, weights: Any) -> Any:
+def spread_weights(values: Tensor, weights: TensorLike) -> Any:
     """Returns the weights in the shape and dtype of `values`.
 
     A superfluous last dimension of 1 is dropped, and a missing one is added. Raises `ShapeError` for weights that do
@@ -87,7 +87,7 @@ def spread_weights(values: Any, weights: Any) -> Any:
     return weighted(ones_like(values), of_rank(cast(weights, values.dtype), values.shape.ndims, values))
 
 
-def _weighted(values: TensorLike, weights: TensorLike | None) -> tuple[Any, Any]:
+def _weighted(values: Tensor, weights: TensorLike | None) -> tuple[Any, Any]:
     """Returns (values * weights, weights in the shape of the values); the weights broadcast."""
     if weights is None:
         return values, ones_like(values)

@@ -207,7 +207,7 @@ HEIGHTS: dict[str, Callable[[Any, Any], Any]] = {
 CAREFUL = "careful_interpolation"
 
 
-def _careful_area(tp: Any, fp: Any, fn: Any) -> Any:
+def _careful_area(tp: Any, fp: Tensor, fn: Tensor) -> Any:
     """Returns the area under a precision-recall curve, where true positives between two points are linear in all
     positives (Davis and Goadrich, 2006)."""
     n = tp.shape.as_list()[0]

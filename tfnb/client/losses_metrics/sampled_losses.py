@@ -54,8 +54,8 @@ def _without_hits(logits: Tensor, labels: Tensor, sampled: Tensor) -> Tensor:
 
 def _sampled_logits(
     graph: GraphLike,
-    weights: Any,
-    biases: Any,
+    weights: TensorLike,
+    biases: TensorLike,
     labels: Tensor,
     inputs: Tensor,
     num_true: int,

@@ -60,7 +60,7 @@ def static_rnn(
         return outputs, state
 
 
-def _of_tensors(graph: GraphLike, x: Any) -> Any:
+def _of_tensors(graph: GraphLike, x: object) -> Any:
     """Returns an input as a tensor, or as the structure of tensors that it is for cells that take several parts."""
     leaves = nest.flatten(x)
     if leaves and leaves[0] is not x and any(isinstance(leaf, Tensor) for leaf in leaves):

@@ -13,8 +13,9 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops import API as OPS_API
+from tfnb.types import DType
 
 __all__ = ["dct", "fftshift", "idct", "ifftshift"]
 
@@ -23,19 +24,19 @@ def _op(name: str) -> Any:
     return OPS_API[name]
 
 
-def _rank(x: Any, name: str) -> int:
+def _rank(x: Tensor, name: str) -> int:
     if x.shape.ndims is None:
         raise ShapeError(f"{name} needs a tensor of known rank")
     return int(x.shape.ndims)
 
 
-def _axes(x: Any, axes: int | Sequence[int] | None) -> list[int]:
+def _axes(x: Tensor, axes: int | Sequence[int] | None) -> list[int]:
     if axes is None:
         return list(range(_rank(x, "fftshift")))
     return [axes] if isinstance(axes, int) else [int(a) for a in axes]
 
 
-def _shift(x: TensorLike, axes: Any, inverse: bool, name: str) -> Any:
+def _shift(x: TensorLike, axes: int | Sequence[int] | None, inverse: bool, name: str) -> Any:
     graph = graph_of((x,))
     with graph.as_default(), graph.name_scope(name):
         t = graph.to_tensor(x)
@@ -55,7 +56,7 @@ def ifftshift(x: TensorLike, axes: int | Sequence[int] | None = None, name: str 
     return _shift(x, axes, True, name or "ifftshift")
 
 
-def _basis(kind: int, n: int, dtype: Any) -> np.ndarray:
+def _basis(kind: int, n: int, dtype: DType) -> np.ndarray:
     """The matrix of a cosine transform without normalisation: rows are frequencies."""
     i = np.arange(n)
     if kind == 1:
@@ -69,7 +70,7 @@ def _basis(kind: int, n: int, dtype: Any) -> np.ndarray:
     return np.asarray(values, dtype.np)
 
 
-def _check_dct(kind: int, n: Any, axis: int, norm: str | None) -> None:
+def _check_dct(kind: int, n: int | None, axis: int, norm: str | None) -> None:
     if axis != -1:
         raise InvalidArgumentError(f"dct: axis must be -1, got {axis}")
     if kind not in (1, 2, 3):

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from tfnb.client.argument_types import ScalarLike
 from tfnb.client.graph.default_graph import name_scope
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.const import constant_value
@@ -30,7 +31,7 @@ from tfnb.ops.math.cast import cast
 from tfnb.ops.math.fft import API as FFT
 from tfnb.ops.math.reduce_functions import reduce_sum
 from tfnb.ops.math.unary import CEIL, COS, LOG, SQUARE
-from tfnb.types import DTypeLike, as_dtype, float32, float64, int32
+from tfnb.types import DType, DTypeLike, as_dtype, float32, float64, int32
 
 __all__ = [
     "frame",
@@ -45,14 +46,18 @@ __all__ = [
 ]
 
 
-def _number(value: Any, what: str) -> int:
+# A number of samples, or an integer scalar tensor.
+Length: TypeAlias = int | np.integer[Any] | Tensor
+
+
+def _number(value: ScalarLike | np.integer[Any], what: str) -> int:
     known = constant_value(value) if isinstance(value, Tensor) else value
     if known is None:
         raise InvalidArgumentError(f"signal: {what} must be known when the graph is built")
     return int(known)
 
 
-def _length(value: Any) -> Any:
+def _length(value: Length) -> Any:
     """A number of samples: an integer if it is known when the graph is built, else an int32 tensor."""
     known = constant_value(value) if isinstance(value, Tensor) else value
     return cast(value, int32) if known is None else int(known)
@@ -60,8 +65,8 @@ def _length(value: Any) -> Any:
 
 def frame(
     signal: TensorLike,
-    frame_length: Any,
-    frame_step: Any,
+    frame_length: Length,
+    frame_step: Length,
     pad_end: bool = False,
     pad_value: Any = 0,
     axis: int = -1,
@@ -99,7 +104,7 @@ def frame(
         return result
 
 
-def overlap_and_add(signal: TensorLike, frame_step: Any, name: str | None = None) -> Tensor:
+def overlap_and_add(signal: TensorLike, frame_step: TensorLike, name: str | None = None) -> Tensor:
     """Returns the sum of the frames `signal` [..., frames, length], each `frame_step` after the one before."""
     with name_scope(name or "overlap_and_add"):
         x = convert_to_tensor(signal)
@@ -113,7 +118,7 @@ def overlap_and_add(signal: TensorLike, frame_step: Any, name: str | None = None
         return RESHAPE(transpose(summed), concat([size[:-2], EXPAND_DIMS(total, 0)], 0))
 
 
-def _raised_cosine(window_length: Any, periodic: bool, dtype: Any, a: float, b: float) -> Any:
+def _raised_cosine(window_length: TensorLike, periodic: bool, dtype: DType, a: float, b: float) -> Any:
     n = cast(window_length, int32)
     size = n - n % 2 if periodic else n - 1  # an odd length is symmetric in any case
     count = cast(size, dtype)
@@ -122,21 +127,23 @@ def _raised_cosine(window_length: Any, periodic: bool, dtype: Any, a: float, b: 
     return where(zeros_like(window) + count > 0.0, window, ones_like(window))
 
 
-def hann_window(window_length: Any, periodic: bool = True, dtype: DTypeLike = float32, name: str | None = None) -> Any:
+def hann_window(
+    window_length: TensorLike, periodic: bool = True, dtype: DTypeLike = float32, name: str | None = None
+) -> Any:
     """Returns Hann's window of `window_length` numbers; `periodic` for an even length as in spectral analysis."""
     with name_scope(name or "hann_window"):
         return _raised_cosine(window_length, periodic, as_dtype(dtype), 0.5, 0.5)
 
 
 def hamming_window(
-    window_length: Any, periodic: bool = True, dtype: DTypeLike = float32, name: str | None = None
+    window_length: TensorLike, periodic: bool = True, dtype: DTypeLike = float32, name: str | None = None
 ) -> Any:
     """Returns Hamming's window of `window_length` numbers; `periodic` for an even length as in spectral analysis."""
     with name_scope(name or "hamming_window"):
         return _raised_cosine(window_length, periodic, as_dtype(dtype), 0.54, 0.46)
 
 
-def _power_of_two(n: Any) -> Any:
+def _power_of_two(n: int | Tensor) -> Any:
     if isinstance(n, int):
         return 1 << max(0, n - 1).bit_length()
     exponent = CEIL(LOG(cast(n, float64)) / math.log(2.0) - 1e-9)  # the quotient may be just above a whole number
@@ -145,9 +152,9 @@ def _power_of_two(n: Any) -> Any:
 
 def stft(
     signals: TensorLike,
-    frame_length: Any,
-    frame_step: Any,
-    fft_length: Any = None,
+    frame_length: Length,
+    frame_step: Length,
+    fft_length: Length | None = None,
     window_fn: Callable[..., Any] | None = hann_window,
     pad_end: bool = False,
     name: str | None = None,
@@ -168,11 +175,11 @@ def stft(
 
 
 def inverse_stft_window_fn(
-    frame_step: Any, forward_window_fn: Callable[..., Any] = hann_window, name: str | None = None
+    frame_step: Length, forward_window_fn: Callable[..., Any] = hann_window, name: str | None = None
 ) -> Callable[..., Any]:
     """Returns a window function for `inverse_stft` that undoes `forward_window_fn` at steps of `frame_step`."""
 
-    def inverse_window(frame_length: Any, dtype: DTypeLike = float32) -> Any:
+    def inverse_window(frame_length: Length, dtype: DTypeLike = float32) -> Any:
         with name_scope(name or "inverse_stft_window_fn"):
             length, step = _number(frame_length, "frame_length"), _number(frame_step, "frame_step")
             window = forward_window_fn(length, dtype=as_dtype(dtype))
@@ -186,9 +193,9 @@ def inverse_stft_window_fn(
 
 def inverse_stft(
     stfts: TensorLike,
-    frame_length: Any,
-    frame_step: Any,
-    fft_length: Any = None,
+    frame_length: Length,
+    frame_step: TensorLike,
+    fft_length: Length | None = None,
     window_fn: Callable[..., Any] | None = hann_window,
     name: str | None = None,
 ) -> Any:
@@ -209,8 +216,8 @@ def inverse_stft(
 
 def linear_to_mel_weight_matrix(
     num_mel_bins: int = 20,
-    num_spectrogram_bins: Any = 129,
-    sample_rate: Any = 8000,
+    num_spectrogram_bins: Length = 129,
+    sample_rate: ScalarLike | np.integer[Any] = 8000,
     lower_edge_hertz: float = 125.0,
     upper_edge_hertz: float = 3800.0,
     dtype: DTypeLike = float32,

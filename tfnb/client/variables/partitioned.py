@@ -234,11 +234,11 @@ class PartitionedVariable:
         """Subtracts the parts of `value` from the parts; see `assign`."""
         return self._each("assign_sub", value, use_locking, name, read_value)
 
-    def _each(self, method: str, value: Any, use_locking: bool, name: str | None, read_value: bool) -> list[Any]:
+    def _each(self, method: str, value: TensorLike, use_locking: bool, name: str | None, read_value: bool) -> list[Any]:
         with self.graph.name_scope(name) if name else nullcontext():
             return self._update(method, value, use_locking, read_value)
 
-    def _update(self, method: str, value: Tensor, use_locking: bool, read_value: bool) -> list[Any]:
+    def _update(self, method: str, value: TensorLike, use_locking: bool, read_value: bool) -> list[Any]:
         axis = self._axis()
         if isinstance(value, (list, PartitionedVariable)):
             values = list(value)

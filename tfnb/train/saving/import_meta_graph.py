@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.client.graph.collection_keys import GraphKeys
-from tfnb.client.graph.meta_graph import import_scoped_meta_graph
+from tfnb.client.graph.meta_graph import MetaGraphLike, import_scoped_meta_graph
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.graphdef.message import as_message
 from tfnb.train.input.queue_runner import QueueRunner
@@ -18,7 +18,7 @@ __all__ = ["API", "import_meta_graph"]
 
 
 def import_meta_graph(
-    meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
+    meta_graph_or_file: MetaGraphLike, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
 ) -> Saver | None:
     """Adds the graph and the collections of a MetaGraphDef, a message or a file, to the default graph.
 
