@@ -192,7 +192,7 @@ class TestCase(ArrayComparisons, ContainerComparisons):
     test_session.__test__ = False  # type: ignore[attr-defined]
     cached_session = test_session
 
-    def evaluate(self, tensors: Any) -> Any:
+    def evaluate(self, tensors: object) -> Any:
         """Returns the values of tensors, computed by the default session."""
         session = get_default_session()
         if session is None:
@@ -321,7 +321,9 @@ class TestCase(ArrayComparisons, ContainerComparisons):
         """
         return _Raises(self, exception_type, expected_err_re_or_predicate)
 
-    def assertNotAllClose(self, a: Any, b: Any, **kwargs: Any) -> None:
+    def assertNotAllClose(
+        self, a: TensorLike | Mapping[Any, Any], b: TensorLike | Mapping[Any, Any], **kwargs: Any
+    ) -> None:
         """Fails if `assertAllClose` with the same arguments does not."""
         try:
             self.assertAllClose(a, b, **kwargs)

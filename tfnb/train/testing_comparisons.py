@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from tfnb.ir.device_spec import DeviceSpec
+from tfnb.ir.graphdef.message_types import Message
 from tfnb.ir.tensor import TensorLike, array_of_tensors
-from tfnb.types import as_dtype
+from tfnb.types import DTypeLike, as_dtype
 
 __all__ = ["ArrayComparisons", "CheckedThread", "ContainerComparisons"]
 
@@ -27,7 +28,7 @@ _Plain = unittest.TestCase  # by another name than the class of tfnb that derive
 class ArrayComparisons(_Plain):
     """Assertions on the elements of arrays and tensors; the class is the base of a test case with `evaluate`."""
 
-    def evaluate(self, tensors: Any) -> Any:
+    def evaluate(self, tensors: object) -> Any:
         """Returns the values of tensors; the test case replaces this method."""
         return tensors
 
@@ -76,7 +77,7 @@ class ArrayComparisons(_Plain):
         others = np.setdiff1d(self._array(target).ravel(), list(expected_set))
         self.assertFalse(others.size, f"not in the set {expected_set}: {others}")
 
-    def assertDTypeEqual(self, target: TensorLike, expected_dtype: Any) -> None:
+    def assertDTypeEqual(self, target: TensorLike, expected_dtype: DTypeLike) -> None:
         """Fails unless the array or the value of the tensor `target` has the dtype `expected_dtype`."""
         self.assertEqual(self._array(target).dtype, as_dtype(expected_dtype).np)
 
@@ -175,7 +176,9 @@ class ContainerComparisons(_Plain):
         """Fails unless the string `actual` ends with `expected_end`; `msg` is the message."""
         self.assertTrue(actual.endswith(expected_end), msg or f"{actual!r} does not end with {expected_end!r}")
 
-    def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any, msg: str | None = None) -> None:
+    def assertProtoEquals(
+        self, expected_message_maybe_ascii: str | Message, message: Message, msg: str | None = None
+    ) -> None:
         """Fails unless the messages are equal; the first may be given as text. `msg` is the text of the failure."""
         expected = expected_message_maybe_ascii
         if isinstance(expected, str):

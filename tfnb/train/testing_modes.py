@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tfnb.session.config import ConfigProto
 
 __all__ = [
     "run_all_in_graph_and_eager_modes",
@@ -20,7 +23,7 @@ __all__ = [
 
 def run_in_graph_and_eager_modes(
     func: Callable[..., Any] | None = None,
-    config: Any = None,
+    config: ConfigProto | None = None,
     use_gpu: bool = True,
     reset_test: bool = True,
     assert_no_eager_garbage: bool = False,
@@ -32,7 +35,7 @@ def run_in_graph_and_eager_modes(
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
-        def run(self: Any, *args: Any, **kwargs: Any) -> None:
+        def run(self: Any, *args: object, **kwargs: object) -> None:
             with self.test_session(use_gpu=use_gpu, config=config):
                 method(self, *args, **kwargs)
 
@@ -41,7 +44,7 @@ def run_in_graph_and_eager_modes(
     return decorate if func is None else decorate(func)
 
 
-def run_all_in_graph_and_eager_modes(cls: Any) -> Any:
+def run_all_in_graph_and_eager_modes(cls: type) -> Any:
     """Decorates each test of a class, of which it returns the class, as `run_in_graph_and_eager_modes` does."""
     for name in dir(cls):
         value = getattr(cls, name)
@@ -55,7 +58,7 @@ def run_only_in_graph(func: Callable[..., Any]) -> Callable[..., Any]:
     return func
 
 
-def unchanged(value: Any) -> Any:
+def unchanged(value: object) -> Any:
     """Returns `value`: a decorator for what tfnb has no need of, such as a check of another mode's garbage."""
     return value
 

@@ -127,7 +127,7 @@ class Benchmark:
     def run_op_benchmark(
         self,
         sess: Session,
-        op_or_tensor: Any,
+        op_or_tensor: object,
         feed_dict: dict[Any, Any] | None = None,
         burn_iters: int = 2,
         min_iters: int = 10,
@@ -185,7 +185,7 @@ class StubOutForTesting:
         self.SmartUnsetAll()
         self.UnsetAll()
 
-    def Set(self, parent: Any, child_name: str, new_child: Any) -> None:
+    def Set(self, parent: object, child_name: str, new_child: object) -> None:
         """Replaces the attribute `child_name` of `parent` by `new_child`. Raises `AttributeError` if there is none."""
         self._changes.append((parent, child_name, _own(parent, child_name)))
         setattr(parent, child_name, new_child)
@@ -194,7 +194,7 @@ class StubOutForTesting:
         """Undoes the replacements by `Set`."""
         _undo(self._changes)
 
-    def SmartSet(self, obj: Any, attr_name: str, new_attr: Any) -> None:
+    def SmartSet(self, obj: object, attr_name: str, new_attr: object) -> None:
         """Replaces the attribute where it is defined: in the object, or in the class it comes from.
 
         Raises `AttributeError` when there is none.
@@ -210,7 +210,7 @@ class StubOutForTesting:
         _undo(self._smart)
 
 
-def _own(parent: Any, name: str) -> Any:
+def _own(parent: object, name: str) -> Any:
     """The attribute as it stands in the parent, so that static methods stay static."""
     own = vars(parent).get(name) if hasattr(parent, "__dict__") else None
     return getattr(parent, name) if own is None else own
@@ -227,7 +227,7 @@ _SHARDS = ("SaveV2", "RestoreV2")
 
 
 def assert_equal_graph_def(
-    actual: Any, expected: Any, checkpoint_v2: bool = False, hash_table_shared_name: bool = False
+    actual: object, expected: object, checkpoint_v2: bool = False, hash_table_shared_name: bool = False
 ) -> None:
     """Raises `AssertionError` unless two GraphDefs have the same nodes, whatever their order.
 
@@ -248,7 +248,7 @@ def assert_equal_graph_def(
             raise AssertionError(f"node {name} differs:\n{node}\nexpected:\n{right[name]}")
 
 
-def _nodes(graph: Any, checkpoint_v2: bool, shared_name: bool) -> dict[str, Any]:
+def _nodes(graph: object, checkpoint_v2: bool, shared_name: bool) -> dict[str, Any]:
     copy = GraphDef()
     copy.CopyFrom(graph)
     users = {i.lstrip("^").partition(":")[0] for n in copy.node if n.op in _SHARDS for i in n.input}

@@ -10,12 +10,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol, SupportsInt
 
 from tfnb.client.losses_metrics.losses import LAST_REDUCTION, Reduction
 from tfnb.errors import FailedPreconditionError
 from tfnb.ir.default import get_default_graph
-from tfnb.train.distribute.reduction import ReduceOp
+from tfnb.train.distribute.reduction import ReduceOp, ReduceOpLike
 from tfnb.upcalls import upcall
 
 __all__ = [
@@ -33,13 +33,23 @@ __all__ = [
 ]
 
 
+class StrategyLike(Protocol):
+    """A strategy, as the functions use it that build for its replicas."""
+
+    @property
+    def extended(self) -> Any: ...
+
+    @property
+    def num_replicas_in_sync(self) -> int: ...
+
+
 class ReplicaContext:
     """What a function knows of the replica that it is called for.
 
     strategy: the strategy. replica_id_in_sync_group: the number of the replica.
     """
 
-    def __init__(self, strategy: Any, replica_id_in_sync_group: Any = 0) -> None:
+    def __init__(self, strategy: StrategyLike, replica_id_in_sync_group: SupportsInt = 0) -> None:
         self.strategy, self.replica_id_in_sync_group = strategy, replica_id_in_sync_group
         self.merge: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] | None = None
 
@@ -70,7 +80,7 @@ class ReplicaContext:
         with entered(self.strategy, None):
             return merge_fn(self.strategy, *args, **dict(kwargs or {}))
 
-    def all_reduce(self, reduce_op: Any, value: Any) -> Any:
+    def all_reduce(self, reduce_op: ReduceOpLike, value: object) -> Any:
         """Returns the sum or mean (`reduce_op`) of `value`, a tensor or a structure of them, over all replicas."""
         if isinstance(value, (list, tuple)):
             return type(value)(self.all_reduce(reduce_op, part) for part in value)
@@ -100,7 +110,7 @@ def current() -> tuple[Any, ReplicaContext | None]:
 
 
 @contextmanager
-def entered(strategy: Any, replica: ReplicaContext | None) -> Iterator[None]:
+def entered(strategy: StrategyLike, replica: ReplicaContext | None) -> Iterator[None]:
     """Puts a strategy in force inside the block, for one replica or, with None, for all."""
     _CONTEXTS.stack.append((strategy, replica))
     try:
@@ -142,7 +152,7 @@ def replica_of_several() -> ReplicaContext | None:
     return replica if replica is not None and replica.num_replicas_in_sync > 1 else None
 
 
-def experimental_set_strategy(strategy: Any) -> None:
+def experimental_set_strategy(strategy: StrategyLike | None) -> None:
     """Puts a strategy in force from now on; None restores the default one.
 
     Raises `FailedPreconditionError` in the scope of another strategy.

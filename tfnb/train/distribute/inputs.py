@@ -8,6 +8,8 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from tfnb.client.dataset.dataset import Dataset
+from tfnb.client.dataset.iterators import Iterator
 from tfnb.client.graph.default_graph import device
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
@@ -44,7 +46,7 @@ class InputContext:
         return global_batch_size // self.num_replicas_in_sync
 
 
-def divided(batch: Any, devices: tuple[str, ...]) -> Any:
+def divided(batch: object, devices: tuple[str, ...]) -> Any:
     """Returns a structure of tensors whose rows are divided among the replicas, as evenly as they can be.
 
     Raises `InvalidArgumentError` for a sparse tensor.
@@ -74,7 +76,7 @@ class DistributedIterator:
     global_batch: whether a batch is divided among the replicas, or each replica gets a batch of its own.
     """
 
-    def __init__(self, iterator: Any, devices: tuple[str, ...], global_batch: bool) -> None:
+    def __init__(self, iterator: Iterator, devices: tuple[str, ...], global_batch: bool) -> None:
         self._iterator, self._devices, self._global = iterator, devices, global_batch
 
     def initialize(self) -> list[Any]:
@@ -99,7 +101,7 @@ class DistributedIterator:
 class DistributedDataset:
     """A data set whose batches are divided among the replicas."""
 
-    def __init__(self, dataset: Any, devices: tuple[str, ...]) -> None:
+    def __init__(self, dataset: Dataset, devices: tuple[str, ...]) -> None:
         self._dataset, self._devices = dataset, devices
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> DistributedIterator:

@@ -5,8 +5,7 @@ Invariant: they differ in their devices, in where variables are, and in how data
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from tfnb.errors import InvalidArgumentError, refuse_given
 from tfnb.session.api import list_local_devices
@@ -23,7 +22,7 @@ def _all_devices() -> list[str]:
     return gpus or names[:1]
 
 
-def _chosen(devices: Any, num_gpus: int | None) -> tuple[str, ...]:
+def _chosen(devices: str | Iterable[str] | None, num_gpus: int | None) -> tuple[str, ...]:
     if devices is not None and num_gpus is not None:
         raise InvalidArgumentError("Must only specify one of `devices` and `num_gpus`.")
     if num_gpus is not None:
@@ -46,7 +45,9 @@ class MirroredStrategy(Strategy):
     twice, or no device.
     """
 
-    def __init__(self, devices: Any = None, cross_device_ops: CrossDeviceOps | None = None) -> None:
+    def __init__(
+        self, devices: str | Iterable[str] | None = None, cross_device_ops: CrossDeviceOps | None = None
+    ) -> None:
         super().__init__(StrategyExtended(self, _chosen(devices, None), cross_device_ops))
 
 
@@ -56,7 +57,7 @@ class CentralStorageStrategy(Strategy):
     By default these are all GPUs, and the processor. Raises `InvalidArgumentError` as `MirroredStrategy` does.
     """
 
-    def __init__(self, compute_devices: Any = None, parameter_device: str | None = None) -> None:
+    def __init__(self, compute_devices: str | Iterable[str] | None = None, parameter_device: str | None = None) -> None:
         devices = _chosen(compute_devices, None)
         super().__init__(StrategyExtended(self, devices, None, parameter_device or "/cpu:0"))
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from tfnb.client.graph.default_graph import device
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.concat import concat, split, stack
 from tfnb.ops.array.shape_ops import RESHAPE, size
 from tfnb.ops.array.shape_ops import shape as shape_op
@@ -24,6 +25,7 @@ __all__ = [
     "CrossDeviceOps",
     "HierarchicalCopyAllReduce",
     "ReduceOp",
+    "ReduceOpLike",
     "ReductionToOneDevice",
     "reduced",
     "reduction_of",
@@ -37,12 +39,16 @@ class ReduceOp(enum.Enum):
     MEAN = "MEAN"
 
     @staticmethod
-    def from_variable_aggregation(aggregation: Any) -> ReduceOp:
+    def from_variable_aggregation(aggregation: ReduceOpLike) -> ReduceOp:
         """Returns the reduction that the `VariableAggregation` `aggregation` means, which must be SUM or MEAN."""
         return reduction_of(getattr(aggregation, "name", aggregation))
 
 
-def reduction_of(given: Any) -> ReduceOp:
+# A `ReduceOp`, another enumeration whose member has the name of one, or that name.
+ReduceOpLike: TypeAlias = enum.Enum | str
+
+
+def reduction_of(given: ReduceOpLike) -> ReduceOp:
     """Returns the reduction of a name or a `ReduceOp`. Raises `InvalidArgumentError` for anything else."""
     name = given.name if isinstance(given, enum.Enum) else str(given).upper()
     if name not in ReduceOp.__members__:
@@ -64,7 +70,7 @@ def reduced(kind: ReduceOp, values: Sequence[Any], accumulate: Callable[[Sequenc
     return total / count if kind is ReduceOp.MEAN else total
 
 
-def _place(destinations: Any) -> Any:
+def _place(destinations: object) -> Any:
     """Returns a block in which operations are on a device, given by its name, or by a variable that is there."""
     if destinations is None or isinstance(destinations, str):
         return device(destinations)
@@ -77,7 +83,7 @@ def _place(destinations: Any) -> Any:
 class CrossDeviceOps:
     """The base of reductions over devices. Subclasses define `reduce_implementation`."""
 
-    def reduce(self, reduce_op: Any, per_replica_value: Any, destinations: Any) -> Any:
+    def reduce(self, reduce_op: ReduceOpLike, per_replica_value: object, destinations: object) -> Any:
         """Returns the sum or mean of a `PerReplica` value on the device of `destinations`, a name or a variable.
 
         A value that is the same in all replicas is its own mean. Raises `InvalidArgumentError` for the sum of one.
@@ -91,15 +97,15 @@ class CrossDeviceOps:
             return per_replica_value
         return self.reduce_implementation(kind, per_replica_value, destinations)
 
-    def batch_reduce(self, reduce_op: Any, value_destination_pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
+    def batch_reduce(self, reduce_op: ReduceOpLike, value_destination_pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
         """Returns the sum or mean of each value of a list of pairs (value, destinations)."""
         return self.batch_reduce_implementation(reduction_of(reduce_op), list(value_destination_pairs))
 
-    def broadcast(self, tensor: Any, destinations: Any) -> Any:
+    def broadcast(self, tensor: TensorLike, destinations: object) -> Any:
         """Returns `tensor`: what needs it on another device gets it there."""
         return self.broadcast_implementation(tensor, destinations)
 
-    def reduce_implementation(self, reduce_op: ReduceOp, per_replica_value: PerReplica, destinations: Any) -> Any:
+    def reduce_implementation(self, reduce_op: ReduceOp, per_replica_value: PerReplica, destinations: object) -> Any:
         """Returns the sum or mean of the values. Subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} does not define `reduce_implementation`")
 
@@ -107,7 +113,7 @@ class CrossDeviceOps:
         """Returns the sum or mean of each value."""
         return [self.reduce(reduce_op, value, places) for value, places in value_destination_pairs]
 
-    def broadcast_implementation(self, tensor: Any, destinations: Any) -> Any:
+    def broadcast_implementation(self, tensor: TensorLike, destinations: object) -> Any:
         """Returns `tensor` on the device of `destinations`."""
         with _place(destinations):
             return get_default_graph().to_tensor(tensor)
@@ -122,7 +128,7 @@ class ReductionToOneDevice(CrossDeviceOps):
     def __init__(self, reduce_to_device: str | None = None, accumulation_fn: Callable[..., Any] | None = None) -> None:
         self.reduce_to_device, self.accumulation_fn = reduce_to_device, accumulation_fn or add_n
 
-    def reduce_implementation(self, reduce_op: ReduceOp, per_replica_value: PerReplica, destinations: Any) -> Any:
+    def reduce_implementation(self, reduce_op: ReduceOp, per_replica_value: PerReplica, destinations: object) -> Any:
         """Returns the sum or mean of the values."""
         with _place(self.reduce_to_device or destinations):
             return reduced(reduce_op, per_replica_value.values, self.accumulation_fn)

@@ -16,7 +16,7 @@ from tfnb.client.variables.creators import open_creators, variable_creator_scope
 from tfnb.client.variables.scope import get_variable_scope, thread_scopes, variable_scope
 from tfnb.errors import FailedPreconditionError
 from tfnb.ir.default import get_default_graph
-from tfnb.train.distribute.contexts import ReplicaContext, entered
+from tfnb.train.distribute.contexts import ReplicaContext, StrategyLike, entered
 from tfnb.train.distribute.shared_variables import SharedVariables
 from tfnb.train.distribute.values import joined, of_replica
 
@@ -76,7 +76,11 @@ class _Replica:
 
 
 def call_for_each(
-    strategy: Any, devices: Sequence[str], function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    strategy: StrategyLike,
+    devices: Sequence[str],
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
 ) -> list[Any]:
     """Returns what `function` returns for each replica; `PerReplica` arguments are divided.
 
@@ -107,7 +111,7 @@ def call_for_each(
     return [replica.result for replica in replicas]
 
 
-def _answer(strategy: Any, replicas: Sequence[_Replica]) -> None:
+def _answer(strategy: StrategyLike, replicas: Sequence[_Replica]) -> None:
     requests = [replica.request for replica in replicas if replica.request is not None]
     merge_fn = requests[0][0]
     args, kwargs = joined([r[1] for r in requests]), joined([r[2] for r in requests])
@@ -118,7 +122,7 @@ def _answer(strategy: Any, replicas: Sequence[_Replica]) -> None:
 
 
 def _prepared(
-    strategy: Any,
+    strategy: StrategyLike,
     number: int,
     device: str,
     variables: SharedVariables,

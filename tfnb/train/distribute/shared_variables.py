@@ -14,6 +14,7 @@ from typing import Any
 
 from tfnb.client.variables.variable_store import variables_by_name
 from tfnb.ir.default import get_default_graph
+from tfnb.train.distribute.contexts import StrategyLike
 
 __all__ = ["SharedVariables"]
 
@@ -21,7 +22,7 @@ __all__ = ["SharedVariables"]
 class SharedVariables:
     """The variables of one call for each replica."""
 
-    def __init__(self, strategy: Any) -> None:
+    def __init__(self, strategy: StrategyLike) -> None:
         self._device = strategy.extended.variable_device
         self._made: dict[str, list[Any]] = defaultdict(list)
 

@@ -6,10 +6,15 @@ Invariant: a step is called once while the graph is built, and its operation run
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfnb.errors import InvalidArgumentError, refuse_given
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Runner
+
+if TYPE_CHECKING:
+    from tfnb.train.distribute.strategies import Strategy
+    from tfnb.train.optimizers.base import Optimizer
 
 __all__ = ["DistributeConfig", "Monitor", "StandardInputStep", "StandardSingleLossStep", "Step", "UpdateContext"]
 
@@ -26,7 +31,10 @@ class DistributeConfig(_Strategies):
     __slots__ = ()
 
     def __new__(
-        cls, train_distribute: Any = None, eval_distribute: Any = None, remote_cluster: Any = None
+        cls,
+        train_distribute: Strategy | None = None,
+        eval_distribute: Strategy | None = None,
+        remote_cluster: object = None,
     ) -> DistributeConfig:
         refuse_given("DistributeConfig", "estimators run in one process", remote_cluster=remote_cluster)
         return super().__new__(cls, train_distribute, eval_distribute, remote_cluster)
@@ -42,7 +50,7 @@ class UpdateContext:
 class Step:
     """The base of steps of a strategy: calling one returns its operation. Subclasses define `__call__`."""
 
-    def __init__(self, distribution: Any) -> None:
+    def __init__(self, distribution: Strategy) -> None:
         self._distribution = distribution
 
     @property
@@ -61,7 +69,7 @@ class Step:
 class StandardInputStep(Step):
     """A step with data. dataset_fn: a function that returns a data set of batches."""
 
-    def __init__(self, dataset_fn: Callable[[], Any], distribution: Any) -> None:
+    def __init__(self, dataset_fn: Callable[[], Any], distribution: Strategy) -> None:
         super().__init__(distribution)
         with distribution.scope():
             self._iterator = distribution.make_input_fn_iterator(lambda _: dataset_fn())
@@ -83,8 +91,8 @@ class StandardSingleLossStep(StandardInputStep):
         self,
         dataset_fn: Callable[[], Any],
         loss_fn: Callable[..., Any],
-        optimizer: Any,
-        distribution: Any,
+        optimizer: Optimizer,
+        distribution: Strategy,
         iterations_per_step: int = 1,
     ) -> None:
         super().__init__(dataset_fn, distribution)
@@ -104,7 +112,7 @@ class StandardSingleLossStep(StandardInputStep):
         with self.distribution.scope():
             inputs = self._iterator.get_next()
 
-            def step(*parts: Any) -> Any:
+            def step(*parts: object) -> Any:
                 return self._optimizer.minimize(self._loss_fn(context, parts[0]))
 
             return self.distribution.group(self.distribution.extended.call_for_each_replica(step, (inputs,)))
@@ -122,7 +130,7 @@ class Monitor:
     Raises `InvalidArgumentError` without a session, since operations run in sessions.
     """
 
-    def __init__(self, step_callable: Step, session: Any = None) -> None:
+    def __init__(self, step_callable: Step, session: Runner | None = None) -> None:
         if session is None:
             raise InvalidArgumentError("Should provide a `session` to Monitor; operations run in sessions.")
         self._operation, self._session = step_callable(), session

@@ -7,19 +7,22 @@ several replicas changes variables as one replica would with the whole batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from tfnb.client.dataset.dataset import Dataset
-from tfnb.client.variables.variable import group
+from tfnb.client.dataset.iterators import Iterator as DatasetIterator
+from tfnb.client.variables.variable import Variable, group
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.shape_ops import shape as shape_op
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.reduce_functions import reduce_sum
 from tfnb.train.distribute.contexts import (
+    StrategyLike,
     entered,
     get_loss_reduction,
     get_strategy,
@@ -31,7 +34,7 @@ from tfnb.train.distribute.inputs import (
     InputContext,
     InputReplicationMode,
 )
-from tfnb.train.distribute.reduction import CrossDeviceOps, ReduceOp, ReductionToOneDevice, reduction_of
+from tfnb.train.distribute.reduction import CrossDeviceOps, ReduceOp, ReduceOpLike, ReductionToOneDevice, reduction_of
 from tfnb.train.distribute.replica_threads import call_for_each
 from tfnb.train.distribute.values import PerReplica, joined, of_replica, parts
 
@@ -50,7 +53,7 @@ class StrategyExtended:
 
     def __init__(
         self,
-        container_strategy: Any,
+        container_strategy: StrategyLike,
         devices: Sequence[str] = ("",),
         cross_device_ops: CrossDeviceOps | None = None,
         variable_device: str | None = None,
@@ -82,25 +85,25 @@ class StrategyExtended:
         """Returns the list of what fn(*args, **kwargs) returns for each replica."""
         return call_for_each(self._strategy, self.worker_devices, fn, args, dict(kwargs or {}))
 
-    def reduce_to(self, reduce_op: Any, value: Any, destinations: Any) -> Any:
+    def reduce_to(self, reduce_op: ReduceOpLike, value: object, destinations: object) -> Any:
         """Returns the sum or mean of the values of replicas on the device of `destinations`."""
         if len(self.worker_devices) == 1:
             return parts(value)[0]
         return self.cross_device_ops.reduce(reduce_op, value, destinations)
 
-    def batch_reduce_to(self, reduce_op: Any, value_destination_pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
+    def batch_reduce_to(self, reduce_op: ReduceOpLike, value_destination_pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
         """Returns the sum or mean of each of a list of pairs (value, destinations)."""
         if len(self.worker_devices) == 1:
             return [parts(value)[0] for value, _ in value_destination_pairs]
         return self.cross_device_ops.batch_reduce(reduce_op, value_destination_pairs)
 
-    def broadcast_to(self, tensor: Any, destinations: Any) -> Any:
+    def broadcast_to(self, tensor: TensorLike, destinations: object) -> Any:
         """Returns `tensor` for all replicas."""
         return self.cross_device_ops.broadcast(tensor, destinations)
 
     def update(
         self,
-        var: Any,
+        var: Variable,
         fn: Callable[..., Any],
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
@@ -113,7 +116,7 @@ class StrategyExtended:
 
     def update_non_slot(
         self,
-        colocate_with: Any,
+        colocate_with: Variable,
         fn: Callable[..., Any],
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
@@ -124,19 +127,19 @@ class StrategyExtended:
             result = fn(*of_replica(tuple(args), 0), **of_replica(dict(kwargs or {}), 0))
         return result if group else [result]
 
-    def colocate_vars_with(self, colocate_with_variable: Any) -> Any:
+    def colocate_vars_with(self, colocate_with_variable: Variable) -> Any:
         """Returns a block in which variables are made beside another one."""
         return get_default_graph().colocate_with(colocate_with_variable.op)
 
-    def variable_created_in_scope(self, v: Any) -> bool:
+    def variable_created_in_scope(self, v: Variable) -> bool:
         """Returns whether a variable belongs to the strategy's graph, since every strategy shares variables."""
         return bool(v.graph is get_default_graph())
 
-    def value_container(self, value: Any) -> Any:
+    def value_container(self, value: object) -> Any:
         """Returns the variable that a value belongs to: itself."""
         return value
 
-    def read_var(self, v: Any) -> Any:
+    def read_var(self, v: Variable) -> Any:
         """Returns the value of a variable."""
         return v.value()
 
@@ -187,13 +190,15 @@ class Strategy:
         with self.scope():
             return self.extended.call_for_each_replica(fn, args, kwargs)
 
-    def experimental_run(self, fn: Callable[..., Any], input_iterator: Any = None) -> Any:
+    def experimental_run(
+        self, fn: Callable[..., Any], input_iterator: DistributedIterator | DatasetIterator | None = None
+    ) -> Any:
         """Returns what `fn` of the next element of `input_iterator`, or fn() without one, returns for each replica."""
         with self.scope():
             args = () if input_iterator is None else (input_iterator.get_next(),)
         return self.experimental_run_v2(fn, args)
 
-    def reduce(self, reduce_op: Any, value: Any, axis: int | None = None) -> Any:
+    def reduce(self, reduce_op: ReduceOpLike, value: object, axis: int | None = None) -> Any:
         """Returns the sum or mean (`reduce_op`) of `value` over all replicas, and over its dimension `axis` if given.
 
         Raises `InvalidArgumentError` for the sum of a value that is not per replica.
@@ -210,11 +215,11 @@ class Strategy:
         counts = [cast(shape_op(t)[axis], t.dtype) for t in tensors]
         return total / self.extended.reduce_to(ReduceOp.SUM, PerReplica(counts), None)
 
-    def group(self, value: Any, name: str | None = None) -> Operation:
+    def group(self, value: object, name: str | None = None) -> Operation:
         """Returns an operation that runs those of all replicas."""
         return group(*parts(value), name=name or "group_deps")
 
-    def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
+    def experimental_local_results(self, value: object) -> tuple[Any, ...]:
         """Returns the values of all replicas."""
         return parts(value)
 
@@ -249,16 +254,16 @@ class Strategy:
             )
         return DistributedIterator(dataset.make_initializable_iterator(), self.extended.worker_devices, False)
 
-    def experimental_make_numpy_dataset(self, numpy_input: Any) -> Dataset:
+    def experimental_make_numpy_dataset(self, numpy_input: object) -> Dataset:
         """Returns the data set of the rows of the arrays `numpy_input`."""
         return Dataset.from_tensor_slices(numpy_input)
 
-    def update_config_proto(self, config_proto: Any) -> Any:
+    def update_config_proto(self, config_proto: object) -> Any:
         """Returns the configuration of sessions `config_proto` as it is."""
         return config_proto
 
 
-def devices_of(given: Any, otherwise: Sequence[str]) -> tuple[str, ...]:
+def devices_of(given: str | Iterable[str] | None, otherwise: Sequence[str]) -> tuple[str, ...]:
     """Returns the devices of a name or a list of them. Raises `InvalidArgumentError` for one that is there twice."""
     names = (given,) if isinstance(given, str) else tuple(given if given is not None else otherwise)
     if not names:

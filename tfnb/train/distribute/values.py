@@ -25,7 +25,7 @@ class PerReplica:
         return f"PerReplica({list(self.values)})"
 
 
-def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
+def _mapped(function: Callable[[Any], Any], value: object) -> Any:
     if isinstance(value, Mapping):
         return {key: _mapped(function, part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
@@ -36,7 +36,7 @@ def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
     return function(value)
 
 
-def of_replica(structure: Any, replica: int) -> Any:
+def of_replica(structure: object, replica: int) -> Any:
     """Returns a structure with the values of one replica in it."""
     return _mapped(lambda v: v.values[replica] if isinstance(v, PerReplica) else v, structure)
 
@@ -56,6 +56,6 @@ def joined(structures: Sequence[Any]) -> Any:
     return PerReplica(structures)
 
 
-def parts(value: Any) -> tuple[Any, ...]:
+def parts(value: object) -> tuple[Any, ...]:
     """Returns the values of all replicas, or the one value."""
     return value.values if isinstance(value, PerReplica) else (value,)

@@ -27,6 +27,7 @@ from tfnb.errors import (
 )
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.graphdef.message_types import Message
 from tfnb.ir.operation import Operation
 from tfnb.session.default import get_default_session
 from tfnb.session.session import Session
@@ -53,7 +54,7 @@ class QueueRunner:
         close_op: Operation | None = None,
         cancel_op: Operation | None = None,
         queue_closed_exception_types: tuple[type[OpError], ...] | None = None,
-        queue_runner_def: Any = None,
+        queue_runner_def: Message | bytes | None = None,
         import_scope: str | None = None,
     ) -> None:
         if queue_runner_def is not None:
@@ -122,7 +123,7 @@ class QueueRunner:
         )
 
     @staticmethod
-    def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
+    def from_proto(queue_runner_def: Message | bytes, import_scope: str | None = None) -> QueueRunner:
         """Returns the runner of a QueueRunnerDef (or its bytes), whose nodes are in the default graph below
         `import_scope`.
         """
@@ -195,7 +196,7 @@ class QueueRunner:
         _close(sess, self._cancel_op)
 
 
-def _named(message: Any, scope: str) -> tuple[Any, list[Any], Any, Any, tuple[type[OpError], ...]]:
+def _named(message: Message | bytes, scope: str) -> tuple[Any, list[Any], Any, Any, tuple[type[OpError], ...]]:
     """Returns the nodes that a QueueRunnerDef names. Raises `NotFoundError` for a missing node, and `DataLossError`."""
     content = message if isinstance(message, bytes) else message.SerializeToString()
     runner_def = queue_runner_def()()

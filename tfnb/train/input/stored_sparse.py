@@ -37,7 +37,7 @@ def stored(tensors: object, enqueue_many: bool) -> tuple[Any, list[Kind | None]]
     """
     kinds: dict[int, Kind] = {}
 
-    def one(value: Any) -> Any:
+    def one(value: object) -> Any:
         if not isinstance(value, (SparseTensor, SparseTensorValue)):
             return value
         sparse = SparseTensor.from_value(value)

@@ -20,10 +20,10 @@ class _Entry:
     def __init__(self, table: str, key: str) -> None:
         self._table, self._key = table, key
 
-    def __get__(self, optimizer: Any, kind: type) -> Any:
+    def __get__(self, optimizer: object, kind: type) -> Any:
         return self if optimizer is None else getattr(optimizer, self._table).get(self._key)
 
-    def __set__(self, optimizer: Any, value: Any) -> None:
+    def __set__(self, optimizer: object, value: object) -> None:
         getattr(optimizer, self._table)[self._key] = value
 
 

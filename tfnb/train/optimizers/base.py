@@ -18,11 +18,11 @@ from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops.array.constants import constant
 from tfnb.ops.math.cast import cast
 from tfnb.ops.state.variables import ASSIGN_ADD
-from tfnb.train.distribute.contexts import replica_of_several
+from tfnb.train.distribute.contexts import StrategyLike, replica_of_several
 from tfnb.train.distribute.reduction import ReduceOp
 from tfnb.train.distribute.strategies import loss_divisor
 from tfnb.train.optimizers.slots import create_slot, create_zeros_slot
@@ -93,7 +93,7 @@ class UpdateRule:
                 self._non_slot_dict[name, graph] = Variable(initial_value, trainable=False, name=name)
         return self._non_slot_dict[name, graph]
 
-    def _get_non_slot_variable(self, name: str, graph: Any = None) -> Variable | None:
+    def _get_non_slot_variable(self, name: str, graph: GraphLike | None = None) -> Variable | None:
         """Returns the variable that `_create_non_slot_variable` has made in `graph`, or None."""
         return self._non_slot_dict.get((name, graph))
 
@@ -301,7 +301,11 @@ class Optimizer(UpdateRule):
         return train
 
     def _apply_of_replicas(
-        self, strategy: Any, grads_and_vars: Sequence[tuple[Any, Any]], global_step: Any, name: str | None
+        self,
+        strategy: StrategyLike,
+        grads_and_vars: Sequence[tuple[Any, Any]],
+        global_step: Variable | None,
+        name: str | None,
     ) -> Operation:
         """Returns the operation that applies the sums of the gradients of all replicas."""
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]

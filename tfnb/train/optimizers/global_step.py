@@ -73,7 +73,9 @@ def assert_global_step(global_step_tensor: Variable | Tensor) -> None:
         )
 
 
-def assert_or_get_global_step(graph: GraphLike | None = None, global_step_tensor: Any = None) -> Any:
+def assert_or_get_global_step(
+    graph: GraphLike | None = None, global_step_tensor: Variable | Tensor | None = None
+) -> Any:
     """Returns `global_step_tensor`, by default the global step of the graph. Raises `DTypeError` as
     `assert_global_step` does.
     """

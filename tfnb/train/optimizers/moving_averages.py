@@ -72,12 +72,12 @@ def weighted_moving_average(
         return (REAL_DIV if truediv else FLOOR_DIV)(*averages)
 
 
-def _now(value: Any) -> Any:
+def _now(value: object) -> Any:
     """Returns the value of a variable after the current control dependencies, such as a training step."""
     return value.read_value() if isinstance(value, Variable) else value
 
 
-def _debiased(variable: Variable, value: Any, rest: Any) -> Tensor:
+def _debiased(variable: Variable, value: TensorLike, rest: Tensor) -> Tensor:
     biased = create_slot(variable, lambda: zeros(variable.shape.known(), variable.dtype), "biased", variable.dtype)
     count = create_slot(variable, 0.0, "local_step", variable.dtype)
     new_biased = biased.assign_sub((biased.value() - value) * rest)

@@ -109,7 +109,7 @@ def _summarise_gradients(pairs: list[tuple[Any, Any]], wanted: list[str], prefix
             scalar(f"gradient_norm/{v.op.name}", global_norm([values]))
 
 
-def _rate(learning_rate: TensorLike | None, decay: Any, step: Any) -> Any:
+def _rate(learning_rate: TensorLike | None, decay: Callable[..., Any] | None, step: object) -> Any:
     rate = learning_rate
     if isinstance(rate, (int, float)):
         rate = get_variable("learning_rate", [], trainable=False, initializer=Constant(float(rate)))
@@ -152,7 +152,7 @@ def _changed(
     return [(g, v) for g, (_, v) in zip(clipped, pairs, strict=True)]
 
 
-def _factor(multipliers: Mapping[Any, Any], variable: Any) -> Any:
+def _factor(multipliers: Mapping[Any, Any], variable: Variable) -> Any:
     return multipliers.get(variable, multipliers.get(variable.op.name))
 
 
@@ -160,7 +160,7 @@ def _plus(grad: Tensor, noise: Tensor) -> Tensor:
     return (grad.__tensor__() if isinstance(grad, IndexedSlices) else grad) + noise
 
 
-def _times(grad: Tensor, factor: Any) -> Any:
+def _times(grad: Tensor, factor: TensorLike | None) -> Any:
     if factor is None:
         return grad
     if isinstance(grad, IndexedSlices):

@@ -41,7 +41,7 @@ class ExternalOptimizerInterface:
         equalities: Sequence[Any] | None = None,
         inequalities: Sequence[Any] | None = None,
         var_to_bounds: Mapping[Variable, tuple[ArrayLike, ArrayLike]] | None = None,
-        **optimizer_kwargs: Any,
+        **optimizer_kwargs: object,
     ) -> None:
         self._vars = list(trainable_variables() if var_list is None else var_list)
         if not self._vars:
@@ -113,7 +113,7 @@ class ExternalOptimizerInterface:
                 loss_callback(*fetched)
             return np.asarray(loss).item(), self._pack(grads)
 
-        def condition(tensor: Tensor, grads: Any) -> tuple[Any, Any]:
+        def condition(tensor: Tensor, grads: object) -> tuple[Any, Any]:
             return (
                 lambda x: runner.run(tensor, feeds | self._feeds(x)),
                 lambda x: self._pack(runner.run(grads, feeds | self._feeds(x))),
@@ -130,7 +130,14 @@ class ExternalOptimizerInterface:
             v.load(a, session)
         return result
 
-    def _minimize(self, start: np.ndarray, value: Any, constraints: list[Any], bounds: Any, callback: Any) -> Any:
+    def _minimize(
+        self,
+        start: np.ndarray,
+        value: Callable[[np.ndarray], tuple[float, np.ndarray]],
+        constraints: list[Any],
+        bounds: object,
+        callback: Callable[[np.ndarray], Any] | None,
+    ) -> Any:
         raise InvalidArgumentError(f"{type(self).__name__} does not say how to minimise")
 
 
@@ -140,7 +147,14 @@ class ScipyOptimizerInterface(ExternalOptimizerInterface):
     `method` is by default L-BFGS-B, or SLSQP if there are equalities or inequalities.
     """
 
-    def _minimize(self, start: np.ndarray, value: Any, constraints: list[Any], bounds: Any, callback: Any) -> Any:
+    def _minimize(
+        self,
+        start: np.ndarray,
+        value: Callable[[np.ndarray], tuple[float, np.ndarray]],
+        constraints: list[Any],
+        bounds: object,
+        callback: Callable[[np.ndarray], Any] | None,
+    ) -> Any:
         kwargs = dict(self.optimizer_kwargs)
         method = kwargs.pop("method", "SLSQP" if constraints else "L-BFGS-B")
         # imported here since that takes as long as importing tfnb

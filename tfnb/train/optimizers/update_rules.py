@@ -14,7 +14,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import GraphLike, Tensor, TensorLike
 from tfnb.ops import CATALOG
 from tfnb.ops.array.constants import constant, zeros
 from tfnb.ops.array.shape_ops import shape
@@ -276,7 +276,7 @@ class RMSPropOptimizer(Optimizer, _SlotRule):
         self._describe(hyper, slots)
 
 
-def _scatter_added(slot: Variable, rows: Tensor, values: Any) -> Tensor:
+def _scatter_added(slot: Variable, rows: Tensor, values: TensorLike) -> Tensor:
     return SCATTER_ADD(_ref(slot), rows, values)
 
 
@@ -318,7 +318,7 @@ class AdamOptimizer(Optimizer):
         for name, value in self._values.items():
             self._hyper(name, value)
 
-    def _powers(self, graph: Any) -> list[Any]:
+    def _powers(self, graph: GraphLike) -> list[Any]:
         return [self._get_non_slot_variable(f"{beta}_power", graph) for beta in self.power_names]
 
     def _get_beta_accumulators(self) -> tuple[Any, ...]:
@@ -339,7 +339,7 @@ class AdamOptimizer(Optimizer):
         return self._apply_sparse_shared(grad.values, var, grad.indices, _scatter_added)
 
     def _apply_sparse_shared(
-        self, grad: Any, var: Variable, indices: Tensor, scatter_add: Callable[[Any, Tensor, Any], Tensor]
+        self, grad: Tensor, var: Variable, indices: Tensor, scatter_add: Callable[[Any, Tensor, Any], Tensor]
     ) -> Operation:
         """Decays all rows of the moments, as TensorFlow does, and adds the gradient to the rows that it has.
 

@@ -18,6 +18,7 @@ from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError, refu
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.attrs import encode_value
 from tfnb.ir.graphdef.message import as_message
+from tfnb.ir.graphdef.message_types import GraphDef, SaverDef
 from tfnb.ir.protos import proto, text_parsed
 from tfnb.session.session import Session
 from tfnb.train.saving.checkpoint_reader import CheckpointReader
@@ -45,8 +46,8 @@ def _message(path: FilePath, binary: bool, file: str, name: str) -> Any:
 
 
 def freeze_graph_with_def_protos(
-    input_graph_def: Any,
-    input_saver_def: Any,
+    input_graph_def: GraphDef,
+    input_saver_def: SaverDef | None,
     input_checkpoint: FilePath,
     output_node_names: str | Sequence[str],
     restore_op_name: str | None,
@@ -87,7 +88,7 @@ def freeze_graph_with_def_protos(
     return frozen
 
 
-def _restore(sess: Session, saver_def: Any, checkpoint: str) -> None:
+def _restore(sess: Session, saver_def: SaverDef | None, checkpoint: str) -> None:
     if saver_def:
         Saver(saver_def=saver_def).restore(sess, checkpoint)
         return
@@ -149,7 +150,7 @@ def freeze_graph(
 
 
 def strip_unused(
-    input_graph_def: Any,
+    input_graph_def: GraphDef,
     input_node_names: Sequence[str],
     output_node_names: Sequence[str],
     placeholder_type_enum: int | Sequence[int],
@@ -182,7 +183,7 @@ def strip_unused(
 
 
 def optimize_for_inference(
-    input_graph_def: Any,
+    input_graph_def: GraphDef,
     input_node_names: Sequence[str],
     output_node_names: Sequence[str],
     placeholder_type_enum: int | Sequence[int],

@@ -33,6 +33,7 @@ from tfnb.errors import (
 )
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.graphdef.message_types import MetaGraphDef
 from tfnb.ir.graphdef.wire import read_message
 from tfnb.ir.operation import Operation
 from tfnb.ir.protos import packed, proto, text_of_message, text_parsed, unpacked
@@ -202,7 +203,7 @@ class SavedModelBuilder:
             self._add_asset(meta, tensor)
         self._message.meta_graphs.add().CopyFrom(meta)
 
-    def _add_asset(self, meta: Any, tensor: Tensor) -> None:
+    def _add_asset(self, meta: MetaGraphDef, tensor: Tensor) -> None:
         value = getattr(tensor.op.attrs, "value", None)
         if value is None or np.size(value) != 1:
             raise InvalidArgumentError(f"the asset {tensor.name} is no constant with a file's name")
@@ -301,7 +302,7 @@ def load(
     return message
 
 
-def _restore(sess: Session, message: Any, scope: str, path: str) -> None:
+def _restore(sess: Session, message: MetaGraphDef, scope: str, path: str) -> None:
     """Restores the variables as the model's SaverDef says; without one, those of the collection of variables.
 
     Models of TensorFlow 2 have no such collection, and the SaverDef names a function. A SaverDef without names, or of a
@@ -315,7 +316,7 @@ def _restore(sess: Session, message: Any, scope: str, path: str) -> None:
         Saver(sess.graph.get_collection(GraphKeys.GLOBAL_VARIABLES, scope or None)).restore(sess, path)
 
 
-def _assets_of(message: Any) -> list[Any]:
+def _assets_of(message: MetaGraphDef) -> list[Any]:
     """Returns the descriptions of a model's files; before 1.13 they were only in a collection."""
     if message.asset_file_def or _ASSETS_KEY not in message.collection_def:
         return list(message.asset_file_def)
@@ -327,7 +328,7 @@ def _assets_of(message: Any) -> list[Any]:
     return assets
 
 
-def _init_op(message: Any) -> str | None:
+def _init_op(message: MetaGraphDef) -> str | None:
     """Returns the name of the operation to run after loading, which newer models name by a signature."""
     if _INIT_OP_KEY in message.signature_def:
         outputs = message.signature_def[_INIT_OP_KEY].outputs
@@ -342,7 +343,7 @@ def _init_op(message: Any) -> str | None:
     return None
 
 
-def _run_init_op(sess: Session, message: Any, scope: str, folder: str) -> None:
+def _run_init_op(sess: Session, message: MetaGraphDef, scope: str, folder: str) -> None:
     prefix, name = f"{scope}/" if scope else "", _init_op(message)
     if name is not None:
         feeds = {

@@ -28,6 +28,7 @@ from tfnb.errors import (
     NotReadyError,
 )
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.graphdef.message_types import SaverDef
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.checkpoint.files import Checkpoint, Item, write_checkpoint
@@ -78,7 +79,7 @@ class Saver:
         keep_checkpoint_every_n_hours: float = 10000.0,
         name: str | None = None,
         restore_sequentially: bool = False,
-        saver_def: Any = None,
+        saver_def: SaverDef | None = None,
         builder: object = None,
         defer_build: bool = False,
         allow_empty: bool = False,
@@ -412,7 +413,7 @@ class Saver:
             raise NotReadyError("the Saver was made with defer_build: call build() first")
         return self._names
 
-    def _take_def(self, saver_def: Any) -> None:
+    def _take_def(self, saver_def: SaverDef) -> None:
         self._names = SaverNames(saver_def.filename_tensor_name, saver_def.save_tensor_name, saver_def.restore_op_name)
         self._graph = get_default_graph()
         self._max_to_keep = saver_def.max_to_keep
@@ -457,7 +458,7 @@ class Saver:
         return saver_def
 
     @staticmethod
-    def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
+    def from_proto(saver_def: SaverDef, import_scope: str | None = None) -> Saver:
         """Returns a saver from its `SaverDef` message; its nodes are already in the default graph, below
         `import_scope`.
         """

@@ -85,7 +85,7 @@ def saveables(var_list: Mapping[str, Any] | Sequence[Any] | None) -> list[Saveab
     return sorted(result, key=lambda s: (s.name, s.ref.name))  # parts in TensorFlow's order
 
 
-def _parts(value: Any) -> list[Any]:
+def _parts(value: object) -> list[Any]:
     """Returns the parts of a partitioned variable, the members of a list, or a list of the one variable."""
     if isinstance(value, (list, tuple)):
         return list(value)

@@ -16,12 +16,15 @@ from typing import Any
 from tfnb.client.graph.meta_graph import read_meta_graph
 from tfnb.client.namespace import Lazy
 from tfnb.client.platform import gfile
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import DataLossError, DTypeError, FailedPreconditionError, InvalidArgumentError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import get_default_graph, reset_default_graph
+from tfnb.ir.graphdef.message_types import Message
 from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
+from tfnb.session.config import ConfigProto
 from tfnb.session.session import Session
 from tfnb.train.optimizers.global_step import global_step
 from tfnb.train.saving.checkpoint_state import checkpoint_exists
@@ -102,7 +105,7 @@ def _pool() -> Any:
     return pool
 
 
-def _any(message: Any, name: str) -> Any:
+def _any(message: Message, name: str) -> Any:
     """Returns a message `Any` that holds a message, under its name in TensorFlow."""
     url = f"type.googleapis.com/{name}"
     return import_module("google.protobuf.any_pb2").Any(type_url=url, value=message.SerializeToString())
@@ -159,7 +162,7 @@ class BundleExporter:
         graph_def: Any = None,
         init_op: Operation | None = None,
         clear_devices: bool = False,
-        default_graph_signature: Any = None,
+        default_graph_signature: Message | None = None,
         named_graph_signatures: Mapping[str, Any] | None = None,
         assets_collection: Sequence[Tensor] | None = None,
         assets_callback: Callable[[Mapping[str, str], str], None] | None = gfile_copy_callback,
@@ -199,7 +202,11 @@ class BundleExporter:
             graph.add_to_collection(_ASSETS, _any(asset, f"{_PACKAGE}.AssetFile"))
 
     def export(
-        self, export_dir_base: str, global_step_tensor: Any, sess: Session, exports_to_keep: Filter | None = None
+        self,
+        export_dir_base: str,
+        global_step_tensor: Variable | Tensor,
+        sess: Session,
+        exports_to_keep: Filter | None = None,
     ) -> bytes:
         """Writes the version that the global step numbers and returns its folder, as bytes like TensorFlow.
 
@@ -241,7 +248,9 @@ def _path_of(tensor: Tensor) -> str:
     return path
 
 
-def load_session_bundle_from_path(export_dir: str, target: str = "", config: Any = None) -> tuple[Session, Any]:
+def load_session_bundle_from_path(
+    export_dir: str, target: str = "", config: ConfigProto | None = None
+) -> tuple[Session, Any]:
     """Loads an export into a new default graph; returns a session with the variables, and the MetaGraphDef.
 
     target, config: those of the session. Raises `NotFoundError` without the graph of the export, and `DataLossError`

@@ -11,6 +11,7 @@ from typing import Any
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.graphdef.message_types import SignatureDef, TensorInfo
 from tfnb.ir.protos import proto
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -61,7 +62,7 @@ def build_tensor_info(tensor: TensorLike | SparseTensor) -> Any:
 
 
 def get_tensor_from_tensor_info(
-    tensor_info: Any, graph: GraphBuilder | None = None, import_scope: str | None = None
+    tensor_info: TensorInfo, graph: GraphBuilder | None = None, import_scope: str | None = None
 ) -> Any:
     """Returns the tensor that a TensorInfo names, in `graph` (by default the default graph) below `import_scope`.
 
@@ -106,7 +107,9 @@ def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any])
     return build_signature_def(ins, outs, SIGNATURE_CONSTANTS["PREDICT_METHOD_NAME"])
 
 
-def classification_signature_def(examples: Any, classes: Tensor | None, scores: Tensor | None) -> Any:
+def classification_signature_def(
+    examples: TensorLike | SparseTensor | None, classes: Tensor | None, scores: Tensor | None
+) -> Any:
     """Returns the signature of a classification of strings (serialized tf.Examples).
 
     The outputs are classes (strings), scores (float32), or both. Raises `InvalidArgumentError` for other dtypes.
@@ -121,7 +124,7 @@ def classification_signature_def(examples: Any, classes: Tensor | None, scores: 
     return build_signature_def({"inputs": build_tensor_info(examples)}, infos, method)
 
 
-def regression_signature_def(examples: Any, predictions: TensorLike) -> Any:
+def regression_signature_def(examples: TensorLike | SparseTensor | None, predictions: TensorLike) -> Any:
     """Returns the signature of a regression from strings (serialized tf.Examples) to float32 predictions."""
     if examples is None or predictions is None:
         raise InvalidArgumentError("regression_signature_def needs examples and predictions")
@@ -188,7 +191,7 @@ def _only(receivers: Mapping[str, Any]) -> Any:
     return next(iter(receivers.values()))
 
 
-def is_valid_signature(signature_def: Any) -> bool:
+def is_valid_signature(signature_def: SignatureDef) -> bool:
     """Returns whether the `signature_def` has a method and the inputs and outputs that serving it needs."""
     methods = {v: k for k, v in SIGNATURE_CONSTANTS.items() if k.endswith("METHOD_NAME")}
     kind = methods.get(signature_def.method_name)

@@ -42,7 +42,7 @@ class HookedSession:
 
     def run(
         self,
-        fetches: Any,
+        fetches: object,
         feed_dict: Mapping[Any, Any] | None = None,
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,

@@ -43,7 +43,7 @@ __all__ = ["API", "MonitoredSession", "MonitoredTrainingSession", "SingularMonit
 
 _RECOVERABLE = (AbortedError, UnavailableError)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds between attempts to create a session
-USE_DEFAULT = object()
+USE_DEFAULT: Any = object()  # stands for a value of any type
 
 
 class _Running(NamedTuple):
@@ -238,7 +238,7 @@ class _Monitored:
         self,
         running: _Running,
         fetches: object,
-        feed_dict: Any,
+        feed_dict: Mapping[Any, Any] | None,
         options: RunOptions | None,
         run_metadata: RunMetadata | None,
     ) -> Any:
@@ -355,14 +355,14 @@ def MonitoredTrainingSession(
     scaffold: Scaffold | None = None,
     hooks: Iterable[SessionRunHook] | None = None,
     chief_only_hooks: Iterable[SessionRunHook] | None = None,
-    save_checkpoint_secs: Any = USE_DEFAULT,
-    save_summaries_steps: Any = USE_DEFAULT,
-    save_summaries_secs: Any = USE_DEFAULT,
+    save_checkpoint_secs: float | None = USE_DEFAULT,
+    save_summaries_steps: int | None = USE_DEFAULT,
+    save_summaries_secs: float | None = USE_DEFAULT,
     config: ConfigProto | None = None,
     stop_grace_period_secs: float = 120,
     log_step_count_steps: int | None = 100,
     max_wait_secs: float = 7200,
-    save_checkpoint_steps: Any = USE_DEFAULT,
+    save_checkpoint_steps: int | None = USE_DEFAULT,
     summary_dir: FilePath | None = None,
 ) -> MonitoredSession:
     """Returns a monitored session that saves checkpoints and summaries of a training.
@@ -378,7 +378,7 @@ def MonitoredTrainingSession(
     if save_checkpoint_secs is USE_DEFAULT and save_checkpoint_steps is USE_DEFAULT:
         save_checkpoint_secs, save_checkpoint_steps = 600, None
 
-    def given(x: Any) -> Any:
+    def given(x: object) -> Any:
         return None if x is USE_DEFAULT else x
 
     scaffold = scaffold or Scaffold()

@@ -149,7 +149,7 @@ def collected_saver() -> Saver | None:
     return saver
 
 
-def _first(given: Any, other: Any) -> Any:
+def _first(given: object, other: object) -> Any:
     return given if given is not None else other
 
 

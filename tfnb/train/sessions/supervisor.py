@@ -20,6 +20,7 @@ from tfnb.client.graph.meta_graph import export_meta_graph
 from tfnb.client.logging.summaries import merge_all
 from tfnb.client.platform import tf_logging as logging
 from tfnb.client.variables.variable import (
+    Variable,
     global_variables,
     global_variables_initializer,
     report_uninitialized_variables,
@@ -27,8 +28,9 @@ from tfnb.client.variables.variable import (
 from tfnb.errors import AbortedError, InvalidArgumentError, NotReadyError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.session.api import ConfigProto, RunOptions
 from tfnb.session.session import Session
 from tfnb.summary.writer import FileWriter, Message
@@ -52,28 +54,28 @@ class Supervisor:
     save_model_secs, save_summaries_secs: the seconds between saves; 0 saves nothing. The graph is finalized.
     """
 
-    USE_DEFAULT = 0
+    USE_DEFAULT: Any = 0
 
     def __init__(
         self,
         graph: GraphBuilder | None = None,
-        ready_op: Any = USE_DEFAULT,
-        ready_for_local_init_op: Any = USE_DEFAULT,
+        ready_op: Tensor | None = USE_DEFAULT,
+        ready_for_local_init_op: Tensor | None = USE_DEFAULT,
         is_chief: bool = True,
-        init_op: Any = USE_DEFAULT,
+        init_op: Operation | Tensor | None = USE_DEFAULT,
         init_feed_dict: Mapping[Any, Any] | None = None,
-        local_init_op: Any = USE_DEFAULT,
+        local_init_op: Operation | Tensor | None = USE_DEFAULT,
         logdir: FilePath | None = None,
-        summary_op: Any = USE_DEFAULT,
-        saver: Any = USE_DEFAULT,
-        global_step: Any = USE_DEFAULT,
+        summary_op: Operation | Tensor | None = USE_DEFAULT,
+        saver: Saver | None = USE_DEFAULT,
+        global_step: Variable | Tensor | None = USE_DEFAULT,
         save_summaries_secs: float = 120,
         save_model_secs: float = 600,
         recovery_wait_secs: float = 30,
         stop_grace_secs: float = 120,
         checkpoint_basename: str = "model.ckpt",
         session_manager: SessionManager | None = None,
-        summary_writer: Any = USE_DEFAULT,
+        summary_writer: FileWriter | None = USE_DEFAULT,
         init_fn: Callable[[Any], None] | None = None,
         local_init_run_options: RunOptions | None = None,
     ) -> None:
@@ -117,7 +119,7 @@ class Supervisor:
         )
 
     @staticmethod
-    def _chosen(given: Any, default: Callable[[], Any]) -> Any:
+    def _chosen(given: object, default: Callable[[], Any]) -> Any:
         """Returns the given value, or the default if the value is USE_DEFAULT, which is 0."""
         return default() if given is Supervisor.USE_DEFAULT else given
 
