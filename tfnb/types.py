@@ -475,7 +475,7 @@ scalar = Shape(())
 ShapeLike: TypeAlias = Shape | Sequence[Any] | np.ndarray | int | None
 
 
-def sizes_array(sizes: Sequence[int] | np.ndarray) -> np.ndarray:
+def sizes_array(sizes: Sequence[int] | np.ndarray | int) -> np.ndarray:
     """Returns sizes as an array of int32, or of int64 where one is too large."""
     array = np.asarray(sizes, np.int64)
     return array if array.size and array.max() > np.iinfo(np.int32).max else array.astype(np.int32)

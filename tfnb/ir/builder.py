@@ -98,7 +98,7 @@ def infer_specs(
     return specs
 
 
-def _sizes(value: Any, dtype: DType | None) -> np.ndarray:
+def _sizes(value: Sequence[int] | int, dtype: DType | None) -> np.ndarray:
     """Returns the dimensions of a shape, or one, as int32, or int64 where one is too large or the `dtype` says so."""
     sizes = sizes_array(value)
     if sizes.dtype == np.int64 and dtype is int32:
@@ -160,7 +160,7 @@ class GraphBuilder(GraphElements, Collections):
         """
         claimed = ""
 
-        def to_tensor(value: Any, dtype: DType | None, ref: bool, input_name: str) -> Tensor:
+        def to_tensor(value: object, dtype: DType | None, ref: bool, input_name: str) -> Tensor:
             nonlocal claimed
             if isinstance(value, Tensor) or hasattr(value, "__tensor__"):
                 return self.to_tensor(value, dtype, ref)

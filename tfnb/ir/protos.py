@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.caches import remembered
+
+if TYPE_CHECKING:
+    from tfnb.ir.graphdef.message_types import Message
 
 __all__ = ["packed", "proto", "text_of_message", "text_parsed", "unpacked"]
 
@@ -71,7 +74,7 @@ def _name_here(name: str) -> str:
     return _OURS + name.removeprefix(_THEIRS) if name.startswith(_THEIRS) else name
 
 
-def packed(message: Any) -> Any:
+def packed(message: Message) -> Any:
     """Returns the message `Any` that holds a message under the name of its type in TensorFlow."""
     name = message.DESCRIPTOR.full_name
     name = _THEIRS + name.removeprefix(_OURS) if name.startswith(_OURS) else name
@@ -79,7 +82,7 @@ def packed(message: Any) -> Any:
     return holder.Any(type_url=_URL + name, value=message.SerializeToString())
 
 
-def unpacked(holder: Any, message: Any) -> bool:
+def unpacked(holder: Any, message: Message) -> bool:
     """Reads what an `Any` holds into `message`. Returns False if it is of another type, by either package's name."""
     name = holder.type_url.rpartition("/")[2]
     if _name_here(name) != message.DESCRIPTOR.full_name:
@@ -88,11 +91,11 @@ def unpacked(holder: Any, message: Any) -> bool:
     return True
 
 
-def text_parsed(text: str, message: Any) -> Any:
+def text_parsed(text: str, message: Message) -> Any:
     """Reads protobuf's text format into `message`, which is returned. Raises protobuf's `ParseError`."""
     return importlib.import_module("google.protobuf.text_format").Parse(text, message, descriptor_pool=_Pool())
 
 
-def text_of_message(message: Any) -> str:
+def text_of_message(message: Message) -> str:
     """Returns a message in protobuf's text format, with TensorFlow's names of types."""
     return str(importlib.import_module("google.protobuf.text_format").MessageToString(message, descriptor_pool=_Pool()))

@@ -33,7 +33,9 @@ class SparseTensorValue(_SparseParts):
 
     __slots__ = ()
 
-    def __new__(cls, indices: Any, values: Any, dense_shape: Any = None, shape: Any = None) -> SparseTensorValue:
+    def __new__(
+        cls, indices: object, values: object, dense_shape: object = None, shape: object = None
+    ) -> SparseTensorValue:
         if (dense_shape is None) == (shape is None):
             raise InvalidArgumentError("SparseTensorValue needs dense_shape (in 0.x: shape), once")
         return super().__new__(cls, indices, values, shape if dense_shape is None else dense_shape)

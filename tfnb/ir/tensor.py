@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 
 from tfnb.errors import DTypeError, InvalidArgumentError, SlicedAssignmentError
+from tfnb.ir.record import Attrs
 from tfnb.ir.scopes import NameScope, Scopes
 from tfnb.types import DType, Shape, TensorSpec, as_shape
 from tfnb.upcalls import upcall
@@ -53,7 +54,7 @@ class GraphLike(Protocol):
     ) -> Tensor: ...
     def constant(self, array: np.ndarray, name: str = "Const", dtype: DType | None = None) -> Tensor: ...
     def add_node(
-        self, opdef: Any, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any], name: str | None = None
+        self, opdef: Any, inputs: Sequence[Tensor], attrs: Attrs, types: dict[str, Any], name: str | None = None
     ) -> Any: ...
     def apply(self, opdef: Any, values: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any: ...
     def reserve(self, name: str, *parts: str) -> list[str]: ...

@@ -18,6 +18,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, NotFoundError, OpError
 from tfnb.ir.graphdef.message import as_message
+from tfnb.ir.graphdef.message_types import Message, TensorProto
 from tfnb.ir.graphdef.tensor_proto import decode_array
 from tfnb.summary.item import Item
 from tfnb.summary.sampling import thinned
@@ -459,12 +460,12 @@ def _runs(logdir: str) -> Iterator[tuple[str, str, list[str]]]:
             yield Path(folder).relative_to(logdir).as_posix(), folder, events
 
 
-def _is_float(tensor: Any) -> bool:
+def _is_float(tensor: TensorProto) -> bool:
     """Is it a float of any width without dimensions? Such tensors are points of a curve, whoever has written them."""
     return tensor.dtype in _FLOATS and not tensor.tensor_shape.dim
 
 
-def _number(tensor: Any) -> float | None:
+def _number(tensor: TensorProto) -> float | None:
     """Returns the value of a TensorProto with one element of a numeric dtype; None for any other tensor."""
     if any(dim.size != 1 for dim in tensor.tensor_shape.dim):
         return None
@@ -507,7 +508,7 @@ def _contents(event: Any, plugins: dict[str, str]) -> Iterator[tuple[str, str, f
         yield "", field_name.removesuffix("_def").replace("log_message", "message"), None
 
 
-def _kind(value: Any, plugin: str) -> str:
+def _kind(value: Message, plugin: str) -> str:
     """Returns the kind of a summary value, such as "image" or "histogram"; empty for a scalar.
 
     plugin: TensorBoard's plugin for the tensors of the tag; empty for none.

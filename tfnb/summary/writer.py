@@ -106,7 +106,7 @@ class FileWriter:
             listener(data)
         self._file.add(data)
 
-    def _add(self, global_step: Step, **content: Any) -> None:
+    def _add(self, global_step: Step, **content: object) -> None:
         step = None if global_step is None else int(global_step)
         self.add_event(proto("event").Event(wall_time=time.time(), step=step, **content))
 

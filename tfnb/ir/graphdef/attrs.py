@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -176,7 +176,7 @@ _PLAIN: Mapping[str, Callable[[Any], object]] = {
 """How a value of each kind stands in a message."""
 
 
-def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: Attrs, into: Mapping[str, AttrValue]) -> None:
+def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: Attrs, into: MutableMapping[str, AttrValue]) -> None:
     """Writes type variables, numbers and attributes of a node into the map `attr` of its NodeDef."""
     numbers = numbers_of(opdef)
     for name, value in types.items():
@@ -192,7 +192,7 @@ def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: Attrs, into: Map
         _rename_own(opdef, into)
 
 
-def _rename_own(opdef: OpDef, attrs: Any) -> None:
+def _rename_own(opdef: OpDef, attrs: MutableMapping[str, AttrValue]) -> None:
     """Gives attributes that no TensorFlow knows the names of such."""
     for name in OWN_ATTRS[opdef.name]:
         if name in attrs:
@@ -200,7 +200,7 @@ def _rename_own(opdef: OpDef, attrs: Any) -> None:
             del attrs[name]
 
 
-def _leave_out_later(opdef: OpDef, attrs: Any) -> None:
+def _leave_out_later(opdef: OpDef, attrs: MutableMapping[str, AttrValue]) -> None:
     """Removes the attributes that TensorFlow 1.15 does not know where they say what it does without them."""
     defaults = default_attrs(opdef)
     for name in LATER_ATTRS[opdef.name]:

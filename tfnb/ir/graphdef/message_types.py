@@ -6,22 +6,29 @@ declare what the codec uses of them. Invariant: the names and types of fields ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence, Sequence
+from collections.abc import Iterator, MutableMapping, MutableSequence, Sequence
 from typing import Any, Protocol, TypeVar
 
 __all__ = [
     "AttrList",
     "AttrValue",
+    "CollectionDef",
     "Descriptor",
     "FunctionDef",
     "FunctionDefLibrary",
     "GraphDef",
     "Message",
+    "MetaGraphDef",
     "NodeDef",
     "OpSignature",
     "Repeated",
+    "SaveSliceInfoDef",
+    "SaverDef",
+    "SignatureDef",
+    "TensorInfo",
     "TensorProto",
     "TensorShapeProto",
+    "VariableDef",
 ]
 
 M = TypeVar("M", covariant=True)
@@ -140,7 +147,7 @@ class NodeDef(Message, Protocol):
     op: str
     device: str
     input: MutableSequence[str]
-    attr: Mapping[str, AttrValue]
+    attr: MutableMapping[str, AttrValue]
 
 
 class ArgDef(Protocol):
@@ -168,7 +175,7 @@ class FunctionDef(Message, Protocol):
     """A function: its signature, the nodes of its body, and the tensor of the body that each result is."""
 
     signature: OpSignature
-    attr: Mapping[str, AttrValue]
+    attr: MutableMapping[str, AttrValue]
     node_def: Repeated[NodeDef]
     ret: MutableMapping[str, str]
 
@@ -199,3 +206,72 @@ class GraphDef(Message, Protocol):
     node: Repeated[NodeDef]
     library: FunctionDefLibrary
     versions: Versions
+
+
+class SaverDef(Message, Protocol):
+    """How to save and restore the variables of a graph: the names of its nodes, and how many checkpoints to keep."""
+
+    filename_tensor_name: str
+    save_tensor_name: str
+    restore_op_name: str
+    max_to_keep: int
+    sharded: bool
+    keep_checkpoint_every_n_hours: float
+
+
+class SaveSliceInfoDef(Message, Protocol):
+    """The place of a part in a partitioned variable."""
+
+    full_name: str
+    full_shape: MutableSequence[int]
+    var_offset: MutableSequence[int]
+    var_shape: MutableSequence[int]
+
+
+class VariableDef(Message, Protocol):
+    """A variable: the names of its nodes."""
+
+    variable_name: str
+    initial_value_name: str
+    initializer_name: str
+    snapshot_name: str
+    trainable: bool
+    save_slice_info_def: SaveSliceInfoDef
+
+
+class CollectionDef(Message, Protocol):
+    """The members of a collection, in the one of the fields that can hold them."""
+
+    node_list: Any
+    bytes_list: Any
+    int64_list: Any
+    float_list: Any
+    any_list: Any
+
+
+class TensorInfo(Message, Protocol):
+    """A tensor of a signature: its name, or those of the parts of a sparse tensor, its dtype and shape."""
+
+    name: str
+    coo_sparse: Any
+    dtype: int
+    tensor_shape: TensorShapeProto
+
+
+class SignatureDef(Message, Protocol):
+    """The inputs and outputs of a function that a model serves."""
+
+    inputs: MutableMapping[str, TensorInfo]
+    outputs: MutableMapping[str, TensorInfo]
+    method_name: str
+
+
+class MetaGraphDef(Message, Protocol):
+    """A graph with its collections, and what a SavedModel adds."""
+
+    meta_info_def: Any
+    graph_def: GraphDef
+    saver_def: SaverDef
+    collection_def: MutableMapping[str, CollectionDef]
+    signature_def: MutableMapping[str, SignatureDef]
+    asset_file_def: Repeated[Any]

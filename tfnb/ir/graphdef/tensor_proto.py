@@ -235,7 +235,7 @@ def make_tensor_proto(
     return message
 
 
-def _plain(values: Any) -> Any:
+def _plain(values: object) -> Any:
     """Returns a value with integers in place of dimensions and of tuples of one integer, which stand for quantised
     numbers.
     """
