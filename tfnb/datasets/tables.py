@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from tfnb.errors import InvalidArgumentError, NotFoundError
 
@@ -43,7 +44,9 @@ class Datasets(NamedTuple):
     test: Any
 
 
-def _split(rows: Iterable[list[str]], target_dtype: Any, features_dtype: Any, target_column: int) -> Dataset:
+def _split(
+    rows: Iterable[list[str]], target_dtype: DTypeLike, features_dtype: DTypeLike, target_column: int
+) -> Dataset:
     data, target = [], []
     for row in rows:
         values = list(row)
@@ -63,7 +66,7 @@ def _rows(filename: str | os.PathLike[str]) -> list[list[str]]:
 
 
 def load_csv_with_header(
-    filename: str | os.PathLike[str], target_dtype: Any, features_dtype: Any, target_column: int = -1
+    filename: str | os.PathLike[str], target_dtype: DTypeLike, features_dtype: DTypeLike, target_column: int = -1
 ) -> Dataset:
     """Returns the rows of a CSV file whose first line has the numbers of rows and features.
 
@@ -74,7 +77,7 @@ def load_csv_with_header(
 
 
 def load_csv_without_header(
-    filename: str | os.PathLike[str], target_dtype: Any, features_dtype: Any, target_column: int = -1
+    filename: str | os.PathLike[str], target_dtype: DTypeLike, features_dtype: DTypeLike, target_column: int = -1
 ) -> Dataset:
     """Returns the rows of a CSV file without a header; see `load_csv_with_header`."""
     return _split(_rows(filename), target_dtype, features_dtype, target_column)
@@ -110,7 +113,9 @@ def load_dataset(name: str, size: str = "small", test_with_fake_data: bool = Fal
     return load_iris()
 
 
-def make_dataset(name: str, n_samples: int = 100, noise: float | None = None, seed: int = 42, **kwargs: Any) -> Dataset:
+def make_dataset(
+    name: str, n_samples: int = 100, noise: float | None = None, seed: int = 42, **kwargs: float
+) -> Dataset:
     """Returns `n_samples` points of the plane in two or more classes: "circles" or "spirals".
 
     noise: the standard deviation of normal noise, None for none. seed: of the noise and the order. kwargs: n_classes of

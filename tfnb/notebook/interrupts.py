@@ -31,7 +31,7 @@ def watch_interrupts(act: Callable[[], None]) -> Callable[[], None]:
         return lambda: None
     shell = get_ipython()
 
-    def cell_ended(result: Any = None) -> None:
+    def cell_ended(result: object = None) -> None:
         if isinstance(getattr(result, "error_in_exec", None), KeyboardInterrupt):
             act()
 

@@ -24,7 +24,7 @@ def _figure(batch: int, pixels: int, hidden: int, classes: int, seed: int) -> tu
     return tuple(rng.uniform(-1, 1, shape).astype(np.float32) for shape in shapes)
 
 
-def _layers(x: Any, w_1: Any, b_1: Any, w_2: Any, b_2: Any) -> Any:
+def _layers(x: np.ndarray, w_1: np.ndarray, b_1: np.ndarray, w_2: np.ndarray, b_2: np.ndarray) -> Any:
     return np.maximum(x @ w_1 + b_1, 0) @ w_2 + b_2
 
 

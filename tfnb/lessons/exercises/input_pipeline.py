@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,7 @@ def _batches(answer: object) -> Finding:
     return RIGHT
 
 
-def _chain(answer: Any, numbers: _Numbers) -> Finding:
+def _chain(answer: Callable[[Dataset], Any], numbers: _Numbers) -> Finding:
     with GraphBuilder().as_default() as graph:
         try:
             chain = answer(Dataset.from_generator(numbers.generate, int64, []))

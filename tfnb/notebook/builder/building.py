@@ -27,7 +27,7 @@ from tfnb.ir.builder import GraphBuilder, all_or_nothing, shorten
 from tfnb.ir.default import get_default_graph, pushed
 from tfnb.ir.operation import Operation
 from tfnb.ir.scopes import Names
-from tfnb.notebook.builder.calls import CallForm, call_form
+from tfnb.notebook.builder.calls import CallForm, Slot, call_form
 from tfnb.notebook.builder.files.large_graphs import LargeGraph
 from tfnb.notebook.builder.safety import reason_not_to_run
 from tfnb.notebook.builder.statements import Block, Program, Statement
@@ -431,7 +431,7 @@ class _Run:
 _FILLING = frozenset(("append", "extend", "insert", "update", "add", "setdefault", "pop", "remove", "clear"))
 
 
-def _is_missing(slot: Any, form: CallForm) -> bool:
+def _is_missing(slot: Slot, form: CallForm) -> bool:
     """Is it a parameter that needs an argument? With `*args` or `**kwargs` nobody knows."""
     if slot.formal is None or not slot.formal.is_needed or slot.element > 0:
         return False
@@ -450,7 +450,7 @@ def _parameters(variables: Sequence[Any]) -> int:
     return total
 
 
-def _is_data(value: Any) -> bool:
+def _is_data(value: object) -> bool:
     """Is it a number, a text, an array, or lists of these, or a GraphDef, which a graph can be built from?"""
     if hasattr(value, "node") and hasattr(value, "SerializeToString"):
         return True

@@ -149,7 +149,7 @@ def _looked_up(name: str) -> Any:
     return value
 
 
-def _is_builder(function: Any) -> bool:
+def _is_builder(function: object) -> bool:
     if not callable(function) or not (inspect.isfunction(function) or inspect.isclass(function)):
         return False
     return may_call(function) and (function.__module__ or "").startswith(("tfnb.ops", "tfnb.client", "tfnb.train"))

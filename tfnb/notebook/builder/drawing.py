@@ -67,7 +67,7 @@ def outputs_of(statement: Statement, outcome: Outcome) -> list[OutputPort]:
     return [_output(name, value) for name, value in output_values(statement, outcome)]
 
 
-def tensor_of(value: Any) -> Tensor | None:
+def tensor_of(value: object) -> Tensor | None:
     """Returns the tensor that a value is or stands for, as a variable does, or None."""
     if isinstance(value, Tensor):
         return value
@@ -77,7 +77,7 @@ def tensor_of(value: Any) -> Tensor | None:
     return None
 
 
-def _output(name: str, value: Any) -> OutputPort:
+def _output(name: str, value: object) -> OutputPort:
     tensor = tensor_of(value)
     if tensor is not None:
         dims = tensor.get_shape().sizes

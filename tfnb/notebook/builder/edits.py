@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
@@ -163,7 +163,7 @@ def add_node(state: State, edit: AddNode) -> Change:
     return change
 
 
-def _names(texts: Any) -> set[str]:
+def _names(texts: Iterable[str]) -> set[str]:
     return {n.id for t in texts for n in ast.walk(check_expression(t)) if isinstance(n, ast.Name)}
 
 

@@ -257,7 +257,7 @@ def _is_small(tree: ast.expr, resolve: Resolve) -> bool:
     return isinstance(value, int) and abs(value) <= _MOST
 
 
-def may_call(target: Any) -> bool:
+def may_call(target: object) -> bool:
     """Returns whether a function or class, called now, only builds or computes."""
     if isinstance(target, DType) or is_pure(target) or _is_of_source(target):
         return True
@@ -274,7 +274,7 @@ def _is_made(target: object) -> bool:
     return not inspect.isroutine(target) and not inspect.isclass(target) and kind.__module__ in _modules()
 
 
-def _is_of_source(target: Any) -> bool:
+def _is_of_source(target: object) -> bool:
     """Does the source define it? Then its definition was checked."""
     if inspect.isclass(target):
         return target.__module__ == "__builder__"

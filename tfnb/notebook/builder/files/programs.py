@@ -313,7 +313,7 @@ def _same(a: object, b: object) -> bool:
     return type(a) is type(b) and bool(a == b) and repr(a) == repr(b)
 
 
-def _value(value: Any) -> str | None:
+def _value(value: object) -> str | None:
     """Returns an attribute as an expression, or None for what has no literal, such as a function."""
     if isinstance(value, DType):
         return f"tf.{value.name}"

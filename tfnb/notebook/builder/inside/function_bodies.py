@@ -160,6 +160,6 @@ def _outer_names(state: State, definition: Statement) -> dict[str, Any]:
     return {n: state.built.names[n] for n in names if n in state.built.names}
 
 
-def _stand_in(value: Any) -> Any:
+def _stand_in(value: object) -> Any:
     spec = spec_of(value)
     return placeholder(spec) if spec is not None else value

@@ -7,7 +7,7 @@ wrong dtype, shape or value, that which comes first in this order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -174,11 +174,11 @@ class _Running:
         self._sessions.close()
 
 
-def _fits(dims: Any, shape: tuple[int | None, ...]) -> bool:
+def _fits(dims: Sequence[int | None] | None, shape: tuple[int | None, ...]) -> bool:
     if dims is None:
         return True  # the value decides
     return len(dims) == len(shape) and all(d is None or n is None or d == n for d, n in zip(dims, shape, strict=True))
 
 
-def _text(dims: Any) -> str:
+def _text(dims: Sequence[int | None] | None) -> str:
     return "of any rank" if dims is None else f"[{', '.join('?' if d is None else str(d) for d in dims)}]"

@@ -71,6 +71,7 @@ class Training:
 
     def _work(self) -> None:
         unwatch = watch_interrupts(lambda: self.stop("stopped by an interrupt of the kernel"))
+        state: Literal["running", "done", "stopped", "failed"]
         done, loss, state, message = 0, math.nan, "done", ""
         needs: list[str] = []
         last_report = -math.inf
@@ -98,7 +99,14 @@ class Training:
             self._ended()
             self._report(self._point(done, loss, state, message, needs))
 
-    def _point(self, step: int, loss: float, state: Any, message: str, needs: Sequence[str] = ()) -> LossPoint:
+    def _point(
+        self,
+        step: int,
+        loss: float,
+        state: Literal["running", "done", "stopped", "failed"],
+        message: str,
+        needs: Sequence[str] = (),
+    ) -> LossPoint:
         # JSON has no NaN; the message tells it in words.
         if math.isfinite(loss):
             value = loss
