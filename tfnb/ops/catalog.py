@@ -130,7 +130,7 @@ def op_function(op: OpDef, public: str) -> Callable[..., Any]:
     signature = inspect.Signature(params)
     short = public.rpartition(".")[2]
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         try:
             bound = bound_arguments(signature, short, args, kwargs)
         except TypeError as e:

@@ -128,7 +128,7 @@ class OldTensorArrayAttrs:
 
 
 def _first_of(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    def host(call: HostCall, *inputs: Any) -> Any:
+    def host(call: HostCall, *inputs: object) -> Any:
         return tuple(kernel(call, *inputs))[:1]
 
     return host

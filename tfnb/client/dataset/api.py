@@ -185,7 +185,7 @@ def sliding_window_batch(
 def _batched(size: TensorLike) -> Callable[..., Dataset]:
     """Returns the function that makes one batch of a window, whose components are data sets."""
 
-    def batched(*components: Any) -> Dataset:
+    def batched(*components: object) -> Dataset:
         window = components[0] if len(components) == 1 else components
         return Dataset.zip(window).batch(size)
 

@@ -58,7 +58,7 @@ def assert_same_structure(nest1: object, nest2: object, check_types: bool = True
     nest.assert_same_structure(_hide(nest1), _hide(nest2), check_types)
 
 
-def map_structure(func: Callable[..., Any], *structure: object, **check_types_dict: Any) -> Any:
+def map_structure(func: Callable[..., Any], *structure: object, **check_types_dict: bool) -> Any:
     """Returns the results of `func` for the leaves of structures of the same form, in that form.
 
     check_types_dict: `check_types`, as in `assert_same_structure`.

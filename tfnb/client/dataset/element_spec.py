@@ -128,6 +128,6 @@ def static_shape(leaf: Any) -> Shape:
     return as_shape(leaf)
 
 
-def flat_shapes(like: object, shapes: Any) -> list[Shape]:
+def flat_shapes(like: object, shapes: object) -> list[Shape]:
     """Returns the static shapes of a structure of shapes like `like`. Raises the errors of `shape_leaves`."""
     return [static_shape(leaf) for leaf in shape_leaves(like, shapes)]

@@ -316,7 +316,7 @@ class Transformations(Generic[DatasetT]):
             return fn
         types = self.element_spec.types
 
-        def call(*components: Any) -> Any:
+        def call(*components: object) -> Any:
             variants = flatten(components if type(types) is tuple else components[0])
             datasets = [self._create(v, spec) for v, spec in zip(variants, self.inner, strict=True)]
             return call_with(fn, pack(types, datasets))

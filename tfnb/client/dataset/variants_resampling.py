@@ -49,7 +49,7 @@ class DatasetSpec(TypeSpec):
 
     value_type = Dataset
 
-    def __init__(self, element_spec: Any, dataset_shape: ShapeLike = ()) -> None:
+    def __init__(self, element_spec: object, dataset_shape: ShapeLike = ()) -> None:
         self.element_spec = element_spec
         self.dataset_shape = as_shape(dataset_shape)
 
@@ -144,7 +144,7 @@ def rejection_resample(
         if known is not None and not known.shape.is_compatible_with((count,)):
             raise InvalidArgumentError(f"rejection_resample: {count} classes, initial_dist of shape {known.shape}")
 
-        def with_class(*element: Any) -> tuple[Any, Any]:
+        def with_class(*element: object) -> tuple[Any, Any]:
             whole = element if len(element) > 1 else element[0]
             return call_with(class_func, whole), whole
 

@@ -13,7 +13,7 @@ from tfnb.client.graph.graph_def import find_op
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder, all_or_nothing
 from tfnb.ir.graphdef.decode import add_nodes
-from tfnb.ir.graphdef.message_types import AttrValue
+from tfnb.ir.graphdef.message_types import AttrValue, OpDefMessage
 from tfnb.ir.graphdef.parse import Link
 from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
@@ -31,7 +31,7 @@ def create_op(
     input_types: Sequence[DTypeLike] | None,
     name: str | None,
     attrs: Mapping[str, AttrValue] | None,
-    op_def: Any,
+    op_def: OpDefMessage | None,
     compute_device: bool,
 ) -> Operation:
     """Adds an operation to `graph`; see `GraphElements.create_op`."""

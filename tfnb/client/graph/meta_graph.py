@@ -33,7 +33,7 @@ from tfnb.ir.default import get_default_graph
 from tfnb.ir.graphdef.attrs import default_attrs
 from tfnb.ir.graphdef.decode import import_graph_def
 from tfnb.ir.graphdef.message import as_message
-from tfnb.ir.graphdef.message_types import GraphDef, Message
+from tfnb.ir.graphdef.message_types import GraphDef, Message, MetaGraphDef
 from tfnb.ir.graphdef.op_def import op_def_message
 from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto, text_parsed
@@ -112,7 +112,7 @@ def export_meta_graph(
     return meta_graph
 
 
-def _strip_default_attrs(graph_def: Any) -> None:
+def _strip_default_attrs(graph_def: GraphDef) -> None:
     """Removes the attributes that have the defaults of their ops."""
     functions = [node for function in graph_def.library.function for node in function.node_def]
     for node in [*graph_def.node, *functions]:
@@ -192,7 +192,7 @@ def _restored(form: _Form, content: bytes, scope: str) -> Any:
     return form.from_proto(message, import_scope=scope.rstrip("/") or None)  # type: ignore[misc]
 
 
-def _add_collection(into: Any, key: str, items: list[Any], scope: str) -> None:
+def _add_collection(into: MetaGraphDef, key: str, items: list[Any], scope: str) -> None:
     """Writes a collection in the one form that can hold all of its members; without such a form it is left out."""
     if not items:
         return
@@ -294,7 +294,9 @@ def import_scoped_meta_graph(
     return message, scope.rstrip("/")
 
 
-def _collections(graph: GraphBuilder, message: Any, scope: str, makers: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _collections(
+    graph: GraphBuilder, message: MetaGraphDef, scope: str, makers: Mapping[str, Any]
+) -> dict[str, list[Any]]:
     """Returns the members of the collections; a variable that is in several of them is one object."""
     variables: dict[str, Variable] = {}
     collections: dict[str, list[Any]] = {}

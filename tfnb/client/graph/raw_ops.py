@@ -50,7 +50,7 @@ def raw_op(op_name: str) -> Callable[..., Any]:
     parameters += [inspect.Parameter(name, kind, default=value) for name, value in served.items()]
     signature = inspect.Signature(parameters)
 
-    def function(**arguments: Any) -> Any:
+    def function(**arguments: object) -> Any:
         try:
             bound = signature.bind(**arguments)
         except TypeError as e:

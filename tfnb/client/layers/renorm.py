@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tfnb.client.control_flow.cond import smart_cond
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
@@ -63,7 +64,7 @@ class Renorm:
         new_stddev = self._moved(self.stddev, self.stddev_weight, stddev, training)
         return used_factor, used_shift, new_mean, SQUARE(new_stddev) - epsilon
 
-    def _moved(self, moving: Any, weight: Any, value: Tensor, training: TensorLike) -> Any:
+    def _moved(self, moving: Variable, weight: Variable, value: Tensor, training: TensorLike) -> Any:
         rate = 1.0 - self.momentum
 
         def move() -> Tensor:

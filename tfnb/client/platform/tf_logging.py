@@ -40,7 +40,7 @@ def _logger() -> logging.Logger:
     return _LOGGER
 
 
-def log(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
+def log(level: int, msg: str, *args: object, **kwargs: Any) -> None:
     """Logs `msg % args` at a level: DEBUG, INFO, WARN, ERROR or FATAL."""
     _logger().log(level, msg, *args, **kwargs)
 

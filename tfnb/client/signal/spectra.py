@@ -68,7 +68,7 @@ def frame(
     frame_length: Length,
     frame_step: Length,
     pad_end: bool = False,
-    pad_value: Any = 0,
+    pad_value: TensorLike = 0,
     axis: int = -1,
     name: str | None = None,
 ) -> Any:

@@ -40,7 +40,7 @@ class CreatedThroughScopes(type):
         signature = inspect.signature(cls.__init__)  # type: ignore[misc]
         return signature.replace(parameters=list(signature.parameters.values())[1:])
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: object, **kwargs: object) -> Any:
         make: Callable[..., Any] = super().__call__
         if not _OPEN.creators or kwargs.get("variable_def") is not None:
             return make(*args, **kwargs)

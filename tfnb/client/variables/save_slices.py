@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tfnb.ir.graphdef.message_types import SaveSliceInfoDef
 from tfnb.ir.protos import proto
 
 __all__ = ["SaveSliceInfo", "Sliced"]
@@ -26,7 +27,7 @@ class SaveSliceInfo:
         full_shape: Sequence[int] | None = None,
         var_offset: Sequence[int] | None = None,
         var_shape: Sequence[int] | None = None,
-        save_slice_info_def: Any = None,
+        save_slice_info_def: SaveSliceInfoDef | None = None,
         import_scope: str | None = None,
     ) -> None:
         message = save_slice_info_def

@@ -26,7 +26,7 @@ from tfnb.client.variables.variable_reference import VariableReference
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.ir.graphdef.message_types import Message
+from tfnb.ir.graphdef.message_types import VariableDef
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.operation_keys import CONTEXT
@@ -74,7 +74,7 @@ class Variable(VariableReference, Sliced, metaclass=CreatedThroughScopes):
         validate_shape: bool = True,
         caching_device: DeviceLike | None = None,
         name: str | None = None,
-        variable_def: Message | None = None,
+        variable_def: VariableDef | None = None,
         dtype: DTypeLike | None = None,
         expected_shape: ShapeLike = None,
         import_scope: str | None = None,
@@ -153,11 +153,11 @@ class Variable(VariableReference, Sliced, metaclass=CreatedThroughScopes):
         )
 
     @staticmethod
-    def from_proto(variable_def: Message, import_scope: str | None = None) -> Variable:
+    def from_proto(variable_def: VariableDef, import_scope: str | None = None) -> Variable:
         """Returns the variable whose nodes, in the default graph below `import_scope`, a VariableDef message names."""
         return Variable(variable_def=variable_def, import_scope=import_scope)
 
-    def _from_def(self, message: Any, scope: str) -> None:
+    def _from_def(self, message: VariableDef, scope: str) -> None:
         """Raises `NotFoundError` for a node that is not in the graph, and `DTypeError` for one that is not a
         variable.
         """

@@ -137,7 +137,7 @@ def _through_getter(graph: GraphLike, scope: ScopeDefaults, name: str, **kwargs:
         return _shared_or_new(graph, scope, name, **kwargs)
     full = _full(scope, name)
 
-    def getter(name: str, *positional: Any, **inner: Any) -> Any:
+    def getter(name: str, *positional: object, **inner: Any) -> Any:
         inner.update(zip(_ARGUMENTS, positional, strict=False))
         plain_scope = replace(scope, custom_getter=None, name="")
         inner.pop("reuse", None)

@@ -153,7 +153,7 @@ def _in_place(name: str, doc: str, update: Callable[[np.ndarray, Any, np.ndarray
     )
 
 
-def _replace(x: np.ndarray, rows: Any, v: np.ndarray) -> None:
+def _replace(x: np.ndarray, rows: np.ndarray, v: np.ndarray) -> None:
     x[rows] = v
 
 

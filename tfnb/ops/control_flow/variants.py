@@ -97,7 +97,7 @@ def _zero(call: HostCall, value: np.ndarray) -> np.ndarray:
     return host_zeros(as_dtype(call.tools.dtype_name(value)), call.tools.shape(value))
 
 
-def _add(call: HostCall, *inputs: Any) -> tuple[Any]:
+def _add(call: HostCall, *inputs: object) -> tuple[Any]:
     total = np.asarray(inputs[0], object).item()
     for x in inputs[1:]:
         total = _sum_of(call, total, np.asarray(x, object).item())
@@ -129,7 +129,7 @@ def _got_shapes(c: Infer) -> tuple[Shape, ...]:
     return tuple(as_shape(s) for s in shapes) if len(shapes) == count else (unknown_shape,) * count
 
 
-def _grad_get(op: Operation, *dys: Any) -> Tensor:
+def _grad_get(op: Operation, *dys: Tensor | None) -> Tensor:
     return FROM_VALUE(list(dys))
 
 

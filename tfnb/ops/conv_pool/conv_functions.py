@@ -47,7 +47,7 @@ def spread(values: int | Sequence[int] | np.ndarray | None, axes: int, first: bo
     return [1, 1, *inner] if first else [1, *inner, 1]
 
 
-def _require(what: str, **named: Any) -> None:
+def _require(what: str, **named: object) -> None:
     missing = [name for name, value in named.items() if value is None]
     if missing:
         raise InvalidArgumentError(f"{what} needs {' and '.join(missing)}")

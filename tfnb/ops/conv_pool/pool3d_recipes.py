@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Protocol
 
 from tfnb.ir.kernelcall import Arg, In, KernelCall, KernelSite, Out, Temp, TensorInfo, i32
 from tfnb.ops.conv_pool.conv_recipes import (
@@ -33,13 +33,26 @@ __all__ = [
 Recipe = Callable[[KernelSite], tuple[KernelCall, ...]]
 
 
-def pool3d_axes(shape: Sequence[int], attrs: Any) -> tuple[Axis, Axis, Axis]:
+class VolumeWindows(Protocol):
+    """The attributes of an op on the windows of a volume; the sizes and steps are those of all its dimensions."""
+
+    @property
+    def ksize(self) -> Sequence[int]: ...
+
+    @property
+    def strides(self) -> Sequence[int]: ...
+
+    @property
+    def padding(self) -> str: ...
+
+
+def pool3d_axes(shape: Sequence[int], attrs: VolumeWindows) -> tuple[Axis, Axis, Axis]:
     """Returns the windows along the depth, height and width of a volume."""
     z, y, x = (Axis.of(int(shape[i]), attrs.ksize[i], attrs.strides[i], 1, attrs.padding) for i in (1, 2, 3))
     return z, y, x
 
 
-def _halves(attrs: Any) -> tuple[PoolAttrs, PoolAttrs]:
+def _halves(attrs: VolumeWindows) -> tuple[PoolAttrs, PoolAttrs]:
     """The pooling of planes, and that of the depth, where a volume is seen as an image (depth, height * width)."""
     _, kd, kh, kw, _ = attrs.ksize
     _, sd, sh, sw, _ = attrs.strides

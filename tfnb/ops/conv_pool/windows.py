@@ -15,6 +15,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError, UnimplementedError
 from tfnb.ir.opdef import HostCall, Infer
 from tfnb.ir.operation import Operation
+from tfnb.ir.record import Attrs
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.gather import GATHER
 from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
@@ -160,12 +161,12 @@ def from_last(x: TensorLike, first: bool, rank: int = 4, name: str | None = None
     return TRANSPOSE(x, np.asarray([0, rank - 1, *range(1, rank - 1)], np.int32), name=name) if first else x
 
 
-def attrs_of(attrs: Any) -> dict[str, Any]:
+def attrs_of(attrs: Attrs) -> dict[str, Any]:
     """Returns the attributes of an op as keyword arguments for another op of its family."""
     return {f.name: getattr(attrs, f.name) for f in fields(attrs)}
 
 
-def _plain(attrs: Any, rank: int) -> Any:
+def _plain(attrs: Attrs, rank: int) -> Any:
     """The same attributes for images with channels last."""
     plain: dict[str, Any] = {n: last_channels(getattr(attrs, n), True) for n in _PER_DIMENSION if hasattr(attrs, n)}
     explicit = getattr(attrs, "explicit_paddings", ())
@@ -188,7 +189,7 @@ class ImageArgs:
     returns_image: bool = True
     rank: int = 4
 
-    def _first(self, attrs: Any) -> bool:
+    def _first(self, attrs: Attrs) -> bool:
         return channels_first(getattr(attrs, "data_format", None), self.rank)
 
     def infer(self, rule: Callable[[Infer], Shape]) -> Callable[[Infer], Shape]:

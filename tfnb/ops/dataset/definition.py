@@ -113,7 +113,7 @@ def function_of(call: HostCall, f: GraphFunction | None, captured: Sequence[np.n
         )
     kinds = [x.dtype.np for x in f.inputs[: len(f.inputs) - len(captured)]]
 
-    def apply(*element: Any) -> Sequence[Any]:
+    def apply(*element: object) -> Sequence[Any]:
         values = [np.asarray(x, d) for x, d in zip(element, kinds, strict=True)]
         return run(*values, *captured)
 

@@ -323,8 +323,8 @@ def applied(
     x: Tensor,
     method: str,
     attrs: TapAttrs,
-    sizes_out: Any,
-    sizes_in: Any,
+    sizes_out: Tensor | np.ndarray,
+    sizes_in: Tensor | np.ndarray,
     back: bool = False,
 ) -> Tensor:
     """Resizes images (n, h, w, c) of float32 or float64, or with `back` applies the transpose.
@@ -346,7 +346,7 @@ def applied(
     return RESIZE_LINES(x, table(0), table(1))
 
 
-def _both(a: np.ndarray, b: np.ndarray) -> Any:
+def _both(a: object, b: object) -> Any:
     if isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer)):
         return np.asarray([a, b], np.int32)
     return PACK([a, b])

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.graphdef.message_types import Message
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.tensor import Tensor
@@ -102,7 +103,7 @@ def _array(values: Sequence[Any], dtype: DType) -> np.ndarray:
     return array
 
 
-def _values(feature: Any, dtype: DType, where: str) -> np.ndarray | None:
+def _values(feature: Message | None, dtype: DType, where: str) -> np.ndarray | None:
     """The values of a feature; None when it is missing. Raises an error when they are of another kind."""
     kind = None if feature is None else feature.WhichOneof("kind")
     if kind is None:
@@ -300,7 +301,7 @@ def _one(serialized: np.ndarray, call: HostCall) -> bytes:
     return bytes(serialized[()])
 
 
-def _single(record: Any, wanted: _Wanted) -> tuple[np.ndarray, ...]:
+def _single(record: Mapping[str, Any], wanted: _Wanted) -> tuple[np.ndarray, ...]:
     """The features of one record: those of a batch of one, without the batch dimension."""
     sparse, dense = _columns([record], wanted, ["the example"])
     flat = [(indices[:, 1:], values, shape[1:]) for indices, values, shape in sparse]

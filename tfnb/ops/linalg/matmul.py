@@ -277,7 +277,7 @@ def _broadcast(a: Shape, b: Shape) -> bool:
     return len(first) != len(second) or any(1 in pair and pair != (1, 1) for pair in zip(first, second, strict=True))
 
 
-def _widened(a: TensorLike, b: TensorLike, is_sparse: bool, name: str) -> tuple[Any, Any, str]:
+def _widened(a: TensorLike, b: TensorLike, is_sparse: bool, name: str) -> tuple[Tensor, Tensor, str]:
     """Returns the factors of a product as tensors, those of bfloat16 as float32 if the other is, or `is_sparse`; and
     the name of the product.
     """
@@ -288,8 +288,8 @@ def _widened(a: TensorLike, b: TensorLike, is_sparse: bool, name: str) -> tuple[
 
 
 def matmul(
-    a: Any,
-    b: Any,
+    a: TensorLike,
+    b: TensorLike,
     transpose_a: bool = False,
     transpose_b: bool = False,
     adjoint_a: bool = False,

@@ -177,7 +177,7 @@ LU: OpDef[tuple[Tensor, Tensor]] = OpDef(
 # ---- public functions ----------------------------------------------------------------------------
 
 
-def _tensor(x: TensorLike) -> Any:
+def _tensor(x: TensorLike) -> Tensor:
     return graph_of([x]).to_tensor(x)
 
 
@@ -210,7 +210,7 @@ def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None =
 
 
 def lu_solve(
-    lower_upper: TensorLike, perm: TensorLike, rhs: Any, validate_args: bool = False, name: str | None = None
+    lower_upper: TensorLike, perm: TensorLike, rhs: TensorLike, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
     """Returns the solution x (..., n, k) of A x = rhs, where `lower_upper` and `perm` are the outputs of `lu` for A.
 
@@ -242,7 +242,7 @@ def lu_matrix_inverse(
 
 
 def matvec(
-    a: Any,
+    a: TensorLike,
     b: TensorLike,
     transpose_a: bool = False,
     adjoint_a: bool = False,

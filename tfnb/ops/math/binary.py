@@ -265,7 +265,9 @@ ADD_N: OpDef[Tensor] = OpDef(
 )
 
 
-def operands(x: TensorLike, y: TensorLike, name: str, inputs: tuple[str, str] = ("x", "y")) -> tuple[Any, Any, str]:
+def operands(
+    x: TensorLike, y: TensorLike, name: str, inputs: tuple[str, str] = ("x", "y")
+) -> tuple[Tensor, Tensor, str]:
     """Returns x and y as tensors of one dtype, and the name for the operation on them, after which constants are named.
 
     The dtype is that of the operand which already is a tensor, otherwise that of x. `inputs`: the last parts of the
@@ -295,7 +297,7 @@ def quotient_dtype(dtype: DType) -> DType:
     return float32 if dtype.size < 4 else float64
 
 
-def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns the true quotient x / y elementwise, as Python's `/`.
 
     x, y: one number type, shapes that broadcast. Integers are converted first: 8 and 16 bits to float32, wider ones to
@@ -308,7 +310,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     return REAL_DIV(cast_to(x, target_dtype), cast_to(y, target_dtype), name=name)
 
 
-def div(x: Any, y: TensorLike, name: str | None = None) -> Tensor:
+def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Divides as Python 2's `/`: integers give the quotient rounded down, floats the true quotient.
 
     x, y: one number type, shapes that broadcast. The result has their dtype.

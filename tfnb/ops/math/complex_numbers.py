@@ -140,7 +140,7 @@ CONJ: OpDef[Tensor] = OpDef(
 )
 
 
-def complex_(real: Any, imag: Any, name: str | None = None) -> Any:
+def complex_(real: TensorLike, imag: TensorLike, name: str | None = None) -> Any:
     """Returns real + i imag, elementwise: complex64 of two float32 tensors, complex128 of two float64 tensors.
 
     The shapes broadcast together. Raises `DTypeError` unless both are float32 or both are float64.
@@ -152,7 +152,7 @@ def complex_(real: Any, imag: Any, name: str | None = None) -> Any:
     return _whole(real, imag, name)
 
 
-def _tensor(x: TensorLike) -> Any:
+def _tensor(x: TensorLike) -> Tensor:
     return graph_of([x]).to_tensor(x)
 
 

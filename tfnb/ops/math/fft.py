@@ -57,7 +57,7 @@ def _points(x: Tensor, rank: int) -> Any:
     return cast_to(PROD(sizes, np.zeros(1, np.int32)), x.dtype)
 
 
-def _scipy(name: str, x: np.ndarray, axes: tuple[int, ...], **options: Any) -> np.ndarray:
+def _scipy(name: str, x: np.ndarray, axes: tuple[int, ...], **options: object) -> np.ndarray:
     """Runs SciPy's transform `name` in the precision of x; large transforms use all cores."""
     fft = library("scipy.fft", "scipy", "a Fourier transform")
     workers = -1 if x.size >= _LARGE else 1

@@ -7,7 +7,7 @@ and never changed; only in a gradient array are several writes to one element ad
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,6 +22,14 @@ class _Read:
 
 
 _READ = _Read()
+
+
+class ValueTools(Protocol):
+    """What an array needs of `runtime.value_tools.ValueTools`, on values that may be on a device."""
+
+    def shape(self, value: Any, /) -> tuple[int, ...]: ...
+
+    def add(self, values: Sequence[Any], /) -> Any: ...
 
 
 class TensorArrayState:
@@ -81,7 +89,7 @@ class TensorArrayState:
             )
         return state
 
-    def write(self, index: int, value: object, tools: Any, learn: bool = True) -> None:
+    def write(self, index: int, value: object, tools: ValueTools, learn: bool = True) -> None:
         """Sets an element. With `learn`, all elements of an array of identical shapes must have its shape then on."""
         self._check_open()
         if self.dynamic and index >= len(self.elements):
@@ -110,7 +118,7 @@ class TensorArrayState:
         self.elements[index] = value if old is None else tools.add([old, value])
         self.shapes[index] = shape
 
-    def read(self, index: int, tools: Any) -> Any:
+    def read(self, index: int, tools: ValueTools) -> Any:
         self._check_open()
         self._check_index(index, "read from")
         value = self.elements[index]
@@ -125,7 +133,7 @@ class TensorArrayState:
             self.elements[index] = _READ
         return value
 
-    def read_many(self, indices: Sequence[int], tools: Any) -> list[Any]:
+    def read_many(self, indices: Sequence[int], tools: ValueTools) -> list[Any]:
         return [self.read(i, tools) for i in indices]
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from tfnb.errors import ShapeError
 from tfnb.ir.bounds import Bound
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
+from tfnb.ir.record import Attrs
 from tfnb.ir.scalar import arg
 from tfnb.ir.scalar.host import evaluate
 from tfnb.ir.shapes import merged
@@ -43,7 +44,7 @@ __all__ = [
 ]
 
 
-def _rule_on_rows(rule: Callable[..., Any], attrs: Any, arrays: list[np.ndarray]) -> tuple[np.ndarray, ...]:
+def _rule_on_rows(rule: Callable[..., Any], attrs: Attrs, arrays: list[np.ndarray]) -> tuple[np.ndarray, ...]:
     """The new values of some rows of the references by the rule, in the references' dtype."""
     dtype = as_dtype(arrays[0].dtype)
     wide = dtype if dtype.size > 2 else float32
