@@ -5,7 +5,7 @@ Invariant: each key has one meaning, and its value is set when the operation is 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 __all__ = ["CONTEXT", "LOOP", "PIVOT", "READ", "loops_around"]
 
@@ -15,7 +15,17 @@ LOOP = "loop"  # for Enters and Exits: the loop that they enter or leave
 READ = "read"  # the `ImplicitRead` of the variable whose value the operation reads
 
 
-def loops_around(context: Any) -> tuple[Any, ...]:
+class ContextLike(Protocol):
+    """A branch or a loop in which operations are made, and the one around it."""
+
+    @property
+    def is_loop(self) -> bool: ...
+
+    @property
+    def outer(self) -> Any: ...
+
+
+def loops_around(context: ContextLike | None) -> tuple[Any, ...]:
     """Returns the loops around a context (the value under `CONTEXT`, or None), itself included, outermost first."""
     loops = []
     while context is not None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.caches import remembered
 
 if TYPE_CHECKING:
-    from tfnb.ir.graphdef.message_types import Message
+    from tfnb.ir.graphdef.message_types import AnyMessage, Message
 
 __all__ = ["packed", "proto", "text_of_message", "text_parsed", "unpacked"]
 
@@ -82,7 +82,7 @@ def packed(message: Message) -> Any:
     return holder.Any(type_url=_URL + name, value=message.SerializeToString())
 
 
-def unpacked(holder: Any, message: Message) -> bool:
+def unpacked(holder: AnyMessage, message: Message) -> bool:
     """Reads what an `Any` holds into `message`. Returns False if it is of another type, by either package's name."""
     name = holder.type_url.rpartition("/")[2]
     if _name_here(name) != message.DESCRIPTOR.full_name:

@@ -55,7 +55,7 @@ def _hash(self: object) -> int:
     return hash(_values(self))
 
 
-def _repr(self: Any) -> str:
+def _repr(self: Attrs) -> str:
     field_texts = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.repr)
     return f"{type(self).__qualname__}({field_texts})"
 

@@ -138,7 +138,7 @@ def _first_shape(rule: Callable[[Infer], Any]) -> Callable[[Infer], Any]:
     return lambda c: rule(c)[0]
 
 
-def _handle_alone(name: str, current: str, output: str, **changes: Any) -> OpDef:
+def _handle_alone(name: str, current: str, output: str, **changes: object) -> OpDef:
     op = _CURRENT[current]
     assert op.host is not None and op.infer is not None
     kept = {"outputs": f"{output}: resource", "host": _first_of(op.host), "infer": _first_shape(op.infer)}

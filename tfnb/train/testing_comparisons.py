@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.client.graph.device_spec import DeviceSpec as PublicDeviceSpec
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.graphdef.message_types import Message
 from tfnb.ir.tensor import TensorLike, array_of_tensors
@@ -81,7 +82,12 @@ class ArrayComparisons(_Plain):
         """Fails unless the array or the value of the tensor `target` has the dtype `expected_dtype`."""
         self.assertEqual(self._array(target).dtype, as_dtype(expected_dtype).np)
 
-    def assertDeviceEqual(self, device1: Any, device2: Any, msg: str | None = None) -> None:
+    def assertDeviceEqual(
+        self,
+        device1: str | DeviceSpec | PublicDeviceSpec,
+        device2: str | DeviceSpec | PublicDeviceSpec,
+        msg: str | None = None,
+    ) -> None:
         """Fails unless two names of devices, or `DeviceSpec`s, are the same; `msg` is the message."""
         names = [str(d.to_string() if hasattr(d, "to_string") else d or "") for d in (device1, device2)]
         first, second = (DeviceSpec.from_string(name).to_string() for name in names)

@@ -94,10 +94,10 @@ class Traced:
     `result` is the structure that `finish` returned (see `trace`).
     """
 
-    def __init__(self, function: GraphFunction, captured: list[Tensor], result: Any) -> None:
+    def __init__(self, function: GraphFunction, captured: list[Tensor], result: object) -> None:
         self.function = function
         self.captured = captured
-        self.result = result
+        self.result: Any = result
 
 
 def call_with(fn: Callable[..., Any], element: object) -> Any:

@@ -6,16 +6,17 @@ descriptor pool of their own, so that TensorFlow may be imported in the same pro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, MutableSequence, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 from tfnb.client.control_flow.control_context import CondContext, context_of
 from tfnb.client.control_flow.while_context import LOOP, WhileContext
 from tfnb.client.gradients.backward_loop import BackwardLoop
 from tfnb.errors import DataLossError
 from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.graphdef.message_types import Message, Repeated
 from tfnb.ir.tensor import Tensor
 
 __all__ = ["context_messages", "restored_loops"]
@@ -48,6 +49,19 @@ _MESSAGES = {
         "nested_contexts": ("ControlFlowContextDef*", 12),
     },
 }
+
+
+class ValuesDef(Protocol):
+    """The names of the tensors of a context, and those outside that have another name in it."""
+
+    values: MutableSequence[str]
+    external_values: Repeated[Any]
+
+
+class ContextDef(Message, Protocol):
+    """A branch or a loop, with those in it."""
+
+    nested_contexts: Repeated[Message]
 
 
 def _message(name: str) -> Any:
@@ -145,7 +159,7 @@ class _Writing:
             pred_name=self.named(branch.pred.name), pivot_name=self.named(branch.pivot.name), branch=branch.branch
         )
 
-    def _values(self, into: Any, context: Any) -> None:
+    def _values(self, into: ValuesDef, context: Any) -> None:
         boundary = [*context.enters, *context.exits] if context.is_loop else [context.pivot]
         entered = {t.name: inner.name for t, inner in context.entered.items() if t != inner}
         tensor_names = [t.name for t in (*boundary, *self.tensors.get(context, ()))]
@@ -179,7 +193,7 @@ def restored_loops(graph: GraphBuilder, kind: str, contents: Sequence[bytes], sc
     return list(loops)
 
 
-def _all(message: Any) -> Iterator[Any]:
+def _all(message: ContextDef) -> Iterator[Any]:
     """Returns the loops of a message: its own, and those nested in it at any depth."""
     stack = [message]
     while stack:

@@ -73,7 +73,7 @@ class TransparentWrapper(_Wrapper):
     )
 
     def __call__(
-        self, inputs: TensorLike, state: TensorLike | None = None, scope: ScopeLike | None = None, **kwargs: Any
+        self, inputs: TensorLike, state: TensorLike | None = None, scope: ScopeLike | None = None, **kwargs: object
     ) -> Any:
         return self.wrapped(lambda x, s: self._cell(x, s, scope=scope, **kwargs), inputs, state)
 

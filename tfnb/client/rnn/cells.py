@@ -68,7 +68,7 @@ class CellLike(Protocol):
     def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any: ...
 
     def __call__(
-        self, inputs: TensorLike, state: TensorLike | None, scope: ScopeLike | None = None, **kwargs: Any
+        self, inputs: TensorLike, state: TensorLike | None, scope: ScopeLike | None = None, **kwargs: object
     ) -> Any: ...
 
 
@@ -120,7 +120,7 @@ class RNNCell(Layer):
         raise InvalidArgumentError(f"{type(self).__name__} has no call(inputs, state)")
 
     def __call__(
-        self, inputs: TensorLike, state: TensorLike | None = None, scope: ScopeLike | None = None, **kwargs: Any
+        self, inputs: TensorLike, state: TensorLike | None = None, scope: ScopeLike | None = None, **kwargs: object
     ) -> Any:
         graph = graph_of(nest.flatten([inputs, state]))
         # a tuple of tensors is inputs of several parts, the last of which has the features

@@ -6,7 +6,7 @@ Invariant: after the end of a row, which `sequence_length` gives, its output is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from tfnb.client.graph import nest
 from tfnb.client.rnn.cells import CellLike, like_cell
@@ -162,10 +162,18 @@ def _side_by_side(a: Tensor, b: Tensor) -> Any:
     return nest.pack(a, [concat([x, y], 1) for x, y in pairs])
 
 
+class StateSaver(Protocol):
+    """An object that keeps the states of sequences from one step to the next."""
+
+    def state(self, state_name: str, /) -> Any: ...
+
+    def save_state(self, state_name: str, value: Tensor, /) -> Any: ...
+
+
 def state_saving_rnn(
     cell: CellLike,
     inputs: Sequence[Any],
-    state_saver: Any,
+    state_saver: StateSaver,
     state_name: str | Sequence[Any],
     sequence_length: TensorLike | None = None,
     scope: ScopeLike | None = None,

@@ -6,7 +6,7 @@ converted. Invariant: the three ops are each other's gradients, so derivatives o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -68,7 +68,17 @@ IMAGE, INPUT_GRAD, FILTER_GRAD = (
 )
 
 
-def _output_shape(a: ConvAttrs, x: Shape, w: Shape) -> Shape:
+class ConvWindows(Protocol):
+    """The attributes of a convolution of images or of volumes."""
+
+    @property
+    def strides(self) -> tuple[int, ...]: ...
+
+    @property
+    def dilations(self) -> tuple[int, ...]: ...
+
+
+def _output_shape(a: ConvWindows, x: Shape, w: Shape) -> Shape:
     """The output shape for an input of shape `x` and a filter of shape `w`, as far as it is known."""
     xs, ws = x.as_list(), w.as_list()
     counts = [
@@ -90,7 +100,7 @@ def infer_conv(c: Infer) -> Shape:
     return _output_shape(c.attrs, x, w)
 
 
-def check_grad_shape(op: Operation | None, name: str, attrs: Any, x: Shape, w: Shape, dy: Shape) -> None:
+def check_grad_shape(op: Operation | None, name: str, attrs: ConvWindows, x: Shape, w: Shape, dy: Shape) -> None:
     """Raises `ShapeError`, with the node `op`, unless an input `x` and a filter `w` give an output of shape `dy`.
 
     An output without elements fits every input, since it adds nothing to its gradient.

@@ -240,7 +240,7 @@ def tensor_summary_v2(call: HostCall, tag: np.ndarray, tensor: np.ndarray, metad
     return _finished(summary)
 
 
-def _parsed(message: Any, data: bytes) -> bool:
+def _parsed(message: Message, data: bytes) -> bool:
     try:
         message.MergeFromString(data)
     except Exception as e:  # protobuf's DecodeError has no name that all its versions share

@@ -172,7 +172,7 @@ def sparse_concat(
 
 
 def sparse_split(
-    keyword_required: Any = None,
+    keyword_required: object = None,
     sp_input: SparseTensor | SparseTensorValue | None = None,
     num_split: Any = None,
     axis: int | None = None,

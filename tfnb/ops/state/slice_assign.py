@@ -13,7 +13,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import SupportsTensor, Tensor, TensorLike
 from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.array.shape_ops import SHAPE
 from tfnb.ops.array.strided_slice import (
@@ -138,7 +138,9 @@ class VariableSlice(Tensor):
 
     __slots__ = ("_place", "_ref")
 
-    def __init__(self, tensor: Tensor, ref: Tensor, place: Callable[[], tuple[Any, dict[str, int]]]) -> None:
+    def __init__(
+        self, tensor: Tensor, ref: Tensor | SupportsTensor, place: Callable[[], tuple[Any, dict[str, int]]]
+    ) -> None:
         super().__init__(tensor.graph, tensor.op, tensor.index)
         self._ref, self._place = ref, place
 
@@ -163,7 +165,7 @@ def strided_slice(
     ellipsis_mask: int = 0,
     new_axis_mask: int = 0,
     shrink_axis_mask: int = 0,
-    var: Any = None,
+    var: Tensor | SupportsTensor | None = None,
     name: str | None = None,
 ) -> Tensor:
     """`input_[begin:end:strides]` with the masks of `StridedSlice`; strides are 1 by default.

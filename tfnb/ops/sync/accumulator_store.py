@@ -45,7 +45,7 @@ class Accumulator:
     def _clear(self) -> None:
         raise AssertionError("a kind of accumulator says how")
 
-    def apply(self, local_step: int, grad: Any) -> None:
+    def apply(self, local_step: int, grad: np.ndarray | tuple[np.ndarray, np.ndarray, np.ndarray | None]) -> None:
         """Adds a gradient unless it is stale, which means that `local_step` is before the accumulator's step."""
         with self._lines.lock:
             if local_step < self._step:

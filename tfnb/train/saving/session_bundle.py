@@ -20,7 +20,7 @@ from tfnb.client.variables.variable import Variable
 from tfnb.errors import DataLossError, DTypeError, FailedPreconditionError, InvalidArgumentError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import get_default_graph, reset_default_graph
-from tfnb.ir.graphdef.message_types import Message
+from tfnb.ir.graphdef.message_types import GraphDef, Message
 from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
@@ -159,7 +159,7 @@ class BundleExporter:
 
     def init(
         self,
-        graph_def: Any = None,
+        graph_def: GraphDef | None = None,
         init_op: Operation | None = None,
         clear_devices: bool = False,
         default_graph_signature: Message | None = None,

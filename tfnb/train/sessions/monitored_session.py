@@ -65,7 +65,7 @@ class StepContext:
         """The session without hooks."""
         return self._session
 
-    def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
+    def run_with_hooks(self, *args: object, **kwargs: object) -> Any:
         """Runs a step like `run` of the monitored session."""
         return self._run(*args, **kwargs)
 

@@ -352,7 +352,7 @@ def _has_odd_nan(array: np.ndarray) -> bool:
     return not bool(np.isin(bits, usual).all())
 
 
-def _number(value: Any) -> str:
+def _number(value: bytes | str | complex | np.generic) -> str:
     """Returns a literal of the number or string; a float has as many digits as its dtype needs."""
     if isinstance(value, bytes | str | bool | np.bool_ | int | np.integer):
         return repr(value.item() if isinstance(value, np.generic) else value)
