@@ -13,14 +13,26 @@ CORE = (
     "caches.py",
     "client/api.py",
     "client/io",
+    "client/logging",
     "client/namespace.py",
+    "client/signal",
     "codegen",
+    "datasets",
     "devices",
     "dimension.py",
     "disk_cache.py",
     "doctor",
     "errors.py",
     "frontend.py",
+    "ir/graphdef",
+    "ir/scalar",
+    "ir/step_graph",
+    "lessons",
+    "notebook/builder/files",
+    "notebook/builder/inside",
+    "notebook/builder/lessons",
+    "notebook/builder/runs",
+    "notebook/builder/trust",
     "notebook/charts",
     "notebook/graph",
     "notebook/protocol",
@@ -28,6 +40,10 @@ CORE = (
     "notebook/traces",
     "notebook/viewer",
     "ops/checkpoint",
+    "ops/dataset",
+    "ops/logging",
+    "ops/random",
+    "ops/training",
     "passes",
     "placement",
     "runtime",
@@ -37,6 +53,7 @@ CORE = (
     "size_trace.py",
     "sizes.py",
     "suggestions.py",
+    "summary",
     "system",
     "train/hooks",
     "types.py",
@@ -77,7 +94,7 @@ def test_such_a_parameter_is_found():
 # ---- shares over the whole package, which may fall and not rise ----------------------------------
 
 # Of the parameters and of the results, the percentage that is just `Any`: in the core, and in tfnb/v1.
-LIMITS = {"core": (4.1, 9.4), "v1": (31.4, 43.7)}
+LIMITS = {"core": (1.0, 9.4), "v1": (31.4, 43.7)}
 LONGEST_IN_CORE = 70  # lines of a function: the constructor of Variable; wanted are 60
 
 

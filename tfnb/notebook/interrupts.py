@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
-from typing import Any
+from typing import Protocol
 
 from IPython import get_ipython
 
@@ -47,7 +47,13 @@ def watch_interrupts(act: Callable[[], None]) -> Callable[[], None]:
     return end
 
 
-def _set_handler(loop: Any) -> None:
+class EventLoop(Protocol):
+    """The loop of the kernel's main thread."""
+
+    def call_later(self, delay: float, callback: Callable[..., None], /, *args: object) -> object: ...
+
+
+def _set_handler(loop: EventLoop) -> None:
     """Sets the handler if somebody watches, and else removes it; in the main thread."""
     needed, other = (_interrupted, signal.SIG_IGN) if _watching else (signal.SIG_IGN, _interrupted)
     current = signal.getsignal(signal.SIGINT)

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -481,7 +481,14 @@ def _version(text: str) -> float:
     return float(number) if number.isascii() and number.isdigit() else 2.0
 
 
-def _contents(event: Any, plugins: dict[str, str]) -> Iterator[tuple[str, str, float | None]]:
+class Event(Message, Protocol):
+    """An event of a log, which has one of the fields and some others."""
+
+    summary: Any
+    tagged_run_metadata: Any
+
+
+def _contents(event: Event, plugins: dict[str, str]) -> Iterator[tuple[str, str, float | None]]:
     """Yields (tag, kind, value) for the contents of an event: a value for a scalar, a kind for what is no plain scalar.
 
     plugins: TensorBoard's plugin of each tag, to which those that the event tells are added.

@@ -31,6 +31,14 @@ class Message(Protocol):
     def SerializeToString(self) -> bytes: ...
 
 
+class Summary(Protocol):
+    """A message of values, each with the metadata of its tag."""
+
+    value: Any
+
+    def CopyFrom(self, other: object, /) -> None: ...
+
+
 class SupportsGraphDef(Protocol):
     """A `tf.Graph`, which can be exported as a GraphDef."""
 
@@ -133,7 +141,7 @@ class FileWriter:
         self._add(global_step, summary=message)
         self._described |= described  # afterwards, so that no other thread writes a value without it before
 
-    def _without_known_metadata(self, summary: Any) -> Any:
+    def _without_known_metadata(self, summary: Summary) -> Any:
         """Returns a copy of the summary without the metadata of tags whose metadata is in the file already."""
         shorter = type(summary)()
         shorter.CopyFrom(summary)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from tfnb.session.config import ConfigProto
@@ -19,6 +20,12 @@ __all__ = [
     "unchanged",
     "unconditionally",
 ]
+
+
+class SupportsTestSession(Protocol):
+    """A test case, as `tf.test.TestCase`."""
+
+    def test_session(self, *, use_gpu: bool, config: ConfigProto | None) -> AbstractContextManager[Any]: ...
 
 
 def run_in_graph_and_eager_modes(
@@ -35,7 +42,7 @@ def run_in_graph_and_eager_modes(
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
-        def run(self: Any, *args: object, **kwargs: object) -> None:
+        def run(self: SupportsTestSession, *args: object, **kwargs: object) -> None:
             with self.test_session(use_gpu=use_gpu, config=config):
                 method(self, *args, **kwargs)
 

@@ -67,9 +67,7 @@ class CellLike(Protocol):
 
     def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any: ...
 
-    def __call__(
-        self, inputs: TensorLike, state: TensorLike | None, scope: ScopeLike | None = None, **kwargs: object
-    ) -> Any: ...
+    def __call__(self, inputs: Any, state: Any, scope: Any = None, **kwargs: Any) -> Any: ...
 
 
 def like_cell(cell: object) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -70,7 +70,14 @@ def check_padding(padding: str, explicit: Sequence[int] | None = None) -> str:
     return str(text)
 
 
-def settle(attrs: Any, rank: int = 4) -> None:
+class PaddedWindows(Protocol):
+    """The attributes of an op on the windows of images or volumes."""
+
+    @property
+    def padding(self) -> str: ...
+
+
+def settle(attrs: PaddedWindows, rank: int = 4) -> None:
     """Checks the attributes of an op on images of the given rank, and converts lists to tuples.
 
     Raises `InvalidArgumentError` for strides, sizes or dilations that are not positive integers or not 1 for batch

@@ -7,8 +7,9 @@ compatible. Invariant: the descriptors are in their own pool, so real TensorFlow
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
+from tfnb.ir.graphdef.message_types import Repeated
 from tfnb.ops.lazy_library import library
 
 __all__ = ["MESSAGES", "message"]
@@ -33,7 +34,15 @@ _TYPES = {"bytes": 12, "float": 2, "int64": 3, "string": 9}  # type numbers of F
 _MESSAGE, _OPTIONAL, _REPEATED = 11, 1, 3
 
 
-def _describe(holder: Any, name: str, number: int, label: str, kind: str) -> None:
+class DescriptorProto(Protocol):
+    """The description of a kind of message."""
+
+    name: str
+    field: Repeated[Any]
+    nested_type: Repeated[Any]
+
+
+def _describe(holder: DescriptorProto, name: str, number: int, label: str, kind: str) -> None:
     """Adds one field to a message's descriptor."""
     field = holder.field.add(name=name, number=number)
     field.label = _REPEATED if label in ("repeated", "packed", "map") else _OPTIONAL

@@ -106,13 +106,13 @@ def _scale(low: float, high: float, dtype: DType) -> tuple[float, int]:
     return steps / width if width else 0.0, lowest
 
 
-def unclamped(x: np.ndarray | float, low: float, high: float, dtype: DType) -> np.ndarray:
+def unclamped(x: np.ndarray | np.generic | float, low: float, high: float, dtype: DType) -> np.ndarray:
     """Quantises floats as `from_float`, without clipping to the range."""
     scale, lowest = _scale(low, high, dtype)
     return np.asarray(_away(np.asarray(x) * scale) - _away(np.asarray(low * scale)) + lowest)
 
 
-def from_float(x: np.ndarray | float, low: float, high: float, dtype: DType) -> np.ndarray:
+def from_float(x: np.ndarray | np.generic | float, low: float, high: float, dtype: DType) -> np.ndarray:
     """Quantises floats: clips them to [low, high] and maps that range to the integers of `dtype`."""
     if low == high:
         return np.zeros(np.shape(x), dtype.np)

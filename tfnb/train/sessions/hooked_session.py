@@ -7,7 +7,7 @@ in which they were given, and no step runs after one has asked for the stop.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from tfnb.errors import ClosedSessionError, InvalidArgumentError
 from tfnb.session.config import RunMetadata, RunOptions
@@ -16,10 +16,31 @@ from tfnb.train.hooks.session_run_hook import SessionRunArgs, SessionRunContext,
 __all__ = ["HookedSession", "run_with_hooks"]
 
 
+class StepRunner(Protocol):
+    """What hooks need of the session whose steps they surround."""
+
+    @property
+    def graph(self) -> Any: ...
+
+    @property
+    def sess_str(self) -> Any: ...
+
+    def run(
+        self,
+        fetches: object,
+        feed_dict: Mapping[Any, Any] | None,
+        options: RunOptions | None,
+        run_metadata: RunMetadata | None,
+        /,
+    ) -> Any: ...
+
+    def close(self) -> None: ...
+
+
 class HookedSession:
     """The session `sess` (any that runs steps), each of whose steps the hooks see."""
 
-    def __init__(self, sess: Any, hooks: Iterable[SessionRunHook]) -> None:
+    def __init__(self, sess: StepRunner, hooks: Iterable[SessionRunHook]) -> None:
         self._sess, self._hooks, self._stop = sess, tuple(hooks), False
 
     @property
