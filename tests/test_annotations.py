@@ -15,7 +15,6 @@ CORE = (
     "client/io",
     "client/logging",
     "client/namespace.py",
-    "client/signal",
     "codegen",
     "datasets",
     "devices",

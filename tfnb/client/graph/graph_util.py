@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tfnb.errors import DTypeError, GraphError, NotFoundError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.attrs import encode_value
@@ -153,7 +155,7 @@ def _referred(node: NodeDef, nodes: Mapping[str, Any]) -> str:
     return str(node.name)
 
 
-def _freeze(node: NodeDef, name: str, value: Any) -> None:
+def _freeze(node: NodeDef, name: str, value: np.ndarray | np.generic) -> None:
     message = encode_array(value)
     node.name, node.op = name, "Const"
     node.attr["dtype"].CopyFrom(encode_value("type", False, as_dtype(value.dtype)))

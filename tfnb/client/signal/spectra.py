@@ -15,7 +15,7 @@ from tfnb.client.argument_types import ScalarLike
 from tfnb.client.graph.default_graph import name_scope
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.const import constant_value
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import SupportsTensor, Tensor, TensorLike
 from tfnb.ops.array.concat import concat, stack
 from tfnb.ops.array.constants import constant, convert_to_tensor, ones_like, zeros_like
 from tfnb.ops.array.constants import range_ as range_op
@@ -48,6 +48,8 @@ __all__ = [
 
 # A number of samples, or an integer scalar tensor.
 Length: TypeAlias = int | np.integer[Any] | Tensor
+# The same, where its value need not be known: also a variable.
+LengthLike: TypeAlias = Length | np.ndarray | SupportsTensor
 
 
 def _number(value: ScalarLike | np.integer[Any], what: str) -> int:
@@ -68,7 +70,7 @@ def frame(
     frame_length: Length,
     frame_step: Length,
     pad_end: bool = False,
-    pad_value: TensorLike = 0,
+    pad_value: Any = 0,
     axis: int = -1,
     name: str | None = None,
 ) -> Any:
@@ -104,7 +106,7 @@ def frame(
         return result
 
 
-def overlap_and_add(signal: TensorLike, frame_step: TensorLike, name: str | None = None) -> Tensor:
+def overlap_and_add(signal: TensorLike, frame_step: LengthLike, name: str | None = None) -> Tensor:
     """Returns the sum of the frames `signal` [..., frames, length], each `frame_step` after the one before."""
     with name_scope(name or "overlap_and_add"):
         x = convert_to_tensor(signal)
@@ -118,7 +120,7 @@ def overlap_and_add(signal: TensorLike, frame_step: TensorLike, name: str | None
         return RESHAPE(transpose(summed), concat([size[:-2], EXPAND_DIMS(total, 0)], 0))
 
 
-def _raised_cosine(window_length: TensorLike, periodic: bool, dtype: DType, a: float, b: float) -> Any:
+def _raised_cosine(window_length: LengthLike, periodic: bool, dtype: DType, a: float, b: float) -> Any:
     n = cast(window_length, int32)
     size = n - n % 2 if periodic else n - 1  # an odd length is symmetric in any case
     count = cast(size, dtype)
@@ -128,7 +130,7 @@ def _raised_cosine(window_length: TensorLike, periodic: bool, dtype: DType, a: f
 
 
 def hann_window(
-    window_length: TensorLike, periodic: bool = True, dtype: DTypeLike = float32, name: str | None = None
+    window_length: LengthLike, periodic: bool = True, dtype: DTypeLike = float32, name: str | None = None
 ) -> Any:
     """Returns Hann's window of `window_length` numbers; `periodic` for an even length as in spectral analysis."""
     with name_scope(name or "hann_window"):
@@ -136,7 +138,7 @@ def hann_window(
 
 
 def hamming_window(
-    window_length: TensorLike, periodic: bool = True, dtype: DTypeLike = float32, name: str | None = None
+    window_length: LengthLike, periodic: bool = True, dtype: DTypeLike = float32, name: str | None = None
 ) -> Any:
     """Returns Hamming's window of `window_length` numbers; `periodic` for an even length as in spectral analysis."""
     with name_scope(name or "hamming_window"):
@@ -154,7 +156,7 @@ def stft(
     signals: TensorLike,
     frame_length: Length,
     frame_step: Length,
-    fft_length: Length | None = None,
+    fft_length: int | np.integer[Any] | Tensor | None = None,
     window_fn: Callable[..., Any] | None = hann_window,
     pad_end: bool = False,
     name: str | None = None,
@@ -194,8 +196,8 @@ def inverse_stft_window_fn(
 def inverse_stft(
     stfts: TensorLike,
     frame_length: Length,
-    frame_step: TensorLike,
-    fft_length: Length | None = None,
+    frame_step: LengthLike,
+    fft_length: int | np.integer[Any] | Tensor | None = None,
     window_fn: Callable[..., Any] | None = hann_window,
     name: str | None = None,
 ) -> Any:
@@ -217,7 +219,7 @@ def inverse_stft(
 def linear_to_mel_weight_matrix(
     num_mel_bins: int = 20,
     num_spectrogram_bins: Length = 129,
-    sample_rate: ScalarLike | np.integer[Any] = 8000,
+    sample_rate: float | np.integer[Any] | Tensor = 8000,
     lower_edge_hertz: float = 125.0,
     upper_edge_hertz: float = 3800.0,
     dtype: DTypeLike = float32,

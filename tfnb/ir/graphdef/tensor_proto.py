@@ -99,7 +99,9 @@ def decode_shape(message: TensorShapeProto) -> Shape:
     return Shape(tuple(None if n == -1 else n for n in sizes))
 
 
-def encode_array(array: np.ndarray, into: TensorProto | None = None, declared: DType | None = None) -> TensorProto:
+def encode_array(
+    array: np.ndarray | np.generic, into: TensorProto | None = None, declared: DType | None = None
+) -> TensorProto:
     """Returns the TensorProto of an array.
 
     Texts, and a single or repeated element, are in the field of their dtype; other elements are written as bytes.

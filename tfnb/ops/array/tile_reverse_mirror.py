@@ -186,7 +186,7 @@ def pad(
     paddings: TensorLike,
     mode: str = "CONSTANT",
     name: str | None = None,
-    constant_values: TensorLike = 0,
+    constant_values: int = 0,
 ) -> Tensor:
     """Adds margins around a tensor.
 

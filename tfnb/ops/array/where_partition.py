@@ -335,7 +335,7 @@ def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = bo
         return mask if target_dtype.is_bool else cast_to(mask, target_dtype)
 
 
-def meshgrid(*args: TensorLike, **kwargs: str | None) -> list[Any]:
+def meshgrid(*args: TensorLike, **kwargs: Any) -> list[Any]:
     """Returns coordinate grids: N vectors become N tensors of rank N and of one shape.
 
     indexing: "xy" (the first two axes swapped, as in plots) or "ij". Raises `InvalidArgumentError` for another value of

@@ -215,7 +215,7 @@ def sparse_reorder(sp_input: SparseTensor | SparseTensorValue, name: str | None 
 
 
 def sparse_tensor_to_dense(
-    sp_input: SparseTensor | SparseTensorValue,
+    sp_input: Any,
     default_value: TensorLike | None = None,
     validate_indices: bool = True,
     name: str | None = None,
