@@ -144,7 +144,11 @@ def try_installed(wheel: Path, python: str, folder: Path, constraints: list[str]
     program.write_text(TRAINING)
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "XDG", "TFNB"))}
     home.write_text("")  # no folder can be made below a file
-    environment |= {"HOME": str(home / "of nobody"), "PATH": f"{there}{os.pathsep}/usr/bin:/bin"}
+    environment |= {
+        "HOME": str(home / "of nobody"),
+        "TFNB_CACHE_DIR": str(folder / "cache"),
+        "PATH": f"{there}{os.pathsep}/usr/bin:/bin",
+    }
     told = run([there / "python", "-W", "error::DeprecationWarning:tfnb", program], cwd=folder, env=environment)
     if len(told.splitlines()) != 1:
         raise Wrong(f"a training of one line prints\n{told}")

@@ -68,6 +68,13 @@ sys._last = Last()  # it goes after all modules, and before what tfnb leaves in 
     assert not list((warm / "processes").iterdir())
 
 
+@pytest.mark.parametrize("home", ["/dev/null/nobody", "/proc/self/nobody"])
+def test_a_home_that_cannot_be_written(home: str, tmp_path: Path) -> None:
+    """Libraries below keep files there, too."""
+    out, err = run(tmp_path / "cache", HOME=home, XDG_CACHE_HOME="", XDG_CONFIG_HOME="")
+    assert "got [4. 7.]" in out and not err
+
+
 def test_compiled_kernels_are_used_again(warm: Path) -> None:
     before = {p: p.stat().st_mtime_ns for p in (warm / "kernels").iterdir()}
     watched = """

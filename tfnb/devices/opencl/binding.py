@@ -13,13 +13,13 @@ from itertools import compress, count, repeat
 from typing import Any, NamedTuple, cast
 
 import pyopencl as cl
-from pyopencl import invoker
 
 from tfnb.caches import Cache, remembered
 from tfnb.codegen.program import Copy, Launch, Module, Program, Slot
 from tfnb.devices.buffers import DeviceTensor
 from tfnb.devices.host import capacity_of
 from tfnb.devices.opencl.build import Built
+from tfnb.devices.opencl.invokers import invoker
 from tfnb.devices.opencl.program_device import ProgramDevice
 from tfnb.errors import KernelBuildError
 from tfnb.ir.kernelcall import F32, F64, I32, TensorInfo
