@@ -27,7 +27,7 @@ from functools import partial
 from importlib.metadata import requires
 from pathlib import Path
 
-__all__ = ["check_contents", "lowest", "main"]
+__all__ = ["Wrong", "build", "check_contents", "lowest", "main", "run", "without_node"]
 
 ROOT = Path(__file__).resolve().parents[1]
 EPOCH = "1700000000"  # the time that archives note for all files, so that two builds are equal
@@ -108,21 +108,21 @@ def lowest(requirements: Iterable[str]) -> list[str]:
 
 
 def without_node() -> dict[str, str]:
-    """An environment in which no node is found, and whose builds note one time."""
+    """An environment in which no node and no npm is found."""
     folders = os.environ["PATH"].split(os.pathsep)
     kept = [f for f in folders if not any((Path(f) / name).exists() for name in ("node", "npm"))]
-    return {**os.environ, "PATH": os.pathsep.join(kept), "SOURCE_DATE_EPOCH": EPOCH}
+    return {**os.environ, "PATH": os.pathsep.join(kept)}
 
 
 def build(out: Path) -> tuple[Path, Path]:
     """Builds the source distribution, and the wheel from it without node."""
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": EPOCH}
+    epoch = {"SOURCE_DATE_EPOCH": EPOCH}
     command = [sys.executable, "-m", "build", "--no-isolation"]
-    run([*command, "--sdist", ROOT, "--outdir", out], env=environment)
+    run([*command, "--sdist", ROOT, "--outdir", out], env=os.environ | epoch)
     (source,) = out.glob("*.tar.gz")
     with tempfile.TemporaryDirectory() as folder:
         shutil.unpack_archive(source, folder, filter="data")
-        run([*command, "--wheel", next(Path(folder).iterdir()), "--outdir", out], env=without_node())
+        run([*command, "--wheel", next(Path(folder).iterdir()), "--outdir", out], env=without_node() | epoch)
     (wheel,) = out.glob("*.whl")
     return source, wheel
 

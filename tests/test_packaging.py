@@ -3,7 +3,6 @@
 import hashlib
 import io
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -19,7 +18,7 @@ from tfnb.release import VERSION
 
 sys.path.append(str(Path(__file__).parents[1] / "scripts"))
 
-from release_check import Wrong, check_contents, lowest
+from release_check import Wrong, build, check_contents, lowest, run, without_node
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTENSION = "data/share/jupyter/labextensions/tfnb"
@@ -38,31 +37,13 @@ def shipped(folder, suffixes):
     }
 
 
-def without_node():
-    """An environment in which no node and no npm is found."""
-    folders = os.environ["PATH"].split(os.pathsep)
-    kept = [f for f in folders if not any((Path(f) / name).exists() for name in ("node", "npm"))]
-    return {**os.environ, "PATH": os.pathsep.join(kept)}
-
-
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory):
     """The wheel built from the checkout, and the one built from the sdist."""
     out = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, "-m", "build", "--no-isolation"]
-    direct, sdist = ["--wheel", ROOT, "--outdir", out / "direct"], ["--sdist", ROOT, "--outdir", out]
-    run([*build, *direct], env=None)
-    run([*build, *sdist], env=None)
-    source = tmp_path_factory.mktemp("source")
-    shutil.unpack_archive(next(out.glob("*.tar.gz")), source, filter="data")
-    # What is built lies in it: from here on no node is needed.
-    run([*build, "--wheel", next(source.iterdir()), "--outdir", out], env=without_node())
-    return [*(out / "direct").glob("*.whl"), *out.glob("*.whl")]
-
-
-def run(command, env):
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, env=env)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run([sys.executable, "-m", "build", "--no-isolation", "--wheel", ROOT, "--outdir", out / "direct"])
+    _, by_sdist = build(out)
+    return [*(out / "direct").glob("*.whl"), by_sdist]
 
 
 @node_needed
