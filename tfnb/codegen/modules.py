@@ -1,24 +1,31 @@
 """Modules: the generated kernels of a program, distributed over the texts that a device builds.
 
-A kernel that an earlier program has is not compiled again: its module is used as it is, and only new kernels form a
-module of their own. Invariant: what a kernel computes follows from its text, not from the module that contains it.
+A kernel that an earlier program has is not compiled again, be it one of another session or of an earlier process: its
+module is used as it is, and only new kernels form a module of their own. A chain is a module by itself, which names the
+modules of its parts, so that a device may run these until it has built the chain.
+Invariant: what a kernel computes follows from its text, not from the module that contains it.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tfnb.caches import Cache
 from tfnb.codegen.opencl_c.emission import NAME, Generated, LocalMemory
 from tfnb.codegen.opencl_c.functions import EACH_ROUNDS, WORK_ITEMS, as_function, calling_kernel, part_name
-from tfnb.codegen.program import DeviceFacts, Module
-from tfnb.codegen.schedules.chain import chain_name, chain_text
+from tfnb.codegen.program import DeviceFacts, Module, Part
+from tfnb.codegen.schedules.chain import chain_text
+from tfnb.disk_cache import DiskCache
 
-__all__ = ["KernelTable", "Modules"]
+__all__ = ["KernelTable", "Modules", "kernels_of_machine"]
 
 ALONE = "alone"  # the name of a kernel that is alone in its module
+CHAIN = "chain"  # the name of a chain in its module
 
 Needs = tuple[tuple[str, str, int], ...]
 """The parts of the kernel library that a text uses: file, type and width."""
@@ -41,11 +48,42 @@ class KernelKey:
 class KernelTable:
     """The modules and names of the kernels of earlier programs, of which the latest `limit` are known.
 
-    It may be used by several threads. If two of them compile the same kernel at once, it is built twice, without harm.
+    With `folder`, those of earlier processes are known too: the folder has a file for each kernel that is in a module.
+    The table may be used by several threads. If two of them compile the same kernel at once, it is built twice, without
+    harm.
     """
 
-    def __init__(self, limit: int = 4096) -> None:
-        self.places: Cache[KernelKey, tuple[Module, str]] = Cache("generated kernels", limit)
+    def __init__(self, folder: Path | None = None, limit: int = 4096) -> None:
+        self._places: Cache[tuple[str, KernelKey], tuple[Module, str]] = Cache("generated kernels", limit)
+        self._disk = None if folder is None else DiskCache(folder)
+
+    def find(self, kind: str, key: KernelKey, alone: str) -> tuple[Module, str] | None:
+        """Returns the module and the name of a kernel for devices of this kind; None if there is none.
+
+        `alone` is the text of a module with this kernel alone.
+        """
+        place = self._places.find((kind, key))
+        if place is None and self._disk is not None and not key.is_chain:
+            name, _, source = (self._disk.get(_digest(alone)) or b"").decode(errors="replace").partition("\n")
+            if f"__kernel void {name}(" in source:
+                place = self._places.put((kind, key), (Module(source), name))
+        return place
+
+    def put(self, kind: str, key: KernelKey, alone: str, place: tuple[Module, str]) -> None:
+        """Notes where a kernel is."""
+        self._places.put((kind, key), place)
+        if self._disk is not None and not key.is_chain:
+            self._disk.put(_digest(alone), f"{place[1]}\n{place[0].source}".encode())
+
+
+@functools.cache
+def kernels_of_machine(cache: Path) -> KernelTable:
+    """Returns the table of all sessions whose kernels are kept in the folder `cache`."""
+    return KernelTable(cache / "generated")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Modules:
@@ -54,6 +92,7 @@ class Modules:
     def __init__(self, facts: DeviceFacts, table: KernelTable, apart: bool) -> None:
         self._facts, self._table, self._apart = facts, table, apart
         self._names: dict[KernelKey, str] = {}
+        self._parts: dict[KernelKey, tuple[KernelKey, ...]] = {}  # of each chain
 
     def kernel(self, kernel: Generated, label: str) -> KernelKey:
         """Adds a kernel. `label` becomes a part of its name, for profiles."""
@@ -66,25 +105,29 @@ class Modules:
         texts = tuple(p.texts[0] for p in parts)
         needs = tuple(sorted({n for p in parts for n in p.needs}))
         key = KernelKey(texts, needs, tuple(parameters), is_chain=True)
-        self._names.setdefault(key, self._names[parts[0]])
+        self._names.setdefault(key, CHAIN)
+        self._parts[key] = tuple(parts)
         return key
 
     def places(self, launched: Container[KernelKey | None]) -> dict[KernelKey, tuple[Module, str]]:
-        """Returns the module and the name of each kernel that is launched, and not just called by a chain."""
-        launched_keys = [key for key in self._names if key in launched]
+        """Returns the module and the name of each kernel that is launched, and not just a part of a chain."""
+        chains = [key for key in self._names if key in launched and key.is_chain]
+        called = {part for chain in chains for part in self._parts[chain]}
+        keys = [key for key in self._names if not key.is_chain and (key in launched or key in called)]
+        alone = {key: self._source([self._kernel(key, ALONE)], key.needs) for key in keys}
         if self._apart:
-            return {
-                key: (Module(source=self._source([self._kernel(key, ALONE)], key.needs)), ALONE)
-                for key in launched_keys
-            }
-        places = {key: place for key in launched_keys if (place := self._table.places.get(key)) is not None}
-        new_keys = [key for key in launched_keys if key not in places]
-        places |= self._together([key for key in new_keys if not key.is_chain])
-        # Sizes decide whether a chain is used, so chains are in a module of their own.
-        places |= self._chains([key for key in new_keys if key.is_chain])
-        for key in new_keys:
-            self._table.places.put(key, places[key])
-        return places
+            return {key: (Module(text), ALONE) for key, text in alone.items()}
+        kind, table = self._facts.kind, self._table
+        places = {key: place for key in keys if (place := table.find(kind, key, alone[key])) is not None}
+        new_places = self._together([key for key in keys if key not in places])
+        for key, place in new_places.items():
+            table.put(kind, key, alone[key], place)
+        places |= new_places
+        for chain in chains:
+            parts = zip(self._parts[chain], chain.parameters, strict=True)
+            module = Module(self._chain(chain), parts=tuple(Part(*places[p], len(names)) for p, names in parts))
+            places[chain] = module, CHAIN
+        return {key: places[key] for key in self._names if key in launched}
 
     def _together(self, keys: Sequence[KernelKey]) -> dict[KernelKey, tuple[Module, str]]:
         if not keys:
@@ -94,23 +137,12 @@ class Modules:
         module = Module(source=self._source(texts, {n for key in keys for n in key.needs}))
         return {key: (module, name) for key, name in names.items()}
 
-    def _chains(self, keys: Sequence[KernelKey]) -> dict[KernelKey, tuple[Module, str]]:
-        if not keys:
-            return {}
-        numbers = {text: f"k{k}" for k, text in enumerate(dict.fromkeys(t for key in keys for t in key.texts))}
-        entries = [
-            [f"{numbers[t]}_{self._names[key]}" if k == 0 else numbers[t] for k, t in enumerate(key.texts)]
-            for key in keys
-        ]
-        parts = [as_function(text, part_name(number)) for text, number in numbers.items()]
-        names = [chain_name(e) for e in entries]
-        chains = [
-            chain_text(name, list(zip([numbers[t] for t in key.texts], key.parameters, strict=True)))
-            for key, name in zip(keys, names, strict=True)
-        ]
-        needs = {n for key in keys for n in key.needs}
-        module = Module(source=self._source([*parts, *chains], needs))
-        return {key: (module, name) for key, name in zip(keys, names, strict=True)}
+    def _chain(self, key: KernelKey) -> str:
+        """Returns the text of a module with a chain; equal parts are one function."""
+        names = {text: f"k{k}" for k, text in enumerate(dict.fromkeys(key.texts))}
+        functions = [as_function(text, part_name(name)) for text, name in names.items()]
+        parts = [(names[text], parameters) for text, parameters in zip(key.texts, key.parameters, strict=True)]
+        return self._source([*functions, chain_text(CHAIN, parts)], key.needs)
 
     def _kernel(self, key: KernelKey, name: str) -> str:
         """Returns the text of a kernel that is no chain."""

@@ -16,7 +16,19 @@ from tfnb.codegen.whynot import WhyNot
 from tfnb.ir.bounds import Check
 from tfnb.ir.kernelcall import F32, F64, I32, TensorInfo
 
-__all__ = ["Copy", "DeviceFacts", "Launch", "Module", "Program", "Read", "Resized", "Slot", "Step", "VariableUse"]
+__all__ = [
+    "Copy",
+    "DeviceFacts",
+    "Launch",
+    "Module",
+    "Part",
+    "Program",
+    "Read",
+    "Resized",
+    "Slot",
+    "Step",
+    "VariableUse",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +58,23 @@ class Slot(NamedTuple):
 
 
 class Module(NamedTuple):
-    """A text that is built: the generated `source`, or the library `file` under kernels_cl with `defines`."""
+    """A text that is built: the generated `source`, or the library `file` under kernels_cl with `defines`.
+
+    `parts` are the kernels that do the same as the kernel of a chain, one after the other; see `schedules/chain.py`.
+    """
 
     source: str = ""
     file: str = ""
     defines: tuple[tuple[str, str], ...] = ()
+    parts: tuple[Part, ...] = ()
+
+
+class Part(NamedTuple):
+    """A kernel that does what a part of a chain does, and which takes as many arguments."""
+
+    module: Module
+    entry: str
+    n_args: int
 
 
 class Launch(NamedTuple):

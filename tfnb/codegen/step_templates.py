@@ -271,7 +271,7 @@ def _answer(calls: Sequence[KernelCall]) -> Answer:
             if type(a) is Temp:
                 temps[a.key] = max(a.nbytes, temps.get(a.key, 0))
         pointers.append(places)
-    return Answer(calls, tuple([_new(Module, (c.source, c.file, c.defines)) for c in calls]), temps, pointers)
+    return Answer(calls, tuple([_new(Module, (c.source, c.file, c.defines, ())) for c in calls]), temps, pointers)
 
 
 class Site:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from tfnb.caches import Cache
 from tfnb.codegen.compile import compile_cluster
-from tfnb.codegen.modules import KernelTable
+from tfnb.codegen.modules import KernelTable, kernels_of_machine
 from tfnb.devices.interface import Device
 from tfnb.errors import OpError
 from tfnb.ir.operation import Operation
@@ -56,7 +56,7 @@ class Context:
     """What the compilation of a session's steps needs: devices (the default first), state and options.
 
     With `truncate`, float32 tensors are sent between devices as their upper 16 bits. With `delay`, a tensor is received
-    when it is needed and not as soon as it is available. `kernels` are the generated kernels of all steps.
+    when it is needed and not as soon as it is available.
     """
 
     devices: dict[str, Device]
@@ -66,7 +66,11 @@ class Context:
     optimize: bool = True
     truncate: bool = False
     delay: bool = False
-    kernels: KernelTable = field(default_factory=KernelTable)
+
+    @property
+    def kernels(self) -> KernelTable:
+        """The generated kernels of all steps."""
+        return kernels_of_machine(self.settings.cache_path)
 
 
 @dataclass(frozen=True, eq=False)

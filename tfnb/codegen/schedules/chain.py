@@ -16,7 +16,7 @@ from tfnb.codegen.opencl_c.kerneltext import wrapped
 from tfnb.codegen.program import Launch, Slot, Step
 from tfnb.ir.kernelcall import F32, F64, I32
 
-__all__ = ["chain_name", "chain_text", "joined", "selection"]
+__all__ = ["chain_text", "joined", "selection"]
 
 
 def selection(parts: Iterable[int]) -> int:
@@ -46,12 +46,6 @@ def joined(chain: Launch, before: Step, step: Step) -> Launch | None:
 
 def _is_nothing(arg: Slot | I32 | F32 | F64) -> bool:
     return arg.kind == "none" if isinstance(arg, Slot) else not arg.value
-
-
-def chain_name(entries: Sequence[str]) -> str:
-    """Returns the name of the kernel that is made of others: the numbers of all, and the name of the first."""
-    numbers = [e.split("_")[0] for e in entries]
-    return "_".join([*numbers, *entries[0].split("_")[1:]])
 
 
 def chain_text(name: str, parts: Sequence[tuple[str, Sequence[str]]]) -> str:

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, cast
 import pyopencl as cl
 
 from tfnb.caches import Cache, remembered
-from tfnb.codegen.program import Copy, Launch, Module, Program, Slot
+from tfnb.codegen.program import Copy, Launch, Module, Part, Program, Slot
+from tfnb.codegen.schedules.chain import selection
 from tfnb.devices.buffers import DeviceTensor
 from tfnb.devices.host import capacity_of
 from tfnb.devices.opencl.build import Built
@@ -158,8 +159,8 @@ class Binding:
     """The kernels of `program` on `device`; its launches go to `queue`. `calls` are those of `enqueue_nd_range_kernel`.
 
     `consts` are the program's constants on the device. The caller keeps them alive as long as the kernels are in use.
-    `like` is the binding of another program for the same queue: if the two differ in nothing but sizes, they share
-    what does not depend on sizes.
+    With `apart`, the parts of a chain are launched by their own kernels. `like` is the binding of another program for
+    the same queue: if the two differ in nothing but sizes, they share what does not depend on sizes.
     """
 
     def __init__(
@@ -169,12 +170,15 @@ class Binding:
         consts: Sequence[DeviceTensor],
         queue: cl.CommandQueue,
         inline: bool,
+        apart: bool = False,
         like: Binding | None = None,
     ) -> None:
         self._device = device
         self._program = program
         self._queue = queue
         self._consts = consts
+        self._modules = [*program.modules]  # and those of parts
+        self._parts_of = self._number_parts(program.modules) if apart else {}
         self._steps = self._steps_of(program)
         if like is not None and not like._is_like(program, self._steps):
             like = None
@@ -197,13 +201,24 @@ class Binding:
         built: dict[int, Built] = {}
         for step in self._steps:
             if step.module not in built:
-                module = _COPY if step.module == _COPIES else self._program.modules[step.module]
+                module = _COPY if step.module == _COPIES else self._modules[step.module]
                 try:
                     built[step.module] = self._device.library.get(module, inline)
                 except KernelBuildError as e:
                     e.nodes = step.nodes
                     raise
         return _Layout(self._program, self._steps, [built[s.module] for s in self._steps])
+
+    def _number_parts(self, modules: Sequence[Module]) -> dict[int, list[tuple[int, Part]]]:
+        """Gives the modules of parts numbers; returns the parts of each chain, by the number of its module."""
+        numbers: dict[Module, int] = {}
+        parts_of = {
+            k: [(numbers.setdefault(part.module, len(modules) + len(numbers)), part) for part in module.parts]
+            for k, module in enumerate(modules)
+            if module.parts
+        }
+        self._modules += numbers
+        return parts_of
 
     def _set_constants(self) -> None:
         """Sets the arguments that stay: numbers, constants and null pointers."""
@@ -344,7 +359,26 @@ class Binding:
             steps = [_launch_of(s, most) if isinstance(s, Copy) else s for s in steps]
         if any([0 in s.groups for s in steps]):  # noqa: C419 - a generator takes longer
             steps = [s for s in steps if 0 not in s.groups]
+        if self._parts_of:
+            steps = [launch for s in steps for launch in self._apart(s)]
         return cast(Sequence[Launch], steps)
+
+    def _apart(self, step: Launch) -> list[Launch]:
+        """Returns the launches of those parts that a launch of a chain selects; for another launch the launch itself.
+
+        Each of them is said to compute all nodes of the chain.
+        """
+        if step.module not in self._parts_of:
+            return [step]
+        selected, *args = step.args
+        launches = []
+        at = 0
+        for k, (module, part) in enumerate(self._parts_of[step.module]):
+            if int(selected.value) & selection((k,)):  # type: ignore[union-attr]
+                own = tuple(args[at : at + part.n_args])
+                launches.append(step._replace(module=module, entry=part.entry, args=own, nbytes=None))
+            at += part.n_args
+        return launches
 
     def _call(self, kernel: cl.Kernel, step: Launch) -> tuple[Any, ...]:
         return (self._queue, kernel, *_work_sizes(step.groups, step.local))

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import pyopencl as cl
 
@@ -28,6 +28,7 @@ from tfnb.codegen.program import Module
 from tfnb.devices.opencl import builtins, pocl
 from tfnb.devices.opencl.builtin_library import BuiltinLibrary, reading_whole
 from tfnb.devices.opencl.platforms import Unit
+from tfnb.devices.opencl.second_compiler import Request, second_compiler
 from tfnb.disk_cache import DiskCache, write_atomically
 from tfnb.errors import InternalError, KernelBuildError
 from tfnb.settings import Settings
@@ -90,6 +91,12 @@ class Built:
         self._noted.add(launch)
 
 
+class _Identity(NamedTuple):
+    key: str
+    options: tuple[str, ...]
+    declared: str
+
+
 class ProgramLibrary:
     """The built programs of one unit. All methods may be called from any thread."""
 
@@ -110,6 +117,7 @@ class ProgramLibrary:
         # The device that runs kernels in the caller's thread needs no compilation of what the main device has compiled.
         self._shares_code = unit.inline is not None and pocl.have_same_target(unit.device, unit.inline)
         self._coming: set[tuple[Module, bool]] = set()  # what is to be built in the background
+        self._keys: Cache[tuple[Module, bool], _Identity] = Cache("keys of programs", _MAX_GENERATED)
 
     def get(self, module: Module, inline: bool = False) -> Built:
         """Returns the program of a module, for the unit's device or its inline companion. Raises `KernelBuildError`."""
@@ -144,6 +152,23 @@ class ProgramLibrary:
                 with suppress(Exception), cache.timed():  # whatever it was, `get` meets it again and raises it
                     cache.put(key, self._build(module, inline))
         self._coming.discard(key)
+
+    @property
+    def compiles_at_launch(self) -> bool:
+        """Whether the first launch of a kernel compiles it, so that a second process can do so before."""
+        return self._folder is not None and not self._own_cache
+
+    def has_archived(self, module: Module, inline: bool) -> bool:
+        """Returns whether kernels of this module were compiled, by this process or another one, and are kept."""
+        return self._folder is not None and self._folder.has(self._identity(module, inline).key)
+
+    def compile_elsewhere(self, module: Module, inline: bool, entry: str, kinds: str) -> None:
+        """Asks the second process for a kernel, see `Request`; `has_archived` tells when it is there."""
+        if self._folder is not None:
+            request = Request(self._unit.fingerprint(), inline, module.source, entry, kinds)
+            second_compiler(self._settings.cache_path).ask(
+                self._identity(module, inline).key, request, self._folder.has
+            )
 
     def caches(self) -> tuple[Cache[Any, Any], ...]:
         """The caches of built programs. Their `seconds` include what PoCL compiles at first launches."""
@@ -210,13 +235,22 @@ class ProgramLibrary:
 
     # ---- building --------------------------------------------------------------------------
 
+    def _identity(self, module: Module, inline: bool) -> _Identity:
+        """Returns the key of a module's program, the options of its build, and what its text declares."""
+        identity = self._keys.find((module, inline))
+        if identity is None:
+            options = self._options(module)
+            text = self._expanded(module)
+            declared = builtins.declarations((text, *options)) if self._declares else ""
+            name = self._unit.device_of(inline).name
+            parts = self._unit.fingerprint(), name, str(pocl.is_renamed()), *options, declared, text
+            key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+            identity = self._keys.put((module, inline), _Identity(key, options, declared))
+        return identity
+
     def _build(self, module: Module, inline: bool) -> Built:
         device = self._unit.device_of(inline)
-        options = self._options(module)
-        text = self._expanded(module)
-        declared = builtins.declarations((text, *options)) if self._declares else ""
-        parts = self._unit.fingerprint(), device.name, str(pocl.is_renamed()), *options, declared, text
-        key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        key, options, declared = self._identity(module, inline)
         self._keep_source(module, key)
         program: cl._cl._Program | None
         if not self._own_cache:

@@ -1,7 +1,9 @@
 """A program on an OpenCL device: kernel objects with preset arguments, which every run launches again.
 
 Constant arguments are set when the program is loaded (`binding.py`). A run sets inputs, outputs, random states and
-those variables whose memory has changed, and then launches all kernels (`launching.py`).
+those variables whose memory has changed, and then launches all kernels (`launching.py`). The parts of a chain are
+launched by kernels of their own, which other programs have too, until the program has run often and a second process
+has compiled the chain (`second_compiler.py`); both give the same bits.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pyopencl as cl
 
-from tfnb.codegen.program import Copy, Module, Program, Slot, Step
+from tfnb.codegen.program import Copy, Launch, Module, Program, Slot, Step
 from tfnb.devices.buffers import Cell, DeviceTensor
 from tfnb.devices.host import capacity_of
 from tfnb.devices.interface import ProgramTakenError, Recorder
@@ -23,7 +25,7 @@ from tfnb.devices.opencl.launching import Launcher
 from tfnb.devices.opencl.program_device import ProgramDevice
 from tfnb.devices.opencl.small_reads import SmallReads
 from tfnb.errors import InternalError, OpError, ResourceExhaustedError
-from tfnb.ir.kernelcall import TensorInfo
+from tfnb.ir.kernelcall import F32, F64, I32, TensorInfo
 
 __all__ = ["OpenCLProgram", "error_of"]
 
@@ -32,6 +34,8 @@ INLINE_BYTES = 1 << 18  # the number of bytes that a core accesses before other 
 _INLINE_LAUNCHES = 16  # so many times these bytes are the most work of an inline program, for which its caller waits
 _WORK_OF_A_BUILD = 16  # so many times the most work of an inline program takes the caller less time than a build
 _new = tuple.__new__  # the function that makes a named tuple takes twice as long
+_RUNS_BETWEEN = 128  # runs of a program without its chains after which it asks for one, or whether it is there
+_KINDS = {Slot: "p", I32: "i", F32: "f", F64: "d"}  # the letters of arguments, see `Request`
 _ONE_ITEM = ((1, 1, 1), (1, 1, 1))  # the number of groups, and of work-items in each
 _MEMORY_ERRORS = (
     cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
@@ -64,22 +68,52 @@ class OpenCLProgram:
         changed = None if former is None else _changed(former.program, program)
         self._works = _works_of(program, former, changed)
         prefers_inline = device.inline_queue is not None and _is_small(self._works, device.facts.units)
+        self._chains = [m for m in program.modules if m.parts] if device.library.compiles_at_launch else []
+        self._is_apart = False  # whether the parts of chains are launched by their own kernels
+        self._n_apart: int = 0 if former is None else former._n_apart  # runs with them
         # While the kernels are being built for the better one of the two devices, the other one runs them.
         self._moves = device.inline_queue is not None and self._has_only(not prefers_inline, former)
         if self._moves:
-            device.library.build_soon(program.modules, prefers_inline)
+            device.library.build_soon(self._modules_on(prefers_inline), prefers_inline)
         self._bind(prefers_inline is not self._moves, former, is_spare, changed)
 
     def _has_only(self, inline: bool, former: OpenCLProgram | None) -> bool:
         """Returns whether the kernels are built for this device only, and the work there is shorter than a build."""
-        library, modules = self._device.library, self.program.modules
-        if former is not None and former.inline is not inline and former.program.modules == modules:
+        library = self._device.library
+        if former is not None and former.inline is not inline and former.program.modules == self.program.modules:
             return False
         return (
-            not library.has(modules, not inline)
-            and library.has(modules, inline)
+            not library.has(self._modules_on(not inline), not inline)
+            and library.has(self._modules_on(inline), inline)
             and _is_small(self._works, self._device.facts.units, _WORK_OF_A_BUILD)
         )
+
+    def _modules_on(self, inline: bool) -> list[Module]:
+        """Returns the modules that run on one of the two devices now: chains that it does not have, by their parts."""
+        modules: list[Module] = []
+        has = self._device.library.has
+        for m in self.program.modules:
+            modules += [part.module for part in m.parts] if m in self._chains and not has((m,), inline) else (m,)
+        return modules
+
+    def _settle_chains(self) -> None:
+        """Notes a run without chains, and takes the next step towards having them if it is time for that."""
+        self._n_apart += 1
+        if self._n_apart % _RUNS_BETWEEN:
+            return
+        library, inline = self._device.library, self.inline
+        if library.has(self._chains, inline):
+            self._bind(inline)
+            return
+        missing = [m for m in self._chains if not library.has_archived(m, inline)]
+        if not missing:
+            library.build_soon(self._chains, inline)
+            return
+        for step in self.program.steps:
+            if type(step) is Launch and self.program.modules[step.module] == missing[0]:
+                kinds = "".join([_KINDS[type(a)] for a in step.args])
+                library.compile_elsewhere(missing[0], inline, step.entry, kinds)
+                return
 
     def _bind(
         self,
@@ -90,10 +124,11 @@ class OpenCLProgram:
     ) -> None:
         device, program = self._device, self.program
         self.inline = inline
+        self._is_apart = bool(self._chains) and not device.library.has(self._chains, inline)
         inline_queue = device.inline_queue if inline else None
         self._queue = inline_queue or device.queue
         self._reads = SmallReads.of(program) if inline and program.reads else None
-        if former is not None and former.inline is not inline:
+        if former is not None and (former.inline is not inline or former._is_apart is not self._is_apart):
             former = None
         spare = former if former is not None and is_spare and former._gives(program, changed) else None
         if spare is not None:
@@ -105,7 +140,7 @@ class OpenCLProgram:
             like = None if former is None else former._binding
             try:
                 self._consts = tuple([device.constant(array) for array in program.consts])
-                self._binding = Binding(device, program, self._consts, self._queue, inline, like)
+                self._binding = Binding(device, program, self._consts, self._queue, inline, self._is_apart, like)
             except cl.Error as e:
                 raise error_of(e, device.name) from None
             self._launcher = Launcher(device, self._binding, program.variables, inline)
@@ -174,9 +209,11 @@ class OpenCLProgram:
         with device.lock:
             if self.is_taken:
                 raise ProgramTakenError
-            if self._moves and device.library.has(self.program.modules, not self.inline):
+            if self._moves and device.library.has(self._modules_on(not self.inline), not self.inline):
                 self._moves = False
                 self._bind(not self.inline)
+            if self._is_apart:
+                self._settle_chains()
             try:
                 if self._reads is not None and recorder is None and device.in_flight is None:
                     copies = self._reads.copies(values, cells)

@@ -1,0 +1,108 @@
+"""A second process that compiles kernels of which this process has no need yet, so that no step waits for them.
+
+PoCL compiles at the first launch of a kernel and holds a lock meanwhile, which every other launch of the process needs.
+The second process (`compiling_process.py`) leaves what it has compiled in the archives of `kernel_folder.py`, where
+this one finds it. It starts with the first request, gets one request at a time, and ends with this process, or by
+itself when no request has come for a while. Invariant: no request is ever needed: without the second process all works
+as well.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from tfnb.system import process_end
+
+__all__ = ["Request", "SecondCompiler", "second_compiler"]
+
+_MOST_BYTES = 60_000  # of a request, so that a pipe takes it at once
+_PATIENCE = 30.0  # seconds after which a request counts as lost
+
+
+class Request(NamedTuple):
+    """A kernel to compile: `source` is its module, `entry` its name, `kinds` has a letter for each argument.
+
+    A letter is "p" for a pointer, or the letter of `struct` for a number. The kernel is compiled for the unit with this
+    fingerprint, or for its companion that runs in the caller's thread, and for one work-item. It must do nothing when
+    all arguments are 0.
+    """
+
+    unit: str
+    inline: bool
+    source: str
+    entry: str
+    kinds: str
+
+
+class SecondCompiler:
+    """The second process, which keeps its kernels in the folder `cache`. All methods may be called from any thread."""
+
+    def __init__(self, cache: Path) -> None:
+        self._cache = cache
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pid = os.getpid()
+        self._key = ""  # of the request that the process has
+        self._since = 0.0
+        atexit.register(self.end)
+
+    def ask(self, key: str, request: Request, has: Callable[[str], bool]) -> None:
+        """Requests a kernel, unless the process is busy; then the caller asks again.
+
+        `has(key)` says whether the kernel of the request with this key is there.
+        """
+        # A fork has no second process of its own, and a program that contains Python may not know its executable.
+        if process_end.has_begun or os.getpid() != self._pid or not sys.executable:
+            return
+        data = json.dumps(request._asdict()).encode() + b"\n"
+        with self._lock:
+            is_busy = self._key and not has(self._key) and time.monotonic() < self._since + _PATIENCE
+            if is_busy or len(data) > _MOST_BYTES:
+                return
+            self._key, self._since = key, time.monotonic()
+            with suppress(OSError):  # it cannot be started, or has just ended
+                process = self._running()
+                if process.stdin is not None:
+                    process.stdin.write(data)
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tfnb.devices.opencl.compiling_process"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                env={**os.environ, "TFNB_CACHE_DIR": str(self._cache)},
+                start_new_session=True,  # a signal to the group of this process is not meant for it
+            )
+        return self._process
+
+    def end(self) -> None:
+        """Ends the process."""
+        if os.getpid() != self._pid:
+            return
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            if process.stdin is not None:
+                process.stdin.close()
+
+
+@functools.cache
+def second_compiler(cache: Path) -> SecondCompiler:
+    """Returns the second process of all devices whose kernels are kept in the folder `cache`."""
+    return SecondCompiler(cache)
