@@ -1,4 +1,4 @@
-// k0_matmul [200, 100, 64] x 2
+// k0_matmul [200, 100, 64, 0.10000000149011612] x 2
 
 #include "lib/types.clh"
 #include "lib/index.clh"
@@ -14,7 +14,7 @@
 PART void part_k0_matmul(
     int item, int items, __local float *b_block, __local float *a_panel, __local float *tile,
     __global const float *in_1, __global const float *in_2, __global float *out_1, int m, int n,
-    int k)
+    int k, float x0)
 {
     int panels = (m + MR - 1) / MR;
     int first = panels * ITEM / ITEMS;
@@ -37,7 +37,7 @@ PART void part_k0_matmul(
                         int live = 16;
                         float16 product = vload16(0, tile + r * NR + c - done);
                         float16 x_1 = LOAD(float, 16, out_1 + i0);
-                        put_from(out_1 + i0, (x_1 - (product * 0.1f)), done);
+                        put_from(out_1 + i0, (x_1 - (product * x0)), done);
                     }
             }
         }
@@ -46,10 +46,10 @@ PART void part_k0_matmul(
 
 __kernel void k0_matmul(
     __global const float *in_1, __global const float *in_2, __global float *out_1, int m, int n,
-    int k)
+    int k, float x0)
 {
     PRODUCT_MEMORY;
     int item = get_global_id(0), items = get_global_size(0);
     part_k0_matmul(
-        item, items, b_block, a_panel, tile, in_1, in_2, out_1, m, n, k);
+        item, items, b_block, a_panel, tile, in_1, in_2, out_1, m, n, k, x0);
 }

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import numpy as np
+
 from tfnb.codegen.fusion.nest import Nest
 from tfnb.codegen.opencl_c.ctypes import constant, mask_like, register_type
 from tfnb.codegen.opencl_c.kerneltext import KernelText
@@ -16,7 +18,7 @@ from tfnb.codegen.opencl_c.tree import Block, Call, Declare
 from tfnb.errors import InternalError
 from tfnb.ir.scalar import PRIMITIVES, Expr, Primitive, walk
 from tfnb.sizes import plain
-from tfnb.types import DType, float32, float64, int32
+from tfnb.types import DType, float32, float64, int32, int64
 
 __all__ = ["Printer"]
 
@@ -27,6 +29,8 @@ _SIZED["mul"] = "n_factor"
 # The names of locals by the operation that computes them; other locals have the name of the operation itself.
 _CALLED = {"load": "x", "index": "lane", "philox": "word", "rng": "word"}
 _SHORT = 72
+_SMALLEST = np.finfo(np.float32).tiny
+_INT_MAX = np.iinfo(np.int32).max
 
 
 class Printer:
@@ -90,7 +94,7 @@ class Printer:
     def term(self, e: Expr, user: int | None = None) -> str:
         """Returns C text of `e`, usable at level `user` (its own by default)."""
         if e.op == "const":
-            return constant(e.value, e.dtype) if plain(e.value) else self._size(e)
+            return self._constant(e) if plain(e.value) else self._size(e)
         if e.op == "local":
             return self.locals[e.value]
         if e.op == "param":
@@ -122,6 +126,18 @@ class Printer:
         return f"({kind})({text})"
 
     # one operation
+
+    def _constant(self, e: Expr) -> str:
+        """Returns C text of a constant, which is an argument of the kernel if it is an ordinary float32.
+
+        So kernels that differ in a learning rate have equal texts. By a power of two, the compiler multiplies where the
+        text divides.
+        """
+        if register_type(e.dtype) == "float":
+            x = np.float32(e.value)
+            if np.isfinite(x) and abs(x) >= _SMALLEST and abs(np.frexp(x)[0]) != 0.5:
+                return self.kernel.number(float(x))
+        return constant(e.value, e.dtype)
 
     def _size(self, e: Expr) -> str:
         """Returns C text of a size, which is an argument of the kernel."""
@@ -155,6 +171,9 @@ class Printer:
         if a.op == "const" and a.dtype is int32 and e.op in _SIZED:
             text = self.kernel.size(a.value, _SIZED[e.op], (e, k))
             return f"(int{self.lanes})({text})" if vector else text
+        if a.op == "const" and a.dtype is int64 and e.op in _SIZED and plain(a.value) and 1 < a.value < _INT_MAX:
+            text = f"(long){self.kernel.size(a.value, _SIZED[e.op], (e, k))}"  # such as the number of classes
+            return f"(long{self.lanes})({text})" if vector else f"({text})"
         is_mixed = vector and not self.vector(a)
         takes_scalar = primitive.infix and not a.dtype.is_bool and any(self.vector(x) for x in e.args)
         if is_mixed and not (takes_scalar and (a.op != "const" or a.dtype in (float32, float64))):
