@@ -21,6 +21,11 @@ _COMMANDS = {
         "look at this installation, and name the command that mends what is wrong",
         "tfnb.doctor.command_line",
     ),
+    "prepare": Command(
+        "prepare [--again]",
+        "compile the kernels that first programs have in common, as when an image is built",
+        "tfnb.preparation.command_line",
+    ),
 }
 
 

@@ -82,6 +82,14 @@ class Settings:
             "empty: on one machine a file that only the user can read",
         },
     )
+    prepare: bool = field(
+        default=True,
+        metadata={
+            "env": "TFNB_PREPARE",
+            "help": "0: a notebook does not compile the kernels of typical models while its user types, which it does "
+            "once on a machine",
+        },
+    )
     keep_source: str = field(
         default="",
         metadata={"env": "TFNB_KEEP_SOURCE", "help": "a folder that gets every generated OpenCL program"},

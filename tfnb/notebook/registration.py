@@ -1,5 +1,7 @@
 """What `import tfnb` in a running IPython registers there: rich displays, error texts, progress and a magic.
 
+On a machine where no notebook has imported it before, the import starts the preparation of the cache of kernels.
+
 Invariant: classes are registered by their names and displays load on first use, so that the import loads neither graphs
 nor sessions.
 """
@@ -16,6 +18,7 @@ import tfnb.notebook as notebook
 from tfnb.notebook.progress import WaitView
 from tfnb.notebook.replaceable_output import in_kernel
 from tfnb.notebook.tracebacks import install as install_tracebacks
+from tfnb.preparation.state import start as start_preparation
 from tfnb.system.progress import set_view
 
 __all__ = ["register"]
@@ -56,6 +59,7 @@ def register(load: Callable[[], ModuleType]) -> None:
     install_tracebacks(shell)
     if in_kernel():
         set_view(WaitView)
+        start_preparation()
     shell.register_magic_function(_tfnb_build, "cell", "tfnb_build")
     html = shell.display_formatter.formatters["text/html"]
     for module, name, display in _DISPLAYS:

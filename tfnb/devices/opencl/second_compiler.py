@@ -9,12 +9,10 @@ as well.
 
 from __future__ import annotations
 
-import atexit
 import functools
 import json
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -22,10 +20,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from tfnb.system import process_end
+from tfnb.system.children import start_child
 
 __all__ = ["Request", "SecondCompiler", "second_compiler"]
 
+_MODULE = "tfnb.devices.opencl.compiling_process"
 _MOST_BYTES = 60_000  # of a request, so that a pipe takes it at once
 _PATIENCE = 30.0  # seconds after which a request counts as lost
 
@@ -55,15 +54,13 @@ class SecondCompiler:
         self._pid = os.getpid()
         self._key = ""  # of the request that the process has
         self._since = 0.0
-        atexit.register(self.end)
 
     def ask(self, key: str, request: Request, has: Callable[[str], bool]) -> None:
         """Requests a kernel, unless the process is busy; then the caller asks again.
 
         `has(key)` says whether the kernel of the request with this key is there.
         """
-        # A fork has no second process of its own, and a program that contains Python may not know its executable.
-        if process_end.has_begun or os.getpid() != self._pid or not sys.executable:
+        if os.getpid() != self._pid:  # a fork has no second process of its own
             return
         data = json.dumps(request._asdict()).encode() + b"\n"
         with self._lock:
@@ -71,35 +68,11 @@ class SecondCompiler:
             if is_busy or len(data) > _MOST_BYTES:
                 return
             self._key, self._since = key, time.monotonic()
-            with suppress(OSError):  # it cannot be started, or has just ended
-                process = self._running()
-                if process.stdin is not None:
-                    process.stdin.write(data)
-
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tfnb.devices.opencl.compiling_process"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                bufsize=0,
-                env={**os.environ, "TFNB_CACHE_DIR": str(self._cache)},
-                start_new_session=True,  # a signal to the group of this process is not meant for it
-            )
-        return self._process
-
-    def end(self) -> None:
-        """Ends the process."""
-        if os.getpid() != self._pid:
-            return
-        with self._lock:
-            process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-            if process.stdin is not None:
-                process.stdin.close()
+            if self._process is None or self._process.poll() is not None:
+                self._process = start_child([_MODULE], {"TFNB_CACHE_DIR": str(self._cache)})
+            if self._process is not None and self._process.stdin is not None:
+                with suppress(OSError):  # it has just ended
+                    self._process.stdin.write(data)
 
 
 @functools.cache
