@@ -60,7 +60,10 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
         "a damaged file of the progress, which has a second name, a free one, by then",
     ),
     ("lessons/progress_file.py", "_write"): ("write_text", "a new file in a scratch folder"),
-    ("preparation/command_line.py", "_alone"): ("open", "an empty file in the cache, which is locked and never written"),
+    ("preparation/command_line.py", "_alone"): (
+        "open",
+        "an empty file in the cache, which is locked and never written",
+    ),
     ("ops/logging/print_assert.py", "_print_text"): ("open", "appends to the file that tf.print's caller named"),
     ("system/files.py", "replace_file"): ("os.replace", REPLACED),
     ("system/scratch.py", "Claim.__init__"): ("os.open", f"creates an owner file {OWN_TOKEN}; it must be new"),

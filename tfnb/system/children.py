@@ -43,9 +43,17 @@ def start_child(arguments: Sequence[str], environment: Mapping[str, str]) -> sub
     except OSError:
         return None
     with _lock:
-        _children[:] = [(parent, other) for parent, other in _children if other.poll() is None]
+        for parent, other in _children.copy():
+            if other.poll() is not None:
+                _children.remove((parent, other))
+                _close(other)
         _children.append((os.getpid(), child))
     return child
+
+
+def _close(child: subprocess.Popen[bytes]) -> None:
+    if child.stdin is not None:
+        child.stdin.close()
 
 
 def _end() -> None:
@@ -53,8 +61,7 @@ def _end() -> None:
         if parent == os.getpid():  # else this is a fork, and the child its parent's
             child.kill()
             child.wait()
-            if child.stdin is not None:
-                child.stdin.close()
+            _close(child)
     _children.clear()
 
 
