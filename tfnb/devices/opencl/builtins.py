@@ -51,6 +51,7 @@ _JOINED: dict[str, tuple[str, ...]] = {f"convert_{t}": tuple(f"convert_{t}{w}" f
 _JOINED["convert_"] = tuple(name for names in _JOINED.values() for name in names)
 _JOINED |= {f: tuple(f"{f}{w}" for w in _WIDTHS) for f in ("vload", "vstore", "vload_half", "vstore_half")}
 
+_NARROW = re.compile(rf"\b({'|'.join(_NUMBERS)})[23]\b")
 _PRINTF = "int printf(__constant const char *, ...) __attribute__((format(printf, 1, 2)));"
 _PRELUDE = """#define BUILTIN __attribute__((overloadable))
 #define BUILTIN_VALUE BUILTIN __attribute__((const))
@@ -70,9 +71,12 @@ def declarations(texts: Iterable[str]) -> str:
 
 
 def calls() -> str:
-    """Returns a source that calls each overload of all functions that `declarations` knows, and `printf`."""
+    """Returns a source that calls each overload of all functions that `declarations` knows, and `printf`.
+
+    Those of two and three lanes, which no kernel of tfnb uses, are left out.
+    """
     names = [*_ALL, *(name for names in _JOINED.values() for name in names)]
-    lines = [line for name in dict.fromkeys(names) for line in _declared(name)]
+    lines = [line for name in dict.fromkeys(names) for line in _declared(name) if not _NARROW.search(line)]
     functions = []
     for number, line in enumerate(lines):
         prototype = _PROTOTYPE.fullmatch(line)
