@@ -30,6 +30,7 @@ def load_system(name: str) -> Any:
 
         return tfnb
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")  # its best, which is off by default on many processors
     os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # its recurrent cells need it
     import tensorflow.compat.v1 as tf
 
