@@ -5,23 +5,25 @@ Invariant: a constraint of a weight that already satisfies it changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
+from tfnb.v1.keras.argument_types import Identifier, TensorOrVariable
 from tfnb.v1.keras.backend.settings import epsilon
 from tfnb.v1.keras.graph_api import tf
 from tfnb.v1.keras.serialization import deserialize_keras_object, serialize_keras_object
 
 
-def _length(w: Any, axis: Any) -> Any:
+def _length(w: TensorOrVariable, axis: int | Sequence[int]) -> Tensor:
     return tf.sqrt(tf.reduce_sum(tf.square(w), axis, True))
 
 
 class Constraint:
     """The base of constraints; this one changes nothing."""
 
-    def __call__(self, w: Any) -> Any:
+    def __call__(self, w: TensorOrVariable) -> TensorOrVariable:
         """Returns the constrained weight."""
         return w
 
@@ -33,10 +35,10 @@ class Constraint:
 class MaxNorm(Constraint):
     """Scales vectors along `axis` that are longer than `max_value` down to it."""
 
-    def __init__(self, max_value: float = 2, axis: Any = 0) -> None:
+    def __init__(self, max_value: float = 2, axis: int | Sequence[int] = 0) -> None:
         self.max_value, self.axis = max_value, axis
 
-    def __call__(self, w: Any) -> Any:
+    def __call__(self, w: TensorOrVariable) -> Tensor:
         norms = _length(w, self.axis)
         return w * (tf.clip_by_value(norms, 0.0, float(self.max_value)) / (epsilon() + norms))
 
@@ -47,17 +49,17 @@ class MaxNorm(Constraint):
 class NonNeg(Constraint):
     """Sets negative elements to 0."""
 
-    def __call__(self, w: Any) -> Any:
+    def __call__(self, w: Any) -> Tensor:
         return w * tf.cast(w >= 0.0, w.dtype.base_dtype)
 
 
 class UnitNorm(Constraint):
     """Scales vectors along `axis` to the length 1."""
 
-    def __init__(self, axis: Any = 0) -> None:
+    def __init__(self, axis: int | Sequence[int] = 0) -> None:
         self.axis = axis
 
-    def __call__(self, w: Any) -> Any:
+    def __call__(self, w: TensorOrVariable) -> Tensor:
         return w / (epsilon() + _length(w, self.axis))
 
     def get_config(self) -> dict[str, Any]:
@@ -67,10 +69,12 @@ class UnitNorm(Constraint):
 class MinMaxNorm(Constraint):
     """Moves lengths of vectors along `axis` by the share `rate` towards [min_value, max_value]."""
 
-    def __init__(self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: Any = 0) -> None:
+    def __init__(
+        self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | Sequence[int] = 0
+    ) -> None:
         self.min_value, self.max_value, self.rate, self.axis = min_value, max_value, rate, axis
 
-    def __call__(self, w: Any) -> Any:
+    def __call__(self, w: TensorOrVariable) -> Tensor:
         norms = _length(w, self.axis)
         limited = tf.clip_by_value(norms, float(self.min_value), float(self.max_value))
         return w * ((self.rate * limited + (1 - self.rate) * norms) / (epsilon() + norms))
@@ -82,7 +86,7 @@ class MinMaxNorm(Constraint):
 class RadialConstraint(Constraint):
     """Makes kernels [rows, columns, channels, filters] radially symmetric, by the values of the middle row."""
 
-    def __call__(self, w: Any) -> Any:
+    def __call__(self, w: Any) -> Tensor:
         shape = w.shape.as_list()
         if len(shape) != 4:
             raise InvalidArgumentError(f"The weight tensor must be of rank 4, but is of shape: {w.shape}")
@@ -92,7 +96,7 @@ class RadialConstraint(Constraint):
         return tf.reshape(tf.stack(done, -1), [height, width, channels, kernels])
 
 
-def _ring(kernel: Any, size: int) -> Any:
+def _ring(kernel: TensorOrVariable, size: int) -> Tensor:
     """Returns a square of rings, each with the value of the middle row at its distance from the border."""
     start, middle = size // 2, (size - 1) // 2
     if size % 2:
@@ -124,17 +128,17 @@ _KNOWN: Mapping[str, Any] = {
 }
 
 
-def serialize(constraint: Any) -> Any:
+def serialize(constraint: object) -> Any:
     """Returns the configuration of a constraint."""
     return serialize_keras_object(constraint)
 
 
-def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+def deserialize(config: str | Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Returns the constraint of a configuration."""
     return deserialize_keras_object(config, _KNOWN, custom_objects, "constraint")
 
 
-def get(identifier: Any) -> Any:
+def get(identifier: Identifier | None) -> Any:
     """Returns the constraint of a name or configuration; None and callables are returned unchanged.
 
     Raises `InvalidArgumentError` for anything else.

@@ -38,7 +38,7 @@ class Sequence:
             yield self[i]
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> object:
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
@@ -79,7 +79,7 @@ class SequenceEnqueuer:
             text = f"the sequence raised {type(error).__name__}: {error}"
             self._put((None, error if is_usual else UnknownError(text)))
 
-    def _put(self, value: Any) -> bool:
+    def _put(self, value: object) -> bool:
         while not self._stop.is_set():
             try:
                 self._queue.put(value, timeout=0.1)

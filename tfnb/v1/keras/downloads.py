@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
 from tfnb.errors import DataLossError, NotFoundError
 
 __all__ = ["get_file", "local_file"]
 
 
-def local_file(name: str, origin: str = "", subfolder: str = "datasets", folder: Any = None) -> Path:
+def local_file(name: str, origin: str = "", subfolder: str = "datasets", folder: str | Path | None = None) -> Path:
     """Returns the path of a file in the cache of Keras, ~/.keras. Raises `NotFoundError` when it is not there."""
     given = Path(name)
     path = given if given.is_absolute() else Path(folder or Path.home() / ".keras") / subfolder / name
@@ -33,7 +32,7 @@ def get_file(
     cache_subdir: str = "datasets",
     hash_algorithm: str = "auto",
     extract: bool = False,
-    archive_format: Any = "auto",
+    archive_format: object = "auto",
     cache_dir: str | None = None,
 ) -> str:
     """Returns the path of a file in the cache of Keras, or with `untar` and `extract` of the unpacked folder.

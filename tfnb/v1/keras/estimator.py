@@ -6,10 +6,13 @@ with the weights that the model had, and layers keep their names, so checkpoints
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
+from tfnb.session.session import Session
+from tfnb.train.sessions.scaffold import Scaffold
 from tfnb.v1.estimators.estimator import Estimator
 from tfnb.v1.estimators.spec import EstimatorSpec, ModeKeys
 from tfnb.v1.keras.backend.settings import learning_phase_scope
@@ -18,6 +21,7 @@ from tfnb.v1.keras.engine.loading import clone_model, load_model
 from tfnb.v1.keras.engine.saving import training_config
 from tfnb.v1.keras.engine.structure import flat
 from tfnb.v1.keras.engine.targets import Training
+from tfnb.v1.keras.engine.training import Model
 from tfnb.v1.keras.graph_api import tf
 from tfnb.v1.keras.optimizers import lookup as optimizers
 
@@ -25,7 +29,7 @@ __all__ = ["model_to_estimator"]
 
 
 def model_to_estimator(
-    keras_model: Any = None,
+    keras_model: Model | None = None,
     keras_model_path: str | None = None,
     custom_objects: Mapping[str, Any] | None = None,
     model_dir: str | None = None,
@@ -52,12 +56,12 @@ def model_to_estimator(
     return Estimator(_model_fn(model), model_dir, config)
 
 
-def _optimizer(model: Any, config: Mapping[str, Any] | None) -> Any:
+def _optimizer(model: Model, config: Mapping[str, Any] | None) -> Any:
     """Returns a new optimizer like that of the model; one of `tf.train` has no variables yet, and is used itself."""
     return model.optimizer if config is None else optimizers.deserialize(config["optimizer_config"])
 
 
-def _inputs(model: Any, features: Any) -> list[Any]:
+def _inputs(model: Model, features: object) -> list[Any]:
     if isinstance(features, Mapping):
         missing = [name for name in model.input_names if name not in features]
         if missing:
@@ -73,7 +77,7 @@ def _inputs(model: Any, features: Any) -> list[Any]:
     return made
 
 
-def _targets(copy: Any, labels: Any) -> Any:
+def _targets(copy: Model, labels: object) -> list[Tensor]:
     if isinstance(labels, Mapping):
         labels = [labels[name] for name in copy.output_names]
     found = []
@@ -83,17 +87,17 @@ def _targets(copy: Any, labels: Any) -> Any:
     return found
 
 
-def _model_fn(model: Any) -> Any:
+def _model_fn(model: Model) -> Callable[..., EstimatorSpec]:
     config, weights = training_config(model), model.get_weights()
 
-    def restored(copy: Any) -> Any:
-        def load(scaffold: Any, session: Any) -> None:
+    def restored(copy: Model) -> Scaffold:
+        def load(scaffold: Scaffold, session: Session) -> None:
             for variable, value in zip(copy.weights, weights, strict=True):
                 variable.load(value, session)
 
         return tf.train.Scaffold(init_fn=load)
 
-    def model_fn(features: Any, labels: Any, mode: str) -> EstimatorSpec:
+    def model_fn(features: object, labels: object, mode: str) -> EstimatorSpec:
         """Makes the model on the features, with the loss and the metrics of the labels."""
         with learning_phase_scope(int(mode == ModeKeys.TRAIN)):
             copy = clone_model(model, _inputs(model, features))

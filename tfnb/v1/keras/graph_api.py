@@ -5,14 +5,16 @@ Invariant: nothing here is of Keras; a name means what it means for a user of tf
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from tfnb import ops
 from tfnb.client.api import API as CLIENT
 from tfnb.client.namespace import Lazy
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.train.api import API as TRAIN
+from tfnb.types import DTypeLike
 
 __all__ = ["graph_state", "tf"]
 
@@ -35,11 +37,16 @@ class _Names:
         setattr(self, name, value)
         return value
 
+    if TYPE_CHECKING:
+        # The tables have these functions. The declarations here are for type checkers.
+        def cast(self, x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor: ...
+        def convert_to_tensor(self, value: TensorLike, dtype: DTypeLike | None = None) -> Tensor: ...
 
-tf: Any = _Names(ops.API | CLIENT | TRAIN)
+
+tf = _Names(ops.API | CLIENT | TRAIN)
 
 
-def graph_state(key: str, make: Any) -> Any:
+def graph_state(key: str, make: Callable[[], Any]) -> Any:
     """Returns what the default graph keeps under `key` for this package; `make()` creates it on first use."""
     state = get_default_graph().client_state
     full = f"keras {key}"

@@ -6,7 +6,7 @@ Invariant: groups are named after layers, and datasets after weights, in the ord
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ def open_file(path: str, mode: str) -> Any:
     return h5py.File(path, mode)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value.decode("utf-8") if isinstance(value, bytes) else str(value)
 
 
@@ -90,7 +90,12 @@ class HDF5Matrix:
     """
 
     def __init__(
-        self, datapath: str, dataset: str, start: int = 0, end: int | None = None, normalizer: Any = None
+        self,
+        datapath: str,
+        dataset: str,
+        start: int = 0,
+        end: int | None = None,
+        normalizer: Callable[[Any], Any] | None = None,
     ) -> None:
         self.data = open_file(datapath, "r")[dataset]
         self.start, self.end, self.normalizer = start, self.data.shape[0] if end is None else end, normalizer
@@ -98,7 +103,7 @@ class HDF5Matrix:
     def __len__(self) -> int:
         return int(self.end - self.start)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: int | slice | Sequence[int] | np.ndarray) -> Any:
         if isinstance(key, slice):
             first, last, _ = key.indices(len(self))
             index: Any = slice(self.start + first, self.start + last)
@@ -115,7 +120,7 @@ class HDF5Matrix:
         return (len(self), *self.data.shape[1:])
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype[Any]:
         """The dtype of the file."""
         return self.data.dtype
 
@@ -130,7 +135,7 @@ class HDF5Matrix:
         return int(np.prod(self.shape))
 
 
-def json_of(value: Any) -> str:
+def json_of(value: object) -> str:
     """Returns a configuration as JSON, where numbers of NumPy become numbers and tuples lists."""
     return json.dumps(value, default=_plain)
 

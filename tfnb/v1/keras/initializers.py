@@ -10,6 +10,8 @@ from typing import Any
 
 from tfnb.client.variables import initializers as graph
 from tfnb.errors import InvalidArgumentError
+from tfnb.types import DTypeLike
+from tfnb.v1.keras.argument_types import Identifier
 from tfnb.v1.keras.graph_api import tf
 from tfnb.v1.keras.serialization import deserialize_keras_object
 
@@ -44,7 +46,7 @@ class RandomNormal(graph.RandomNormal):
     """Draws normally distributed numbers."""
 
     def __init__(
-        self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None, dtype: Any = "float32"
+        self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None, dtype: DTypeLike = "float32"
     ) -> None:
         super().__init__(mean, stddev, seed, tf.as_dtype(dtype))
 
@@ -53,7 +55,7 @@ class TruncatedNormal(graph.TruncatedNormal):
     """Draws normal numbers, those beyond two standard deviations again."""
 
     def __init__(
-        self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None, dtype: Any = "float32"
+        self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None, dtype: DTypeLike = "float32"
     ) -> None:
         super().__init__(mean, stddev, seed, tf.as_dtype(dtype))
 
@@ -62,7 +64,7 @@ class RandomUniform(graph.RandomUniform):
     """Draws numbers that are uniform in [minval, maxval)."""
 
     def __init__(
-        self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None, dtype: Any = "float32"
+        self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None, dtype: DTypeLike = "float32"
     ) -> None:
         super().__init__(minval, maxval, seed, tf.as_dtype(dtype))
 
@@ -70,14 +72,14 @@ class RandomUniform(graph.RandomUniform):
 class GlorotUniform(graph.VarianceScaling):
     """Draws uniform numbers of the variance 2 / (inputs + outputs)."""
 
-    def __init__(self, seed: int | None = None, dtype: Any = "float32") -> None:
+    def __init__(self, seed: int | None = None, dtype: DTypeLike = "float32") -> None:
         super().__init__(1.0, "fan_avg", "uniform", seed, tf.as_dtype(dtype))
 
 
 class GlorotNormal(graph.VarianceScaling):
     """Draws truncated normal numbers of the variance 2 / (inputs + outputs)."""
 
-    def __init__(self, seed: int | None = None, dtype: Any = "float32") -> None:
+    def __init__(self, seed: int | None = None, dtype: DTypeLike = "float32") -> None:
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, tf.as_dtype(dtype))
 
 
@@ -155,7 +157,7 @@ _KNOWN: dict[str, Any] = {
 }
 
 
-def serialize(initializer: Any) -> Any:
+def serialize(initializer: object) -> str | dict[str, Any]:
     """Returns the configuration of an initialiser, or the name of a function."""
     for cls in type(initializer).__mro__:
         fields = _FIELDS.get(cls.__name__)
@@ -171,7 +173,7 @@ def serialize(initializer: Any) -> Any:
     raise InvalidArgumentError(f"Cannot serialize the initializer {initializer!r}")
 
 
-def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+def deserialize(config: str | Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Returns the initialiser of a name or configuration."""
     if isinstance(config, str):
         config = {"class_name": config, "config": {}}  # also functions that return an initialiser are called
@@ -181,7 +183,7 @@ def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) ->
     return deserialize_keras_object(config, _KNOWN, custom_objects, "initializer")
 
 
-def get(identifier: Any) -> Any:
+def get(identifier: Identifier | None) -> Any:
     """Returns the initialiser of a name or configuration; None and callables are returned unchanged.
 
     Raises `InvalidArgumentError` for anything else.

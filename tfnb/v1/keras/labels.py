@@ -8,14 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
 
+from tfnb.v1.keras.argument_types import TensorOrVariable
 from tfnb.v1.keras.backend.values import batch_get_value, batch_set_value
+from tfnb.v1.keras.engine.base_layer import Layer
+from tfnb.v1.keras.engine.network import Network
 from tfnb.v1.keras.engine.structure import flat, history_of
 
 __all__ = ["convert_all_kernels_in_model", "get_source_inputs", "normalize", "to_categorical"]
 
 
-def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32") -> np.ndarray:
+def to_categorical(y: ArrayLike, num_classes: int | None = None, dtype: npt.DTypeLike = "float32") -> np.ndarray:
     """Returns rows with a 1 at each class number and zeros elsewhere."""
     y = np.array(y, dtype="int")
     shape = y.shape[:-1] if y.ndim > 1 and y.shape[-1] == 1 else y.shape
@@ -25,14 +30,14 @@ def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32
     return result.reshape((*shape, result.shape[1]))
 
 
-def normalize(x: Any, axis: int = -1, order: int = 2) -> np.ndarray:
+def normalize(x: ArrayLike, axis: int = -1, order: int = 2) -> np.ndarray:
     """Returns an array divided by its lengths along `axis`."""
     lengths = np.atleast_1d(np.linalg.norm(x, order, axis))
     lengths[lengths == 0] = 1
     return np.asarray(x / np.expand_dims(lengths, axis))
 
 
-def get_source_inputs(tensor: Any, layer: Any = None, node_index: int | None = None) -> list[Any]:
+def get_source_inputs(tensor: TensorOrVariable, layer: Layer | None = None, node_index: int | None = None) -> list[Any]:
     """Returns the inputs from which layers compute a tensor."""
     history = history_of(tensor)
     if layer is None:
@@ -48,7 +53,7 @@ def get_source_inputs(tensor: Any, layer: Any = None, node_index: int | None = N
     return found
 
 
-def convert_all_kernels_in_model(model: Any) -> None:
+def convert_all_kernels_in_model(model: Network) -> None:
     """Turns the kernels of all convolutions of a model around, as weights between Theano and TensorFlow need it."""
     turned = {"Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose"}
     pairs = []

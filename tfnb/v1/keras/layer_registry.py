@@ -26,11 +26,11 @@ def register(*names: str) -> Callable[[_Class], _Class]:
     return add
 
 
-def serialize(layer: Any) -> Any:
+def serialize(layer: object) -> Any:
     """Returns the configuration of a layer."""
     return serialize_keras_object(layer)
 
 
-def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+def deserialize(config: str | Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Returns the layer, or the model, of a dictionary {"class_name", "config"}."""
     return deserialize_keras_object(config, _CLASSES, custom_objects, "layer")

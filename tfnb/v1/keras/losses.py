@@ -10,14 +10,15 @@ from typing import Any
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.tensor import is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
+from tfnb.v1.keras.argument_types import Identifier, TensorOrVariable
 from tfnb.v1.keras.backend import nn
 from tfnb.v1.keras.backend.settings import epsilon
 from tfnb.v1.keras.graph_api import tf
 from tfnb.v1.keras.serialization import deserialize_keras_object, serialize_keras_object
 
 
-def _pair(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+def _pair(y_true: TensorLike, y_pred: TensorLike) -> tuple[Tensor, Tensor]:
     y_pred = tf.convert_to_tensor(y_pred)
     if not y_pred.dtype.is_floating:
         y_pred = tf.cast(y_pred, tf.float32)
@@ -25,54 +26,54 @@ def _pair(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     return tf.cast(y_true, y_pred.dtype.base_dtype), y_pred
 
 
-def _mean(x: Any) -> Any:
+def _mean(x: Tensor) -> Tensor:
     return tf.reduce_mean(x, -1)
 
 
-def mean_squared_error(y_true: Any, y_pred: Any) -> Any:
+def mean_squared_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Returns the mean of the squared differences over the last dimension."""
     y_true, y_pred = _pair(y_true, y_pred)
     return _mean(tf.squared_difference(y_pred, y_true))
 
 
-def mean_absolute_error(y_true: Any, y_pred: Any) -> Any:
+def mean_absolute_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Returns the mean of the absolute differences over the last dimension."""
     y_true, y_pred = _pair(y_true, y_pred)
     return _mean(tf.abs(y_pred - y_true))
 
 
-def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> Any:
+def mean_absolute_percentage_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Returns the mean of the differences in per cent of the labels."""
     y_true, y_pred = _pair(y_true, y_pred)
     return 100.0 * _mean(tf.abs((y_true - y_pred) / tf.maximum(tf.abs(y_true), epsilon())))
 
 
-def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> Any:
+def mean_squared_logarithmic_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Returns the mean of the squared differences of log(1 + x)."""
     y_true, y_pred = _pair(y_true, y_pred)
     first, second = (tf.log(tf.maximum(v, epsilon()) + 1.0) for v in (y_pred, y_true))
     return _mean(tf.squared_difference(first, second))
 
 
-def _signs(y_true: Any) -> Any:
+def _signs(y_true: Tensor) -> Tensor:
     """Returns labels of -1 and 1: labels that are all 0 or 1 are converted."""
     binary = tf.reduce_all(tf.logical_or(tf.equal(y_true, 0), tf.equal(y_true, 1)))
     return tf.cond(binary, lambda: 2.0 * y_true - 1.0, lambda: tf.identity(y_true))
 
 
-def squared_hinge(y_true: Any, y_pred: Any) -> Any:
+def squared_hinge(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Returns the mean of max(1 - y_true * y_pred, 0) squared, for labels of -1 and 1."""
     y_true, y_pred = _pair(y_true, y_pred)
     return _mean(tf.square(tf.maximum(1.0 - _signs(y_true) * y_pred, 0.0)))
 
 
-def hinge(y_true: Any, y_pred: Any) -> Any:
+def hinge(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Returns the mean of max(1 - y_true * y_pred, 0), for labels of -1 and 1."""
     y_true, y_pred = _pair(y_true, y_pred)
     return _mean(tf.maximum(1.0 - _signs(y_true) * y_pred, 0.0))
 
 
-def categorical_hinge(y_true: Any, y_pred: Any) -> Any:
+def categorical_hinge(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Returns max(1 + the largest wrong prediction - the right one, 0), for one-hot labels."""
     y_true, y_pred = _pair(y_true, y_pred)
     right = tf.reduce_sum(y_true * y_pred, -1)
@@ -80,7 +81,7 @@ def categorical_hinge(y_true: Any, y_pred: Any) -> Any:
     return tf.maximum(0.0, wrong - right + 1.0)
 
 
-def huber_loss(y_true: Any, y_pred: Any, delta: float = 1.0) -> Any:
+def huber_loss(y_true: TensorLike, y_pred: TensorLike, delta: float = 1.0) -> Tensor:
     """Returns for each element half the squared difference up to `delta`, and linear growth beyond."""
     y_true, y_pred = _pair(y_true, y_pred)
     error = tf.abs(y_pred - y_true)
@@ -88,14 +89,16 @@ def huber_loss(y_true: Any, y_pred: Any, delta: float = 1.0) -> Any:
     return 0.5 * quadratic * quadratic + delta * (error - quadratic)
 
 
-def logcosh(y_true: Any, y_pred: Any) -> Any:
+def logcosh(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Returns the mean of log(cosh(difference))."""
     y_true, y_pred = _pair(y_true, y_pred)
     x = y_pred - y_true
     return _mean(x + tf.nn.softplus(-2.0 * x) - 0.6931471805599453)
 
 
-def categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0) -> Any:
+def categorical_crossentropy(
+    y_true: TensorLike, y_pred: TensorLike, from_logits: bool = False, label_smoothing: float = 0
+) -> Tensor:
     """Returns the cross entropies of one-hot labels; with `label_smoothing` a share of them is spread evenly."""
     y_true, y_pred = _pair(y_true, y_pred)
     if label_smoothing:
@@ -104,12 +107,16 @@ def categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False
     return nn.categorical_crossentropy(y_true, y_pred, from_logits)
 
 
-def sparse_categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False, axis: int = -1) -> Any:
+def sparse_categorical_crossentropy(
+    y_true: TensorLike, y_pred: TensorOrVariable, from_logits: bool = False, axis: int = -1
+) -> Tensor:
     """Returns the cross entropies of labels that are class numbers."""
     return nn.sparse_categorical_crossentropy(y_true, y_pred, from_logits, axis)
 
 
-def binary_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0) -> Any:
+def binary_crossentropy(
+    y_true: TensorLike, y_pred: TensorLike, from_logits: bool = False, label_smoothing: float = 0
+) -> Tensor:
     """Returns the mean of the cross entropies of independent labels over the last dimension."""
     y_true, y_pred = _pair(y_true, y_pred)
     if label_smoothing:
@@ -117,20 +124,20 @@ def binary_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False, lab
     return _mean(nn.binary_crossentropy(y_true, y_pred, from_logits))
 
 
-def kullback_leibler_divergence(y_true: Any, y_pred: Any) -> Any:
+def kullback_leibler_divergence(y_true: Any, y_pred: Any) -> Tensor:
     """Returns the sum of y_true * log(y_true / y_pred) over the last dimension."""
     y_true, y_pred = _pair(y_true, y_pred)
     y_true, y_pred = (tf.clip_by_value(v, epsilon(), 1.0) for v in (y_true, y_pred))
     return tf.reduce_sum(y_true * tf.log(y_true / y_pred), -1)
 
 
-def poisson(y_true: Any, y_pred: Any) -> Any:
+def poisson(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Returns the mean of y_pred - y_true * log(y_pred)."""
     y_true, y_pred = _pair(y_true, y_pred)
     return _mean(y_pred - y_true * tf.log(y_pred + epsilon()))
 
 
-def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
+def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
     """Returns the cosine of the angle between labels and predictions. TensorFlow 2 and Keras 2 negate it."""
     y_true, y_pred = (tf.nn.l2_normalize(v, axis) for v in _pair(y_true, y_pred))
     return tf.reduce_sum(y_true * y_pred, axis)
@@ -159,7 +166,7 @@ class Reduction:
         return (cls.AUTO, cls.NONE, cls.SUM, cls.SUM_OVER_BATCH_SIZE)
 
 
-def weighted(losses: Any, sample_weight: Any) -> Any:
+def weighted(losses: Tensor, sample_weight: TensorLike | None) -> Tensor:
     """Returns losses [batch, ...] times weights, which have fewer dimensions, or a last one of size 1."""
     if sample_weight is None:
         return losses
@@ -173,7 +180,7 @@ def weighted(losses: Any, sample_weight: Any) -> Any:
     return losses * weight
 
 
-def reduced(losses: Any, reduction: str) -> Any:
+def reduced(losses: Tensor, reduction: str) -> Tensor:
     """Returns the losses reduced; the mean is over all elements, also those of weight 0."""
     if reduction == Reduction.NONE:
         return losses
@@ -194,12 +201,12 @@ class Loss:
             raise InvalidArgumentError(f"Invalid Reduction Key {reduction}.")
         self.reduction, self.name = reduction, name
 
-    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def __call__(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Tensor:
         """Returns the weighted and reduced loss."""
         with get_default_graph().name_scope(self.name or type(self).__name__.lower()):
             return reduced(weighted(self.call(y_true, y_pred), sample_weight), self.reduction)
 
-    def call(self, y_true: Any, y_pred: Any) -> Any:
+    def call(self, y_true: TensorLike, y_pred: TensorLike) -> Tensor:
         """Returns one value per row. Subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} does not define `call`")
 
@@ -217,12 +224,12 @@ class LossFunctionWrapper(Loss):
     """A loss of a function with fixed further arguments."""
 
     def __init__(
-        self, fn: Callable[..., Any], reduction: str = Reduction.AUTO, name: str | None = None, **kwargs: Any
+        self, fn: Callable[..., Any], reduction: str = Reduction.AUTO, name: str | None = None, **kwargs: object
     ) -> None:
         super().__init__(reduction, name)
         self.fn, self._arguments = fn, kwargs
 
-    def call(self, y_true: Any, y_pred: Any) -> Any:
+    def call(self, y_true: TensorLike, y_pred: TensorLike) -> Any:
         if is_tensor_like(y_pred) and is_tensor_like(y_true):
             y_true, y_pred = squeezed(y_true, y_pred, self.fn)
         return self.fn(y_true, y_pred, **self._arguments)
@@ -373,17 +380,17 @@ _KNOWN: Mapping[str, Any] = {
 }
 
 
-def serialize(loss: Any) -> Any:
+def serialize(loss: object) -> Any:
     """Returns the name of a loss function, or the configuration of a loss."""
     return serialize_keras_object(loss)
 
 
-def deserialize(name: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+def deserialize(name: str | Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Returns the loss of a name or configuration."""
     return deserialize_keras_object(name, _KNOWN, custom_objects, "loss function")
 
 
-def get(identifier: Any) -> Any:
+def get(identifier: Identifier | None) -> Any:
     """Returns the loss of a name or configuration; None and callables are returned unchanged.
 
     Raises `InvalidArgumentError` for anything else.

@@ -11,6 +11,7 @@ from typing import Any
 
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ops.lazy_library import library
+from tfnb.v1.keras.engine.base_layer import Layer
 from tfnb.v1.keras.engine.network import Network
 from tfnb.v1.keras.engine.structure import history_of
 from tfnb.v1.keras.layers.wrappers import Wrapper
@@ -20,7 +21,7 @@ __all__ = ["model_to_dot", "plot_model"]
 _DIRECTIONS = ("TB", "LR")
 
 
-def _label(layer: Any, show_shapes: bool, show_layer_names: bool) -> str:
+def _label(layer: Layer, show_shapes: bool, show_layer_names: bool) -> str:
     kind = type(layer).__name__
     if isinstance(layer, Wrapper):
         kind = f"{kind}({type(layer.layer).__name__})"
@@ -32,7 +33,7 @@ def _label(layer: Any, show_shapes: bool, show_layer_names: bool) -> str:
 
 
 def model_to_dot(
-    model: Any,
+    model: Network,
     show_shapes: bool = False,
     show_layer_names: bool = True,
     rankdir: str = "TB",
@@ -87,8 +88,8 @@ def _ends(layer: Any, nested: set[int]) -> tuple[Any, Any]:
 
 
 def plot_model(
-    model: Any,
-    to_file: Any = "model.png",
+    model: Network,
+    to_file: str | Path = "model.png",
     show_shapes: bool = False,
     show_layer_names: bool = True,
     rankdir: str = "TB",

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
 from tfnb.session.api import list_local_devices
 from tfnb.v1.keras.engine.loading import clone_model
 from tfnb.v1.keras.engine.training import Model
@@ -19,13 +20,13 @@ from tfnb.v1.keras.layers.merge import Concatenate
 __all__ = ["multi_gpu_model", "parallel_model"]
 
 
-def _part(x: Any, number: int, count: int) -> Any:
+def _part(x: Tensor, number: int, count: int) -> Tensor:
     """Returns the rows of the part `number` of `count`; the last one has what is left over."""
     step = tf.shape(x)[0] // count
     return x[number * step :] if number == count - 1 else x[number * step : (number + 1) * step]
 
 
-def parallel_model(model: Any, devices: Sequence[str], merging: str) -> Any:
+def parallel_model(model: Model, devices: Sequence[str], merging: str) -> Model:
     """Returns the model that computes a part of each batch on each of `devices` and joins the outputs on `merging`."""
     count = len(devices)
     results: list[list[Any]] = [[] for _ in model.outputs]
@@ -41,7 +42,7 @@ def parallel_model(model: Any, devices: Sequence[str], merging: str) -> Any:
     return Model(model.inputs, merged if len(merged) > 1 else merged[0])
 
 
-def multi_gpu_model(model: Any, gpus: Any, cpu_merge: bool = True, cpu_relocation: bool = False) -> Any:
+def multi_gpu_model(model: Model, gpus: Any, cpu_merge: bool = True, cpu_relocation: bool = False) -> Model:
     """Returns a model of which each of several GPUs computes a part of the batch.
 
     gpus: their number, at least 2, or a list of their numbers. cpu_merge: the outputs are joined on the processor.

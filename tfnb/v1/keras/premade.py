@@ -5,10 +5,13 @@ Invariant: both are models that are defined by `call`; their weights are created
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.v1.keras import activations, initializers, regularizers
+from tfnb.v1.keras.argument_types import Identifier, Masks, TrainingFlag
 from tfnb.v1.keras.engine.structure import flat
 from tfnb.v1.keras.engine.training import Model
 from tfnb.v1.keras.layers.core import Dense
@@ -28,12 +31,12 @@ class LinearModel(Model):
     def __init__(
         self,
         units: int = 1,
-        activation: Any = None,
+        activation: Identifier | None = None,
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
+        kernel_initializer: Identifier = "glorot_uniform",
+        bias_initializer: Identifier = "zeros",
+        kernel_regularizer: Identifier | None = None,
+        bias_regularizer: Identifier | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -50,7 +53,9 @@ class LinearModel(Model):
         self._parts: list[Any] = []
         self._offset: Any = None
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:  # type: ignore[override]
+    def call(  # type: ignore[override]
+        self, inputs: TensorLike | Mapping[str, Any], training: TrainingFlag | None = None, mask: Masks | None = None
+    ) -> Tensor:
         """Returns the outputs of the inputs."""
         tensors = flat(inputs)
         while len(self._parts) < len(tensors):
@@ -71,26 +76,30 @@ class WideDeepModel(Model):
     Both get the inputs, or each its own part of a pair. `compile` takes one optimizer, or a pair for the two parts.
     """
 
-    def __init__(self, linear_model: Any, dnn_model: Any, activation: Any = None, **kwargs: Any) -> None:
+    def __init__(
+        self, linear_model: Model, dnn_model: Model, activation: Identifier | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.linear_model, self.dnn_model = linear_model, dnn_model
         self.activation = activations.get(activation)
         self._pair: Any = None
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:  # type: ignore[override]
+    def call(  # type: ignore[override]
+        self, inputs: Any, training: TrainingFlag | None = None, mask: Masks | None = None
+    ) -> Tensor:
         """Returns the outputs of the inputs."""
         paired = isinstance(inputs, (list, tuple)) and len(inputs) == 2
         wide, deep = inputs if paired else (inputs, inputs)
         options = {"training": training} if has_arg(self.dnn_model.call, "training") else {}
         return self.activation(self.linear_model(wide) + self.dnn_model(deep, **options))
 
-    def compile(self, optimizer: Any = "rmsprop", *args: Any, **kwargs: Any) -> None:
+    def compile(self, optimizer: object = "rmsprop", *args: Any, **kwargs: Any) -> None:
         """Sets the optimizer, or the optimizers of the linear and of the deep part, and the rest as `Model.compile`."""
         pair = optimizer if isinstance(optimizer, (list, tuple)) else None
         self._pair = None if pair is None else [optimizers.get(one) for one in pair]
         super().compile(self._pair[0] if self._pair else optimizer, *args, **kwargs)
 
-    def _make_train_op(self) -> Any:
+    def _make_train_op(self) -> list[Any]:
         if self._pair is None:
             return super()._make_train_op()
         if self._train_op is None:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
+from tfnb.v1.keras.argument_types import Identifier, TensorOrVariable
 from tfnb.v1.keras.backend.settings import cast_to_floatx
 from tfnb.v1.keras.graph_api import tf
 from tfnb.v1.keras.serialization import deserialize_keras_object, serialize_keras_object
@@ -19,12 +21,12 @@ __all__ = ["L1L2", "Regularizer", "deserialize", "get", "l1", "l1_l2", "l2", "se
 class Regularizer:
     """The base of regularisers; this one is always 0."""
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: TensorOrVariable) -> Tensor | float:
         """Returns the penalty on x."""
         return 0.0
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Any:
+    def from_config(cls, config: Mapping[str, Any]) -> Regularizer:
         """Returns the regulariser of a configuration."""
         return cls(**config)
 
@@ -35,7 +37,7 @@ class L1L2(Regularizer):
     def __init__(self, l1: float = 0.0, l2: float = 0.0) -> None:
         self.l1, self.l2 = cast_to_floatx(l1), cast_to_floatx(l2)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: TensorOrVariable) -> Tensor:
         if not self.l1 and not self.l2:
             return tf.constant(0.0)
         penalties = []
@@ -68,17 +70,17 @@ def l1_l2(l1: float = 0.01, l2: float = 0.01) -> L1L2:
 _KNOWN: Mapping[str, Any] = {"L1L2": L1L2, "l1": l1, "l2": l2, "l1_l2": l1_l2}
 
 
-def serialize(regularizer: Any) -> Any:
+def serialize(regularizer: object) -> Any:
     """Returns the configuration of a regulariser."""
     return serialize_keras_object(regularizer)
 
 
-def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+def deserialize(config: str | Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Returns the regulariser of a configuration."""
     return deserialize_keras_object(config, _KNOWN, custom_objects, "regularizer")
 
 
-def get(identifier: Any) -> Any:
+def get(identifier: Identifier | None) -> Any:
     """Returns the regulariser of a name or configuration; None and callables are returned unchanged.
 
     Raises `InvalidArgumentError` for anything else.

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.v1.keras.engine.sequential import Sequential
@@ -33,7 +34,7 @@ class _Wrapper:
     arguments, and those of `fit`, `predict` and `evaluate`. Raises `InvalidArgumentError` for an argument of none.
     """
 
-    def __init__(self, build_fn: Callable[..., Any] | None = None, **sk_params: Any) -> None:
+    def __init__(self, build_fn: Callable[..., Any] | None = None, **sk_params: object) -> None:
         self.build_fn, self.sk_params = build_fn, sk_params
         self.check_params(sk_params)
         self.model: Any = None
@@ -55,7 +56,7 @@ class _Wrapper:
             if name not in known:
                 raise InvalidArgumentError(f"{name} is not a legal parameter")
 
-    def get_params(self, **params: Any) -> dict[str, Any]:
+    def get_params(self, **params: object) -> dict[str, Any]:
         """Returns the arguments of the constructor; scikit-learn's `deep` changes nothing."""
         params.pop("deep", None)
         return {**copy.deepcopy(self.sk_params), "build_fn": self.build_fn, **params}
@@ -71,7 +72,7 @@ class _Wrapper:
         """Returns the arguments that the function `fn` takes, with those of `override` in their place."""
         return {**{k: v for k, v in self.sk_params.items() if k in _names(fn)}, **(override or {})}
 
-    def fit(self, x: Any, y: Any, **kwargs: Any) -> Any:
+    def fit(self, x: object, y: ArrayLike, **kwargs: Any) -> Any:
         """Builds the model and trains it with arrays; returns the history."""
         builder = self._builder()
         self.model = builder(**self.filter_sk_params(builder))
@@ -85,7 +86,7 @@ class _Wrapper:
 class KerasClassifier(_Wrapper):
     """A classifier of scikit-learn; see `_Wrapper`."""
 
-    def fit(self, x: Any, y: Any, **kwargs: Any) -> Any:
+    def fit(self, x: object, y: ArrayLike, **kwargs: Any) -> Any:
         """Builds the model and trains it with labels, of any kind, or with rows of ones and zeros.
 
         Raises `InvalidArgumentError` for labels of another shape.
@@ -101,21 +102,21 @@ class KerasClassifier(_Wrapper):
         self.n_classes_ = len(self.classes_)
         return super().fit(x, y, **kwargs)
 
-    def _probabilities(self, x: Any, kwargs: Mapping[str, Any]) -> np.ndarray:
+    def _probabilities(self, x: object, kwargs: Mapping[str, Any]) -> np.ndarray:
         return np.asarray(self.model.predict(x, **self.filter_sk_params(type(self.model).predict, kwargs)))
 
-    def predict(self, x: Any, **kwargs: Any) -> np.ndarray:
+    def predict(self, x: object, **kwargs: Any) -> np.ndarray:
         """Returns the classes of the rows of an array."""
         p = self._probabilities(x, kwargs)
         numbers = p.argmax(-1) if p.shape[-1] > 1 else (p > 0.5).astype("int32")
         return np.asarray(self.classes_[numbers])
 
-    def predict_proba(self, x: Any, **kwargs: Any) -> np.ndarray:
+    def predict_proba(self, x: object, **kwargs: Any) -> np.ndarray:
         """Returns the probability of each class for the rows of an array, [rows, classes]."""
         p = self._probabilities(x, kwargs)
         return np.hstack([1 - p, p]) if p.shape[1] == 1 else p
 
-    def score(self, x: Any, y: Any, **kwargs: Any) -> float:
+    def score(self, x: object, y: ArrayLike, **kwargs: Any) -> float:
         """Returns the accuracy. Raises `InvalidArgumentError` when the model was compiled without it."""
         y = np.searchsorted(self.classes_, y)
         options = self.filter_sk_params(type(self.model).evaluate, kwargs)
@@ -134,12 +135,12 @@ class KerasClassifier(_Wrapper):
 class KerasRegressor(_Wrapper):
     """A regressor of scikit-learn; see `_Wrapper`."""
 
-    def predict(self, x: Any, **kwargs: Any) -> np.ndarray:
+    def predict(self, x: object, **kwargs: Any) -> np.ndarray:
         """Returns the outputs for the rows of an array."""
         options = self.filter_sk_params(type(self.model).predict, kwargs)
         return np.squeeze(self.model.predict(x, **options), axis=-1)
 
-    def score(self, x: Any, y: Any, **kwargs: Any) -> float:
+    def score(self, x: object, y: ArrayLike, **kwargs: Any) -> float:
         """Returns the loss with a minus, so that the best is the largest."""
         loss = self.model.evaluate(x, y, **self.filter_sk_params(type(self.model).evaluate, kwargs))
         return -float(np.atleast_1d(loss)[0])

@@ -51,7 +51,7 @@ def get_custom_objects() -> dict[str, Any]:
     return _CUSTOM
 
 
-def serialize_keras_object(instance: Any) -> Any:
+def serialize_keras_object(instance: object) -> Any:
     """Returns the dictionary {"class_name", "config"} of an object with `get_config`, or the name of a function.
 
     Raises `InvalidArgumentError` for anything else.
@@ -67,7 +67,7 @@ def serialize_keras_object(instance: Any) -> Any:
 
 
 def deserialize_keras_object(
-    identifier: Any,
+    identifier: object,
     module_objects: Mapping[str, Any] | None = None,
     custom_objects: Mapping[str, Any] | None = None,
     printable_module_name: str = "object",

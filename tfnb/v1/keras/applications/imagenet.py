@@ -11,8 +11,10 @@ import json
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.v1.keras.backend.settings import data_format_of, floatx
 from tfnb.v1.keras.downloads import local_file
 from tfnb.v1.keras.graph_api import tf
@@ -25,7 +27,7 @@ _CLASSES = "imagenet_class_index.json"
 _ADDRESS = f"https://storage.googleapis.com/download.tensorflow.org/data/{_CLASSES}"
 
 
-def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe", **kwargs: Any) -> Any:
+def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe", **kwargs: Any) -> Tensor | np.ndarray:
     """Returns images [..., height, width, 3] of 0 .. 255 as a network expects them, of the same shape.
 
     x: an array or a tensor with red first; an array of floats is overwritten. mode: "caffe", "tf" or "torch".
@@ -49,31 +51,31 @@ def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"
     return _changed(x, reverse - _of_channels(x, _BLUE_FIRST_MEAN, first))
 
 
-def _of_channels(x: Any, values: tuple[float, ...], first: bool) -> Any:
+def _of_channels(x: Tensor | np.ndarray, values: tuple[float, ...], first: bool) -> np.ndarray:
     """Returns a value for each channel, of a shape and dtype that fit the images."""
     dtype = x.dtype if isinstance(x, np.ndarray) else x.dtype.as_numpy_dtype
     array = np.asarray(values, dtype)
     return array[:, None, None] if first else array
 
 
-def _changed(x: Any, result: Any) -> Any:
+def _changed(x: Tensor | np.ndarray, result: Tensor | np.ndarray) -> Tensor | np.ndarray:
     if isinstance(x, np.ndarray):
         x[...] = result
         return x
     return result
 
 
-def scaled(x: Any, data_format: str | None = None, **kwargs: Any) -> Any:
+def scaled(x: TensorLike, data_format: str | None = None, **kwargs: Any) -> Tensor | np.ndarray:
     """Returns images of 0 .. 255 as -1 .. 1; see `imagenet_utils.preprocess_input` with the mode "tf"."""
     return preprocess_input(x, data_format, "tf", **kwargs)
 
 
-def standardized(x: Any, data_format: str | None = None, **kwargs: Any) -> Any:
+def standardized(x: TensorLike, data_format: str | None = None, **kwargs: Any) -> Tensor | np.ndarray:
     """Returns images by the mean and deviation of ImageNet; see `imagenet_utils.preprocess_input`, mode "torch"."""
     return preprocess_input(x, data_format, "torch", **kwargs)
 
 
-def decode_predictions(preds: Any, top: int = 5, **kwargs: Any) -> list[list[tuple[str, str, float]]]:
+def decode_predictions(preds: ArrayLike, top: int = 5, **kwargs: Any) -> list[list[tuple[str, str, float]]]:
     """Returns for each row of `preds` [rows, 1000] its `top` classes: (WordNet's number, name, probability).
 
     The names are those of the file imagenet_class_index.json in ~/.keras/models. Raises `NotFoundError` when it is not

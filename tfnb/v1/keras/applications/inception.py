@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tfnb.client.argument_types import WindowSize
+from tfnb.ir.tensor import Tensor
 from tfnb.v1.keras.applications.network import (
     Choices,
     activated,
@@ -19,6 +21,8 @@ from tfnb.v1.keras.applications.network import (
     joined,
     normalized,
 )
+from tfnb.v1.keras.argument_types import TensorOrVariable
+from tfnb.v1.keras.engine.training import Model
 from tfnb.v1.keras.layers.convolution import Conv2D
 from tfnb.v1.keras.layers.core import Lambda
 from tfnb.v1.keras.layers.pooling import AveragePooling2D, MaxPooling2D
@@ -28,7 +32,7 @@ __all__ = ["InceptionResNetV2", "InceptionV3"]
 _Branch = Sequence[tuple[Any, ...]]
 
 
-def _unit(x: Any, filters: int, size: Any, kind: str = "same", name: str | None = None) -> Any:
+def _unit(x: Tensor, filters: int, size: WindowSize, kind: str = "same", name: str | None = None) -> Tensor:
     """Returns a convolution with its normalisation and activation; `kind` is same, valid or half, with step 2."""
     step, padding = (2, "valid") if kind == "half" else (1, kind)
     x = convolved(x, filters, size, name, strides=step, padding=padding)
@@ -36,13 +40,13 @@ def _unit(x: Any, filters: int, size: Any, kind: str = "same", name: str | None 
     return activated(x, name and f"{name}_ac")
 
 
-def _branch(x: Any, units: _Branch) -> Any:
+def _branch(x: Tensor, units: _Branch) -> Tensor:
     for unit in units:
         x = _unit(x, *unit)
     return x
 
 
-def _mixed(x: Any, name: str, branches: Sequence[_Branch], pooled: int | None) -> Any:
+def _mixed(x: Tensor, name: str, branches: Sequence[_Branch], pooled: int | None) -> Tensor:
     """Returns the channels of all branches; the last is the mean around each pixel, or the largest of it at step 2."""
     parts = [_branch(x, units) for units in branches]
     if pooled is None:
@@ -52,14 +56,14 @@ def _mixed(x: Any, name: str, branches: Sequence[_Branch], pooled: int | None) -
     return joined(parts, name)
 
 
-def _stem(x: Any) -> Any:
+def _stem(x: Tensor) -> Tensor:
     """Returns the first layers, which both networks share."""
     x = _branch(x, ((32, 3, "half"), (32, 3, "valid"), (64, 3)))
     x = MaxPooling2D(3, strides=2)(x)
     return MaxPooling2D(3, strides=2)(_branch(x, ((80, 1, "valid"), (192, 3, "valid"))))
 
 
-def _across(x: Any, n: int, name: str) -> Any:
+def _across(x: Tensor, n: int, name: str) -> Tensor:
     """Returns a block of 17 x 17 pixels, whose inner width is `n`, with convolutions of rows and of columns."""
     row, column = (1, 7), (7, 1)
     short = ((n, 1), (n, row), (192, column))
@@ -67,7 +71,7 @@ def _across(x: Any, n: int, name: str) -> Any:
     return _mixed(x, name, (((192, 1),), short, long), 192)
 
 
-def _forked(x: Any, number: int) -> Any:
+def _forked(x: Tensor, number: int) -> Tensor:
     """Returns a block of 8 x 8 pixels, of which two branches end in a row and a column."""
     one = _unit(x, 320, 1)
     y = _unit(x, 384, 1)
@@ -78,7 +82,7 @@ def _forked(x: Any, number: int) -> Any:
     return joined([one, first, second, pooled], f"mixed{9 + number}")
 
 
-def _v3(x: Any) -> Any:
+def _v3(x: Tensor) -> Tensor:
     x = _stem(x)
     for number, pooled in enumerate((32, 64, 64)):
         branches = (((64, 1),), ((48, 1), (64, 5)), ((64, 1), (96, 3), (96, 3)))
@@ -94,11 +98,11 @@ def _v3(x: Any) -> Any:
 def InceptionV3(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
+    input_tensor: TensorOrVariable | None = None,
+    input_shape: Sequence[int | None] | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns the third Inception network of Szegedy et al.; see `Choices` for the arguments."""
     chosen = Choices(include_top, weights, input_tensor, input_shape, pooling, classes)
     top, file = dense_top("avg_pool", "predictions"), "inception_v3_weights_tf_dim_ordering_tf_kernels"
@@ -113,12 +117,12 @@ _RESIDUAL: dict[str, tuple[Sequence[_Branch], float]] = {
 }
 
 
-def _scaled_sum(inputs: Any, scale: float) -> Any:
+def _scaled_sum(inputs: Sequence[Tensor], scale: float) -> Tensor:
     """Returns the first input plus `scale` times the second."""
     return inputs[0] + inputs[1] * scale
 
 
-def _residual(x: Any, kind: str, number: int, last: bool = False) -> Any:
+def _residual(x: Tensor, kind: str, number: int, last: bool = False) -> Tensor:
     branches, scale = _RESIDUAL[kind]
     name = f"{kind}_{number}"
     y = joined([_branch(x, units) for units in branches], f"{name}_mixed")
@@ -129,7 +133,7 @@ def _residual(x: Any, kind: str, number: int, last: bool = False) -> Any:
     return x if last else activated(x, f"{name}_ac")
 
 
-def _resnet_v2(x: Any) -> Any:
+def _resnet_v2(x: Tensor) -> Tensor:
     x = _mixed(_stem(x), "mixed_5b", (((96, 1),), ((48, 1), (64, 5)), ((64, 1), (96, 3), (96, 3))), 64)
     for number in range(1, 11):
         x = _residual(x, "block35", number)
@@ -146,11 +150,11 @@ def _resnet_v2(x: Any) -> Any:
 def InceptionResNetV2(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
+    input_tensor: TensorOrVariable | None = None,
+    input_shape: Sequence[int | None] | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns the Inception network of Szegedy et al. with residual connections; see `Choices` for the arguments."""
     chosen = Choices(include_top, weights, input_tensor, input_shape, pooling, classes)
     top, file = dense_top("avg_pool", "predictions"), "inception_resnet_v2_weights_tf_dim_ordering_tf_kernels"

@@ -5,9 +5,10 @@ Howard et al. 2017; Sandler et al. 2018. Invariant: weights are in the order of 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
 from tfnb.v1.keras.applications.network import (
     Choices,
     activated,
@@ -18,7 +19,9 @@ from tfnb.v1.keras.applications.network import (
     normalized,
     padding_before,
 )
+from tfnb.v1.keras.argument_types import TensorOrVariable
 from tfnb.v1.keras.backend.settings import image_data_format
+from tfnb.v1.keras.engine.training import Model
 from tfnb.v1.keras.layers.convolution import Conv2D, DepthwiseConv2D
 from tfnb.v1.keras.layers.core import Activation, Dropout, Reshape
 from tfnb.v1.keras.layers.merge import Add
@@ -33,7 +36,7 @@ _BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *(((512, 1
 _BLOCKS_V2 = ((24, 2, 2), (32, 3, 2), (64, 4, 2), (96, 3, 1), (160, 3, 2), (320, 1, 1))
 
 
-def _rows(input_shape: Any, sizes: tuple[int, ...]) -> int:
+def _rows(input_shape: Sequence[int | None] | None, sizes: tuple[int, ...]) -> int:
     """Returns the usual height: that of the given square shape if there are weights for it, otherwise 224."""
     if input_shape is None:
         return 224
@@ -41,7 +44,7 @@ def _rows(input_shape: Any, sizes: tuple[int, ...]) -> int:
     return int(inner[0]) if inner[0] == inner[1] and inner[0] in sizes else 224
 
 
-def _with_weights(weights: Any, alpha: float, depth_multiplier: int, alphas: tuple[float, ...]) -> None:
+def _with_weights(weights: str | None, alpha: float, depth_multiplier: int, alphas: tuple[float, ...]) -> None:
     if weights != "imagenet":
         return
     if depth_multiplier != 1:
@@ -50,23 +53,23 @@ def _with_weights(weights: Any, alpha: float, depth_multiplier: int, alphas: tup
         raise InvalidArgumentError(f"With weights of imagenet, alpha can be one of {alphas}, got {alpha}")
 
 
-def _height(input_shape: Any, rows: int, static: bool) -> int | None:
+def _height(input_shape: Sequence[int | None] | None, rows: int, static: bool) -> int | None:
     if input_shape is None:
         return rows if static else None
     return input_shape[1 if image_data_format() == "channels_first" else 0]
 
 
 def MobileNet(
-    input_shape: Any = None,
+    input_shape: Sequence[int | None] | None = None,
     alpha: float = 1.0,
     depth_multiplier: int = 1,
     dropout: float = 1e-3,
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
+    input_tensor: TensorOrVariable | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns MobileNet, of which each layer has `alpha` times the channels; see `Choices` for the other arguments.
 
     depth_multiplier: the channels that a depthwise convolution makes of one. dropout: before the last layer. Raises
@@ -76,7 +79,7 @@ def MobileNet(
     chosen = Choices(include_top, weights, input_tensor, input_shape, pooling, classes)
     rows = _rows(input_shape, (128, 160, 192, 224))
 
-    def body(x: Any) -> Any:
+    def body(x: Tensor) -> Tensor:
         x = ZeroPadding2D(((0, 1), (0, 1)), name="conv1_pad")(x)
         x = convolved(x, int(32 * alpha), 3, "conv1", strides=2)
         x = activated(normalized(x, "conv1_bn"), "conv1_relu", 6.0)
@@ -96,7 +99,7 @@ def MobileNet(
             x = activated(normalized(x, f"conv_pw_{number}_bn"), f"conv_pw_{number}_relu", 6.0)
         return x
 
-    def top(x: Any, classes: int) -> Any:
+    def top(x: Tensor, classes: int) -> Tensor:
         n = int(1024 * alpha)
         shape = (n, 1, 1) if image_data_format() == "channels_first" else (1, 1, n)
         x = Dropout(dropout, name="dropout")(Reshape(shape, name="reshape_1")(GlobalAveragePooling2D()(x)))
@@ -114,7 +117,7 @@ def _divisible(width: float) -> int:
     return near + 8 if near < 0.9 * width else near
 
 
-def _inverted(x: Any, name: str, width: int, step: int, expansion: int) -> Any:
+def _inverted(x: Tensor, name: str, width: int, step: int, expansion: int) -> Tensor:
     """Returns a block that widens images, convolves each channel and narrows them to `width`."""
     options = {"epsilon": 1e-3, "momentum": 0.999}
     before, y = channels(x), x
@@ -131,14 +134,14 @@ def _inverted(x: Any, name: str, width: int, step: int, expansion: int) -> Any:
 
 
 def MobileNetV2(
-    input_shape: Any = None,
+    input_shape: Sequence[int | None] | None = None,
     alpha: float = 1.0,
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
+    input_tensor: TensorOrVariable | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns MobileNetV2, of which each layer has `alpha` times the channels; see `Choices` for the other arguments.
 
     Raises `InvalidArgumentError` when there are no weights of ImageNet for this `alpha`.
@@ -148,7 +151,7 @@ def MobileNetV2(
     rows = _rows(input_shape, (96, 128, 160, 192, 224))
     options = {"epsilon": 1e-3, "momentum": 0.999}
 
-    def body(x: Any) -> Any:
+    def body(x: Tensor) -> Tensor:
         x = ZeroPadding2D(padding_before(x, 3), name="Conv1_pad")(x)
         x = convolved(x, _divisible(32 * alpha), 3, "Conv1", strides=2)
         x = activated(normalized(x, "bn_Conv1", **options), "Conv1_relu", 6.0)

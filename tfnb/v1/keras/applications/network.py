@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tfnb.client.argument_types import WindowSize
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
 from tfnb.v1.keras.backend.arrays import is_keras_tensor
 from tfnb.v1.keras.backend.settings import image_data_format
 from tfnb.v1.keras.downloads import local_file
@@ -64,27 +66,27 @@ def channels(x: Any) -> int:
     return int(x.shape.as_list()[1 if _first() else 3])
 
 
-def joined(parts: Sequence[Any], name: str | None = None) -> Any:
+def joined(parts: Sequence[Any], name: str | None = None) -> Tensor:
     """Returns the channels of all `parts` in their order."""
     return Concatenate(axis=1 if _first() else 3, name=name)(list(parts))
 
 
-def normalized(x: Any, name: str | None = None, **options: Any) -> Any:
+def normalized(x: Tensor, name: str | None = None, **options: Any) -> Tensor:
     """Returns `x` with each channel normalised by the batch."""
     return BatchNormalization(axis=1 if _first() else 3, name=name, **options)(x)
 
 
-def activated(x: Any, name: str | None = None, limit: float | None = None) -> Any:
+def activated(x: Tensor, name: str | None = None, limit: float | None = None) -> Tensor:
     """Returns the positive part of `x`, at most `limit`."""
     return Activation("relu", name=name)(x) if limit is None else ReLU(limit, name=name)(x)
 
 
-def convolved(x: Any, filters: int, size: Any, name: str | None = None, **options: Any) -> Any:
+def convolved(x: Tensor, filters: int, size: WindowSize, name: str | None = None, **options: Any) -> Tensor:
     """Returns a convolution of `x` without bias."""
     return Conv2D(filters, size, **{"use_bias": False, "name": name, **options})(x)
 
 
-def padding_before(x: Any, size: int) -> tuple[tuple[int, int], tuple[int, int]]:
+def padding_before(x: Tensor, size: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """Returns the zeros around images before a convolution of step 2, which then gives half their size, rounded up."""
     inner = x.shape.as_list()[2:4] if _first() else x.shape.as_list()[1:3]
     half = size // 2
@@ -137,7 +139,7 @@ def _checked(chosen: Choices) -> None:
 def dense_top(pooled: str | None, name: str) -> Callable[[Any, int], Any]:
     """Returns the last layers of most networks: the mean over the image, and a softmax of the layer `name`."""
 
-    def top(x: Any, classes: int) -> Any:
+    def top(x: Tensor, classes: int) -> Tensor:
         return Dense(classes, activation="softmax", name=name)(GlobalAveragePooling2D(name=pooled)(x))
 
     return top

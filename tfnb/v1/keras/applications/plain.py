@@ -5,8 +5,9 @@ Simonyan and Zisserman 2014; Huang et al. 2016; Chollet 2016. Invariant: weights
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
+from tfnb.ir.tensor import Tensor
 from tfnb.v1.keras.applications.network import (
     Choices,
     activated,
@@ -17,6 +18,8 @@ from tfnb.v1.keras.applications.network import (
     joined,
     normalized,
 )
+from tfnb.v1.keras.argument_types import TensorOrVariable
+from tfnb.v1.keras.engine.training import Model
 from tfnb.v1.keras.layers.convolution import Conv2D, SeparableConv2D
 from tfnb.v1.keras.layers.core import Dense, Flatten
 from tfnb.v1.keras.layers.merge import add
@@ -27,8 +30,8 @@ __all__ = ["VGG16", "VGG19", "DenseNet121", "DenseNet169", "DenseNet201", "Xcept
 _SUFFIX = "_weights_tf_dim_ordering_tf_kernels"
 
 
-def _vgg(name: str, counts: tuple[int, ...], chosen: Choices) -> Any:
-    def body(x: Any) -> Any:
+def _vgg(name: str, counts: tuple[int, ...], chosen: Choices) -> Model:
+    def body(x: Tensor) -> Tensor:
         for block, (count, filters) in enumerate(zip(counts, (64, 128, 256, 512, 512), strict=True), 1):
             for number in range(1, count + 1):
                 label = f"block{block}_conv{number}"
@@ -36,7 +39,7 @@ def _vgg(name: str, counts: tuple[int, ...], chosen: Choices) -> Any:
             x = MaxPooling2D(2, strides=2, name=f"block{block}_pool")(x)
         return x
 
-    def top(x: Any, classes: int) -> Any:
+    def top(x: Tensor, classes: int) -> Tensor:
         x = Flatten(name="flatten")(x)
         for label in ("fc1", "fc2"):
             x = Dense(4096, activation="relu", name=label)(x)
@@ -48,11 +51,11 @@ def _vgg(name: str, counts: tuple[int, ...], chosen: Choices) -> Any:
 def VGG16(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
+    input_tensor: TensorOrVariable | None = None,
+    input_shape: Sequence[int | None] | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns the model of 16 layers of Simonyan and Zisserman; see `Choices` for the arguments."""
     chosen = Choices(include_top, weights, input_tensor, input_shape, pooling, classes)
     return _vgg("vgg16", (2, 2, 3, 3, 3), chosen)
@@ -61,17 +64,17 @@ def VGG16(
 def VGG19(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
+    input_tensor: TensorOrVariable | None = None,
+    input_shape: Sequence[int | None] | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns the model of 19 layers of Simonyan and Zisserman; see `Choices` for the arguments."""
     chosen = Choices(include_top, weights, input_tensor, input_shape, pooling, classes)
     return _vgg("vgg19", (2, 2, 4, 4, 4), chosen)
 
 
-def _dense_layer(x: Any, name: str) -> Any:
+def _dense_layer(x: Tensor, name: str) -> Tensor:
     """Returns `x` and 32 new channels that are computed from all of them."""
     y = activated(normalized(x, f"{name}_0_bn", epsilon=1.001e-5), f"{name}_0_relu")
     y = convolved(y, 128, 1, f"{name}_1_conv")
@@ -79,8 +82,8 @@ def _dense_layer(x: Any, name: str) -> Any:
     return joined([x, convolved(y, 32, 3, f"{name}_2_conv", padding="same")], f"{name}_concat")
 
 
-def _densenet(name: str, counts: tuple[int, ...], chosen: Choices) -> Any:
-    def body(x: Any) -> Any:
+def _densenet(name: str, counts: tuple[int, ...], chosen: Choices) -> Model:
+    def body(x: Tensor) -> Tensor:
         x = convolved(ZeroPadding2D(3)(x), 64, 7, "conv1/conv", strides=2)
         x = activated(normalized(x, "conv1/bn", epsilon=1.001e-5), "conv1/relu")
         x = MaxPooling2D(3, strides=2, name="pool1")(ZeroPadding2D(1)(x))
@@ -101,11 +104,11 @@ def _densenet(name: str, counts: tuple[int, ...], chosen: Choices) -> Any:
 def DenseNet121(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
+    input_tensor: TensorOrVariable | None = None,
+    input_shape: Sequence[int | None] | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns the densely connected network of 121 layers; see `Choices` for the arguments."""
     chosen = Choices(include_top, weights, input_tensor, input_shape, pooling, classes)
     return _densenet("densenet121", (6, 12, 24, 16), chosen)
@@ -114,11 +117,11 @@ def DenseNet121(
 def DenseNet169(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
+    input_tensor: TensorOrVariable | None = None,
+    input_shape: Sequence[int | None] | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns the densely connected network of 169 layers; see `Choices` for the arguments."""
     chosen = Choices(include_top, weights, input_tensor, input_shape, pooling, classes)
     return _densenet("densenet169", (6, 12, 32, 32), chosen)
@@ -127,22 +130,22 @@ def DenseNet169(
 def DenseNet201(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
+    input_tensor: TensorOrVariable | None = None,
+    input_shape: Sequence[int | None] | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns the densely connected network of 201 layers; see `Choices` for the arguments."""
     chosen = Choices(include_top, weights, input_tensor, input_shape, pooling, classes)
     return _densenet("densenet201", (6, 12, 48, 32), chosen)
 
 
-def _separable(x: Any, filters: int, name: str) -> Any:
+def _separable(x: Tensor, filters: int, name: str) -> Tensor:
     y = SeparableConv2D(filters, 3, padding="same", use_bias=False, name=name)(x)
     return normalized(y, f"{name}_bn")
 
 
-def _shrunk(x: Any, block: int, widths: tuple[int, int]) -> Any:
+def _shrunk(x: Tensor, block: int, widths: tuple[int, int]) -> Tensor:
     """Returns a block of Xception that halves images, with a convolution beside it."""
     beside = normalized(convolved(x, widths[1], 1, strides=2, padding="same"))
     for number, width in enumerate(widths, 1):
@@ -154,7 +157,7 @@ def _shrunk(x: Any, block: int, widths: tuple[int, int]) -> Any:
     return add([x, beside])
 
 
-def _xception_body(x: Any) -> Any:
+def _xception_body(x: Tensor) -> Tensor:
     for number, (filters, step) in enumerate(((32, 2), (64, 1)), 1):
         label = f"block1_conv{number}"
         x = activated(normalized(convolved(x, filters, 3, label, strides=step), f"{label}_bn"), f"{label}_act")
@@ -176,11 +179,11 @@ def _xception_body(x: Any) -> Any:
 def Xception(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
+    input_tensor: TensorOrVariable | None = None,
+    input_shape: Sequence[int | None] | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns Chollet's network of separable convolutions; see `Choices` for the arguments."""
     chosen = Choices(include_top, weights, input_tensor, input_shape, pooling, classes)
     top = dense_top("avg_pool", "predictions")

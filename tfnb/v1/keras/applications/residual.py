@@ -5,9 +5,12 @@ He et al. 2015 and 2016. Invariant: weights are in the order of Keras' files.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
+from tfnb.ir.tensor import Tensor
 from tfnb.v1.keras.applications.network import Choices, activated, convolved, dense_top, image_model, normalized
+from tfnb.v1.keras.argument_types import TensorOrVariable
+from tfnb.v1.keras.engine.training import Model
 from tfnb.v1.keras.layers.convolution import Conv2D
 from tfnb.v1.keras.layers.merge import Add
 from tfnb.v1.keras.layers.pooling import MaxPooling2D, ZeroPadding2D
@@ -17,7 +20,7 @@ __all__ = ["ResNet101", "ResNet101V2", "ResNet152", "ResNet152V2", "ResNet50", "
 _EPSILON = 1.001e-5
 
 
-def _block(x: Any, filters: int, step: int, projected: bool, name: str) -> Any:
+def _block(x: Tensor, filters: int, step: int, projected: bool, name: str) -> Tensor:
     """Returns a residual block: three convolutions, beside them `x`, which is `projected` when the size changes."""
     beside = x
     if projected:
@@ -31,7 +34,7 @@ def _block(x: Any, filters: int, step: int, projected: bool, name: str) -> Any:
     return activated(Add(name=f"{name}_add")([beside, y]), f"{name}_out")
 
 
-def _block_v2(x: Any, filters: int, step: int, projected: bool, name: str) -> Any:
+def _block_v2(x: Tensor, filters: int, step: int, projected: bool, name: str) -> Tensor:
     """Returns a residual block whose first layers are the normalisation and the activation."""
     before = activated(normalized(x, f"{name}_preact_bn", epsilon=_EPSILON), f"{name}_preact_relu")
     if projected:
@@ -45,8 +48,8 @@ def _block_v2(x: Any, filters: int, step: int, projected: bool, name: str) -> An
     return Add(name=f"{name}_out")([beside, Conv2D(4 * filters, 1, name=f"{name}_3_conv")(y)])
 
 
-def _resnet(name: str, counts: tuple[int, ...], v2: bool, chosen: Choices) -> Any:
-    def body(x: Any) -> Any:
+def _resnet(name: str, counts: tuple[int, ...], v2: bool, chosen: Choices) -> Model:
+    def body(x: Tensor) -> Tensor:
         x = Conv2D(64, 7, strides=2, name="conv1_conv")(ZeroPadding2D(3, name="conv1_pad")(x))
         if not v2:
             x = activated(normalized(x, "conv1_bn", epsilon=_EPSILON), "conv1_relu")
@@ -73,11 +76,11 @@ _PARTS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
 def ResNet50(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
+    input_tensor: TensorOrVariable | None = None,
+    input_shape: Sequence[int | None] | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns the residual network of 50 layers; see `Choices` for the arguments."""
     chosen = Choices(include_top, weights, input_tensor, input_shape, pooling, classes)
     return _resnet("resnet50", _PARTS[50], False, chosen)
@@ -86,11 +89,11 @@ def ResNet50(
 def ResNet50V2(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
+    input_tensor: TensorOrVariable | None = None,
+    input_shape: Sequence[int | None] | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns the residual network of 50 layers that normalises first; see `Choices` for the arguments."""
     chosen = Choices(include_top, weights, input_tensor, input_shape, pooling, classes)
     return _resnet("resnet50v2", _PARTS[50], True, chosen)
@@ -99,11 +102,11 @@ def ResNet50V2(
 def ResNet101(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
+    input_tensor: TensorOrVariable | None = None,
+    input_shape: Sequence[int | None] | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns the residual network of 101 layers; see `Choices` for the arguments."""
     chosen = Choices(include_top, weights, input_tensor, input_shape, pooling, classes)
     return _resnet("resnet101", _PARTS[101], False, chosen)
@@ -112,11 +115,11 @@ def ResNet101(
 def ResNet101V2(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
+    input_tensor: TensorOrVariable | None = None,
+    input_shape: Sequence[int | None] | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns the residual network of 101 layers that normalises first; see `Choices` for the arguments."""
     chosen = Choices(include_top, weights, input_tensor, input_shape, pooling, classes)
     return _resnet("resnet101v2", _PARTS[101], True, chosen)
@@ -125,11 +128,11 @@ def ResNet101V2(
 def ResNet152(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
+    input_tensor: TensorOrVariable | None = None,
+    input_shape: Sequence[int | None] | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns the residual network of 152 layers; see `Choices` for the arguments."""
     chosen = Choices(include_top, weights, input_tensor, input_shape, pooling, classes)
     return _resnet("resnet152", _PARTS[152], False, chosen)
@@ -138,11 +141,11 @@ def ResNet152(
 def ResNet152V2(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
+    input_tensor: TensorOrVariable | None = None,
+    input_shape: Sequence[int | None] | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns the residual network of 152 layers that normalises first; see `Choices` for the arguments."""
     chosen = Choices(include_top, weights, input_tensor, input_shape, pooling, classes)
     return _resnet("resnet152v2", _PARTS[152], True, chosen)

@@ -6,8 +6,10 @@ Keras' files, and the names of layers are theirs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from tfnb.ir.tensor import Tensor
 from tfnb.v1.keras.applications.network import (
     Choices,
     activated,
@@ -19,7 +21,9 @@ from tfnb.v1.keras.applications.network import (
     normalized,
     padding_before,
 )
+from tfnb.v1.keras.argument_types import TensorOrVariable
 from tfnb.v1.keras.backend.settings import image_data_format
+from tfnb.v1.keras.engine.training import Model
 from tfnb.v1.keras.layers.convolution import SeparableConv2D
 from tfnb.v1.keras.layers.merge import add
 from tfnb.v1.keras.layers.pooling import AveragePooling2D, Cropping2D, MaxPooling2D, ZeroPadding2D
@@ -30,7 +34,7 @@ _NORMAL = {"momentum": 0.9997, "epsilon": 1e-3}
 _HE = "he_normal"
 
 
-def _twice(x: Any, filters: int, size: int, label: str, step: int = 1) -> Any:
+def _twice(x: Tensor, filters: int, size: int, label: str, step: int = 1) -> Tensor:
     """Returns two separable convolutions of `x`, the first of them with a step."""
     x = activated(x)
     for number in (1, 2):
@@ -50,11 +54,11 @@ def _twice(x: Any, filters: int, size: int, label: str, step: int = 1) -> Any:
     return x
 
 
-def _rows(x: Any) -> Any:
+def _rows(x: Tensor) -> int | None:
     return x.shape.as_list()[2 if image_data_format() == "channels_first" else 1]
 
 
-def _fitted(p: Any, like: Any, filters: int, label: str) -> Any:
+def _fitted(p: Tensor | None, like: Tensor, filters: int, label: str) -> Tensor:
     """Returns the input of the cell before with the height of `like` and the given number of channels."""
     if p is None:
         return like
@@ -73,18 +77,18 @@ def _fitted(p: Any, like: Any, filters: int, label: str) -> Any:
     return p
 
 
-def _begun(x: Any, p: Any, filters: int, kind: str, label: str) -> tuple[Any, Any]:
+def _begun(x: Tensor, p: Tensor | None, filters: int, kind: str, label: str) -> tuple[Any, Any]:
     """Returns the two inputs of a cell with `filters` channels."""
     p = _fitted(p, x, filters, label)
     h = convolved(activated(x), filters, 1, f"{kind}_conv_1_{label}", padding="same", kernel_initializer=_HE)
     return normalized(h, f"{kind}_bn_1_{label}", **_NORMAL), p
 
 
-def _mean(x: Any, name: str) -> Any:
+def _mean(x: Tensor, name: str) -> Tensor:
     return AveragePooling2D(3, strides=1, padding="same", name=name)(x)
 
 
-def _normal(x: Any, p: Any, filters: int, label: str) -> tuple[Any, Any]:
+def _normal(x: Tensor, p: Tensor | None, filters: int, label: str) -> tuple[Any, Any]:
     """Returns the output of a cell that keeps the size, and its input for the cell after."""
     h, p = _begun(x, p, filters, "normal", label)
 
@@ -101,7 +105,7 @@ def _normal(x: Any, p: Any, filters: int, label: str) -> tuple[Any, Any]:
     return joined([p, *sums], named("concat")), x
 
 
-def _reduction(x: Any, p: Any, filters: int, label: str) -> tuple[Any, Any]:
+def _reduction(x: Tensor, p: Tensor | None, filters: int, label: str) -> tuple[Any, Any]:
     """Returns the output of a cell that halves images, and its input for the cell after."""
     h, p = _begun(x, p, filters, "reduction", label)
 
@@ -121,11 +125,11 @@ def _reduction(x: Any, p: Any, filters: int, label: str) -> tuple[Any, Any]:
     return joined([second, third, fourth, last], named("concat")), x
 
 
-def _nasnet(width: int, count: int, stem: int, skips: bool, chosen: Choices, file: str, size: int) -> Any:
+def _nasnet(width: int, count: int, stem: int, skips: bool, chosen: Choices, file: str, size: int) -> Model:
     """Returns the network whose last cells have `width` channels, with `count` cells between two reductions."""
     filters = width // 24
 
-    def body(x: Any) -> Any:
+    def body(x: Tensor) -> Tensor:
         x = convolved(x, stem, 3, "stem_conv1", strides=2, kernel_initializer=_HE)
         x = normalized(x, "stem_bn1", **_NORMAL)
         x, p = _reduction(x, None, filters // 4, "stem_1")
@@ -143,26 +147,26 @@ def _nasnet(width: int, count: int, stem: int, skips: bool, chosen: Choices, fil
 
 
 def NASNetMobile(
-    input_shape: Any = None,
+    input_shape: Sequence[int | None] | None = None,
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
+    input_tensor: TensorOrVariable | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns the smaller NASNet, for images of 224 x 224; see `Choices` for the arguments."""
     chosen = Choices(include_top, weights, input_tensor, input_shape, pooling, classes)
     return _nasnet(1056, 4, 32, False, chosen, "nasnet_mobile", 224)
 
 
 def NASNetLarge(
-    input_shape: Any = None,
+    input_shape: Sequence[int | None] | None = None,
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
+    input_tensor: TensorOrVariable | None = None,
     pooling: str | None = None,
     classes: int = 1000,
-) -> Any:
+) -> Model:
     """Returns the larger NASNet, for images of 331 x 331; see `Choices` for the arguments."""
     chosen = Choices(include_top, weights, input_tensor, input_shape, pooling, classes)
     return _nasnet(4032, 6, 96, True, chosen, "nasnet_large", 331)

@@ -5,16 +5,19 @@ Invariant: probabilities given to a cross entropy are clipped by `epsilon()`; lo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfnb.client.argument_types import WindowSize
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.v1.keras.argument_types import TensorOrVariable, TrainingFlag
 from tfnb.v1.keras.backend.elementwise import normalized
 from tfnb.v1.keras.backend.settings import data_format_of, epsilon, learning_phase
 from tfnb.v1.keras.graph_api import tf
 
 
-def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0) -> Any:
+def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0) -> Tensor:
     """Returns x where it is at least `threshold`, alpha * (x - threshold) below, and at most `max_value`."""
     if alpha == 0.0 and threshold == 0 and max_value is None:
         return tf.nn.relu(x)
@@ -27,53 +30,53 @@ def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: 
     return y if below is None else y - alpha * below
 
 
-def elu(x: Any, alpha: float = 1.0) -> Any:
+def elu(x: Any, alpha: float = 1.0) -> Tensor:
     """Returns x where it is positive, and alpha * (exp(x) - 1) elsewhere."""
     y = tf.nn.elu(x)
     return y if alpha == 1 else tf.where(x > 0, y, alpha * y)
 
 
-def softmax(x: Any, axis: int = -1) -> Any:
+def softmax(x: TensorLike, axis: int = -1) -> Tensor:
     """Returns the softmax along `axis`."""
     return tf.nn.softmax(x, axis=axis)
 
 
-def softplus(x: Any) -> Any:
+def softplus(x: TensorLike) -> Tensor:
     """Returns log(1 + exp(x))."""
     return tf.nn.softplus(x)
 
 
-def softsign(x: Any) -> Any:
+def softsign(x: TensorLike) -> Tensor:
     """Returns x / (1 + abs(x))."""
     return tf.nn.softsign(x)
 
 
-def sigmoid(x: Any) -> Any:
+def sigmoid(x: TensorLike) -> Tensor:
     """Returns 1 / (1 + exp(-x))."""
     return tf.sigmoid(x)
 
 
-def hard_sigmoid(x: Any) -> Any:
+def hard_sigmoid(x: Any) -> Tensor:
     """Returns 0.2 x + 0.5, limited to [0, 1]."""
     return tf.clip_by_value(0.2 * x + 0.5, 0.0, 1.0)
 
 
-def tanh(x: Any) -> Any:
+def tanh(x: TensorLike) -> Tensor:
     """Returns the hyperbolic tangent."""
     return tf.tanh(x)
 
 
-def dropout(x: Any, level: float, noise_shape: Any = None, seed: int | None = None) -> Any:
+def dropout(x: TensorLike, level: float, noise_shape: TensorLike | None = None, seed: int | None = None) -> Tensor:
     """Returns x with a share `level` of the elements set to 0, and the others divided by 1 - level."""
     return tf.nn.dropout(x, rate=level, noise_shape=noise_shape, seed=seed)
 
 
-def in_top_k(predictions: Any, targets: Any, k: int) -> Any:
+def in_top_k(predictions: TensorLike, targets: TensorLike, k: int) -> Tensor:
     """Returns whether each target is among the `k` largest predictions of its row."""
     return tf.nn.in_top_k(predictions, targets, k)
 
 
-def bias_add(x: Any, bias: Any, data_format: str | None = None) -> Any:
+def bias_add(x: Any, bias: TensorOrVariable, data_format: str | None = None) -> Tensor:
     """Returns x plus the bias of each channel, or plus a bias of the shape of one element of the batch."""
     first = data_format_of(data_format) == "channels_first"
     if bias.shape.ndims == 1:
@@ -85,8 +88,14 @@ def bias_add(x: Any, bias: Any, data_format: str | None = None) -> Any:
 
 
 def batch_normalization(
-    x: Any, mean: Any, var: Any, beta: Any, gamma: Any, axis: int = -1, epsilon: float = 1e-3
-) -> Any:
+    x: Any,
+    mean: Any,
+    var: Any,
+    beta: TensorOrVariable | None,
+    gamma: TensorOrVariable | None,
+    axis: int = -1,
+    epsilon: float = 1e-3,
+) -> Tensor:
     """Returns gamma * (x - mean) / sqrt(var + epsilon) + beta; statistics of one dimension are those of `axis`."""
     rank = x.shape.ndims
     if axis % rank != rank - 1:
@@ -99,8 +108,12 @@ def batch_normalization(
 
 
 def normalize_batch_in_training(
-    x: Any, gamma: Any, beta: Any, reduction_axes: Sequence[int], epsilon: float = 1e-3
-) -> Any:
+    x: TensorOrVariable,
+    gamma: TensorOrVariable | None,
+    beta: TensorOrVariable | None,
+    reduction_axes: Sequence[int],
+    epsilon: float = 1e-3,
+) -> tuple[Tensor, Tensor, Tensor]:
     """Returns x normalised by its mean and variance over `reduction_axes`, the mean and the variance."""
     mean, var = tf.nn.moments(x, list(reduction_axes))
     shape = [1 if i in reduction_axes else n or -1 for i, n in enumerate(x.shape.as_list())]
@@ -108,7 +121,9 @@ def normalize_batch_in_training(
     return tf.nn.batch_normalization(x, *parts, epsilon), mean, var
 
 
-def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Any:
+def categorical_crossentropy(
+    target: TensorLike, output: TensorOrVariable, from_logits: bool = False, axis: int = -1
+) -> Tensor:
     """Returns the cross entropies of probabilities, or logits, along `axis`."""
     target = tf.cast(target, output.dtype.base_dtype)
     if from_logits:
@@ -116,7 +131,9 @@ def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False
     return -tf.reduce_sum(target * tf.log(normalized(output, axis)), axis)
 
 
-def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Any:
+def sparse_categorical_crossentropy(
+    target: TensorLike, output: Any, from_logits: bool = False, axis: int = -1
+) -> Tensor:
     """Returns the cross entropies of probabilities, or logits, along `axis`, where `target` has class numbers."""
     if not from_logits:
         low = tf.constant(epsilon(), output.dtype.base_dtype)
@@ -135,7 +152,7 @@ def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool 
     return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=output)
 
 
-def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Any:
+def binary_crossentropy(target: TensorLike, output: TensorOrVariable, from_logits: bool = False) -> Tensor:
     """Returns the cross entropy of each probability, or logit."""
     target = tf.cast(target, output.dtype.base_dtype)
     if from_logits:
@@ -173,8 +190,14 @@ def window(value: int | Sequence[int], rank: int, name: str = "value") -> tuple[
 
 
 def convolution(
-    x: Any, kernel: Any, strides: Any, padding: str, data_format: str | None, dilation_rate: Any, rank: int
-) -> Any:
+    x: TensorOrVariable,
+    kernel: Any,
+    strides: WindowSize,
+    padding: str,
+    data_format: str | None,
+    dilation_rate: WindowSize,
+    rank: int,
+) -> Tensor:
     """Returns a convolution in `rank` dimensions; "causal" padding is for sequences only."""
     dilation = window(dilation_rate, rank)
     if padding == "causal":
@@ -193,50 +216,50 @@ def convolution(
 
 
 def conv1d(
-    x: Any,
-    kernel: Any,
+    x: TensorOrVariable,
+    kernel: TensorOrVariable,
     strides: int = 1,
     padding: str = "valid",
     data_format: str | None = None,
     dilation_rate: int = 1,
-) -> Any:
+) -> Tensor:
     """Returns the convolution of sequences; padding is "same", "valid" or "causal"."""
     return convolution(x, kernel, strides, padding, data_format, dilation_rate, 1)
 
 
 def conv2d(
-    x: Any,
-    kernel: Any,
-    strides: Any = (1, 1),
+    x: TensorOrVariable,
+    kernel: TensorOrVariable,
+    strides: WindowSize = (1, 1),
     padding: str = "valid",
     data_format: str | None = None,
-    dilation_rate: Any = (1, 1),
-) -> Any:
+    dilation_rate: WindowSize = (1, 1),
+) -> Tensor:
     """Returns the convolution of images."""
     return convolution(x, kernel, strides, padding, data_format, dilation_rate, 2)
 
 
 def conv3d(
-    x: Any,
-    kernel: Any,
-    strides: Any = (1, 1, 1),
+    x: TensorOrVariable,
+    kernel: TensorOrVariable,
+    strides: WindowSize = (1, 1, 1),
     padding: str = "valid",
     data_format: str | None = None,
-    dilation_rate: Any = (1, 1, 1),
-) -> Any:
+    dilation_rate: WindowSize = (1, 1, 1),
+) -> Tensor:
     """Returns the convolution of volumes."""
     return convolution(x, kernel, strides, padding, data_format, dilation_rate, 3)
 
 
 def conv2d_transpose(
-    x: Any,
-    kernel: Any,
-    output_shape: Any,
-    strides: Any = (1, 1),
+    x: TensorOrVariable,
+    kernel: TensorOrVariable,
+    output_shape: TensorLike,
+    strides: WindowSize = (1, 1),
     padding: str = "valid",
     data_format: str | None = None,
-    dilation_rate: Any = (1, 1),
-) -> Any:
+    dilation_rate: WindowSize = (1, 1),
+) -> Tensor:
     """Returns the transposed convolution of images, of the given shape; None is the batch's size."""
     if window(dilation_rate, 2) != (1, 1):
         raise InvalidArgumentError("conv2d_transpose: dilation_rate must be 1; tf.nn.atrous_conv2d_transpose dilates")
@@ -244,8 +267,14 @@ def conv2d_transpose(
 
 
 def transposed(
-    x: Any, kernel: Any, output_shape: Any, strides: Any, padding: str, data_format: str | None, rank: int
-) -> Any:
+    x: TensorOrVariable,
+    kernel: TensorOrVariable,
+    output_shape: TensorLike,
+    strides: WindowSize,
+    padding: str,
+    data_format: str | None,
+    rank: int,
+) -> Tensor:
     """Returns the transposed convolution in 2 or 3 dimensions."""
     first = data_format_of(data_format) == "channels_first"
     steps = window(strides, rank)
@@ -264,13 +293,13 @@ def transposed(
 
 
 def depthwise_conv2d(
-    x: Any,
-    depthwise_kernel: Any,
-    strides: Any = (1, 1),
+    x: TensorOrVariable,
+    depthwise_kernel: TensorOrVariable,
+    strides: WindowSize = (1, 1),
     padding: str = "valid",
     data_format: str | None = None,
-    dilation_rate: Any = (1, 1),
-) -> Any:
+    dilation_rate: WindowSize = (1, 1),
+) -> Tensor:
     """Returns the convolution of each channel of images by kernels of its own."""
     first = data_format_of(data_format) == "channels_first"
     steps = window(strides, 2)
@@ -285,20 +314,28 @@ def depthwise_conv2d(
 
 
 def separable_conv2d(
-    x: Any,
-    depthwise_kernel: Any,
-    pointwise_kernel: Any,
-    strides: Any = (1, 1),
+    x: TensorOrVariable,
+    depthwise_kernel: TensorOrVariable,
+    pointwise_kernel: TensorOrVariable,
+    strides: WindowSize = (1, 1),
     padding: str = "valid",
     data_format: str | None = None,
-    dilation_rate: Any = (1, 1),
-) -> Any:
+    dilation_rate: WindowSize = (1, 1),
+) -> Tensor:
     """Returns the convolution of each channel, mixed by a convolution of size 1."""
     y = depthwise_conv2d(x, depthwise_kernel, strides, padding, data_format, dilation_rate)
     return conv2d(y, pointwise_kernel, data_format=data_format)
 
 
-def pool(x: Any, pool_size: Any, strides: Any, padding: str, data_format: str | None, pool_mode: str, rank: int) -> Any:
+def pool(
+    x: TensorOrVariable,
+    pool_size: WindowSize,
+    strides: WindowSize,
+    padding: str,
+    data_format: str | None,
+    pool_mode: str,
+    rank: int,
+) -> Tensor:
     """Returns the "max" or "avg" of each window in `rank` dimensions."""
     if pool_mode not in ("max", "avg"):
         raise InvalidArgumentError(f"Invalid pooling mode: {pool_mode}; needed max or avg")
@@ -313,30 +350,34 @@ def pool(x: Any, pool_size: Any, strides: Any, padding: str, data_format: str | 
 
 
 def pool2d(
-    x: Any,
-    pool_size: Any,
-    strides: Any = (1, 1),
+    x: TensorOrVariable,
+    pool_size: WindowSize,
+    strides: WindowSize = (1, 1),
     padding: str = "valid",
     data_format: str | None = None,
     pool_mode: str = "max",
-) -> Any:
+) -> Tensor:
     """Returns the "max" or "avg" of each window of images."""
     return pool(x, pool_size, strides, padding, data_format, pool_mode, 2)
 
 
 def pool3d(
-    x: Any,
-    pool_size: Any,
-    strides: Any = (1, 1, 1),
+    x: TensorOrVariable,
+    pool_size: WindowSize,
+    strides: WindowSize = (1, 1, 1),
     padding: str = "valid",
     data_format: str | None = None,
     pool_mode: str = "max",
-) -> Any:
+) -> Tensor:
     """Returns the "max" or "avg" of each window of volumes."""
     return pool(x, pool_size, strides, padding, data_format, pool_mode, 3)
 
 
-def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
+def switch(
+    condition: TensorLike,
+    then_expression: Any,
+    else_expression: Any,
+) -> Any:
     """Returns one of two values by a scalar condition, or element by element by a condition of more dimensions.
 
     The values may be functions without parameters.
@@ -353,7 +394,9 @@ def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
     return tf.where(tf.logical_and(condition, tf.ones_like(yes, dtype=tf.bool)), yes, no)
 
 
-def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
+def in_train_phase(
+    x: TensorLike | Callable[[], Any], alt: TensorLike | Callable[[], Any], training: TrainingFlag | None = None
+) -> Any:
     """Returns x in training and `alt` in testing; both may be functions without parameters."""
     training = learning_phase() if training is None else training
     if not hasattr(training, "graph"):
@@ -362,6 +405,8 @@ def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
     return switch(training, x, alt)
 
 
-def in_test_phase(x: Any, alt: Any, training: Any = None) -> Any:
+def in_test_phase(
+    x: TensorLike | Callable[[], Any], alt: TensorLike | Callable[[], Any], training: TrainingFlag | None = None
+) -> Any:
     """Returns x in testing and `alt` in training."""
     return in_train_phase(alt, x, training)

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfnb.client.control_flow.tensor_array import TensorArray
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
+from tfnb.v1.keras.argument_types import TensorOrVariable
 from tfnb.v1.keras.graph_api import tf
 
 __all__ = ["rnn"]
@@ -18,7 +21,7 @@ Step = Callable[[Any, list[Any]], tuple[Any, list[Any]]]
 
 def rnn(
     step_function: Step,
-    inputs: Any,
+    inputs: TensorOrVariable,
     initial_states: Sequence[Any],
     go_backwards: bool = False,
     mask: Any = None,
@@ -48,7 +51,7 @@ def rnn(
     steps = inputs.shape.as_list()[0]
     fixed = list(constants or ())
 
-    def step(x: Any, states: list[Any]) -> tuple[Any, list[Any]]:
+    def step(x: Tensor, states: list[Any]) -> tuple[Any, list[Any]]:
         output, new = step_function(x, [*states, *fixed])
         return output, list(new)
 
@@ -63,11 +66,11 @@ def rnn(
     return last, outputs, states
 
 
-def _swapped(x: Any) -> Any:
+def _swapped(x: Any) -> Tensor:
     return tf.transpose(x, [1, 0, *range(2, x.shape.ndims)])
 
 
-def _chosen(flags: Any, new: Any, old: Any) -> Any:
+def _chosen(flags: Tensor, new: Tensor, old: Tensor) -> Tensor:
     """Returns rows of `new` where the flags [batch] are true, rows of `old` elsewhere."""
     result = tf.where(flags, new, old)
     result.set_shape(new.shape)
@@ -75,14 +78,14 @@ def _chosen(flags: Any, new: Any, old: Any) -> Any:
 
 
 def _masked(
-    flags: Any, output: Any, before: Any, new: list[Any], states: list[Any], zero: bool
+    flags: Tensor, output: Tensor, before: Tensor | None, new: list[Any], states: list[Any], zero: bool
 ) -> tuple[Any, list[Any]]:
     kept = tf.zeros_like(output) if zero or before is None else before
     return _chosen(flags, output, kept), [_chosen(flags, n, s) for n, s in zip(new, states, strict=True)]
 
 
 def _unrolled(
-    step: Step, inputs: Any, states: list[Any], mask: Any, steps: int, zero: bool
+    step: Step, inputs: TensorOrVariable, states: list[Any], mask: Tensor | None, steps: int, zero: bool
 ) -> tuple[Any, Any, list[Any]]:
     outputs: list[Any] = []
     for t in range(steps):
@@ -94,7 +97,9 @@ def _unrolled(
     return outputs[-1], tf.stack(outputs), states
 
 
-def _looped(step: Step, inputs: Any, states: list[Any], mask: Any, zero: bool) -> tuple[Any, Any, list[Any]]:
+def _looped(
+    step: Step, inputs: TensorOrVariable, states: list[Any], mask: Any, zero: bool
+) -> tuple[Any, Any, list[Any]]:
     count = tf.shape(inputs)[0]
     taken = tf.TensorArray(inputs.dtype, size=count).unstack(inputs)
     flags = None if mask is None else tf.TensorArray(tf.bool, size=count).unstack(mask)
@@ -102,7 +107,9 @@ def _looped(step: Step, inputs: Any, states: list[Any], mask: Any, zero: bool) -
     results = tf.TensorArray(first.dtype, size=count)
     before = () if mask is None else (tf.zeros_like(first),)
 
-    def body(t: Any, results: Any, before: tuple[Any, ...], states: tuple[Any, ...]) -> Any:
+    def body(
+        t: Tensor, results: TensorArray, before: tuple[Any, ...], states: tuple[Any, ...]
+    ) -> tuple[Tensor, TensorArray, tuple[Any, ...], tuple[Any, ...]]:
         x = taken.read(t)
         x.set_shape(inputs.shape[1:])
         output, new = step(x, list(states))

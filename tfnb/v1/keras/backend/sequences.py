@@ -8,18 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tfnb.ir.sparse import SparseTensor
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.v1.keras.argument_types import TensorOrVariable
 from tfnb.v1.keras.backend.settings import data_format_of, epsilon
 from tfnb.v1.keras.graph_api import tf
 
 
-def ctc_label_dense_to_sparse(labels: Any, label_lengths: Any) -> Any:
+def ctc_label_dense_to_sparse(labels: TensorLike, label_lengths: TensorLike) -> SparseTensor:
     """Returns the sparse tensor of the labels [batch, time] of which each row has the given length."""
     present = tf.sequence_mask(tf.reshape(label_lengths, [-1]), tf.shape(labels)[1])
     indices = tf.where(present)
     return tf.SparseTensor(indices, tf.gather_nd(labels, indices), tf.shape(labels, out_type=tf.int64))
 
 
-def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: Any) -> Any:
+def ctc_batch_cost(
+    y_true: TensorLike, y_pred: TensorLike, input_length: TensorLike, label_length: TensorLike
+) -> Tensor:
     """Returns the CTC cost of each element of the batch, [batch, 1], of probabilities [batch, time, classes]."""
     lengths = tf.cast(tf.reshape(input_length, [-1]), tf.int32)
     labels = ctc_label_dense_to_sparse(tf.cast(y_true, tf.int32), tf.cast(label_length, tf.int32))
@@ -28,7 +33,7 @@ def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: An
 
 
 def ctc_decode(
-    y_pred: Any, input_length: Any, greedy: bool = True, beam_width: int = 100, top_paths: int = 1
+    y_pred: TensorLike, input_length: TensorLike, greedy: bool = True, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[Any], Any]:
     """Returns the most probable sequences, padded by -1, and their log probabilities."""
     logits = tf.log(tf.transpose(y_pred, [1, 0, 2]) + epsilon())
@@ -41,8 +46,12 @@ def ctc_decode(
 
 
 def local_conv1d(
-    inputs: Any, kernel: Any, kernel_size: Sequence[int], strides: Sequence[int], data_format: str | None = None
-) -> Any:
+    inputs: TensorOrVariable,
+    kernel: Any,
+    kernel_size: Sequence[int],
+    strides: Sequence[int],
+    data_format: str | None = None,
+) -> Tensor:
     """Returns a convolution of sequences with a kernel of its own at each step.
 
     kernel: [steps, size * channels, filters].
@@ -52,13 +61,13 @@ def local_conv1d(
 
 
 def local_conv2d(
-    inputs: Any,
-    kernel: Any,
+    inputs: TensorOrVariable,
+    kernel: TensorOrVariable,
     kernel_size: Sequence[int],
     strides: Sequence[int],
     output_shape: Sequence[int],
     data_format: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns a convolution of images with a kernel of its own at each place.
 
     kernel: [rows * columns, size * channels, filters]; output_shape: (rows, columns).
@@ -67,8 +76,13 @@ def local_conv2d(
 
 
 def local_convolution(
-    inputs: Any, kernel: Any, size: Sequence[int], strides: Sequence[int], shape: Sequence[int], data_format: str | None
-) -> Any:
+    inputs: TensorOrVariable,
+    kernel: TensorOrVariable,
+    size: Sequence[int],
+    strides: Sequence[int],
+    shape: Sequence[int],
+    data_format: str | None,
+) -> Tensor:
     """Returns a convolution with a kernel of its own at each place.
 
     kernel: [places, size * channels, filters], the places in the order of `shape`, the shape of an output's channel.

@@ -14,6 +14,8 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.v1.keras.argument_types import TrainingFlag
 from tfnb.v1.keras.graph_api import graph_state, tf
 
 __all__ = [
@@ -66,7 +68,7 @@ def set_floatx(value: str) -> None:
     _SETTINGS["floatx"] = str(value)
 
 
-def cast_to_floatx(x: Any) -> Any:
+def cast_to_floatx(x: TensorLike) -> Tensor | np.ndarray:
     """Returns the array, or the tensor, `x` with the default dtype."""
     if hasattr(x, "graph"):
         return tf.cast(x, floatx())
@@ -109,24 +111,24 @@ def unique_name(base: str, zero_based: bool = False) -> str:
     return f"{base}_{number}" if number or not zero_based else base
 
 
-def symbolic_learning_phase() -> Any:
+def symbolic_learning_phase() -> Tensor:
     """Returns the default graph's placeholder of the learning phase, a boolean scalar that is False unless fed."""
     graph = get_default_graph()
 
-    def make() -> Any:
+    def make() -> Tensor:
         with graph.control_dependencies(None), graph.name_scope(None):
             return tf.placeholder_with_default(False, shape=(), name="keras_learning_phase")
 
     return graph_state("learning phase", make)
 
 
-def fixed_learning_phase() -> Any:
+def fixed_learning_phase() -> int | None:
     """Returns the number that `set_learning_phase` has set for the default graph, or None."""
     fixed = graph_state("fixed learning phase", list)
     return fixed[0] if fixed else None
 
 
-def learning_phase() -> Any:
+def learning_phase() -> TrainingFlag:
     """Returns the learning phase: the number that `set_learning_phase` has set, or the placeholder of the graph."""
     fixed = fixed_learning_phase()
     return symbolic_learning_phase() if fixed is None else fixed

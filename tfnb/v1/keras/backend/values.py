@@ -6,16 +6,21 @@ Invariant: a variable is initialised by the session that first needs it, once; `
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from tfnb.client.argument_types import Constraint
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph, reset_default_graph
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.sparse import SparseTensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.session.api import Session
-from tfnb.session.default import get_default_session
+from tfnb.session.default import DefaultSession, get_default_session
+from tfnb.types import DTypeLike, ShapeLike
+from tfnb.v1.keras.argument_types import TensorOrVariable
 from tfnb.v1.keras.backend.settings import floatx
 from tfnb.v1.keras.graph_api import graph_state, tf
 
@@ -49,12 +54,12 @@ def manual_variable_initialization(value: bool) -> None:
     _STATE["manual"] = bool(value)
 
 
-def set_session(session: Any) -> None:
+def set_session(session: Session) -> None:
     """Makes `session` the one that Keras uses where no session is the default one."""
     _STATE["session"] = session
 
 
-def get_session(op_input_list: Sequence[Any] = ()) -> Any:
+def get_session(op_input_list: Sequence[Any] = ()) -> DefaultSession:
     """Returns the default session, or else the session of Keras for the default graph, with variables initialised."""
     session = _session()
     if not _STATE["manual"]:
@@ -62,7 +67,7 @@ def get_session(op_input_list: Sequence[Any] = ()) -> Any:
     return session
 
 
-def _session() -> Any:
+def _session() -> DefaultSession:
     default = get_default_session()
     if default is not None:
         return default
@@ -72,7 +77,7 @@ def _session() -> Any:
     return session
 
 
-def initialize(session: Any) -> None:
+def initialize(session: DefaultSession) -> None:
     """Initialises those variables of the session's graph that have no value in it, and its tables."""
     graph = session.graph
     ready = _READY.setdefault(session, set())
@@ -94,7 +99,7 @@ def initialize(session: Any) -> None:
     ready.update(new)
 
 
-def _is_initialized(variable: Any) -> Any:
+def _is_initialized(variable: Variable) -> Tensor:
     nodes = graph_state("initialized", dict)
     if variable.name not in nodes:
         nodes[variable.name] = tf.is_variable_initialized(variable)
@@ -109,7 +114,12 @@ def clear_session() -> None:
     reset_default_graph()
 
 
-def variable(value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None) -> Any:
+def variable(
+    value: TensorLike | Callable[[], Any],
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    constraint: Constraint | None = None,
+) -> Variable:
     """Returns a variable that begins with `value`, an array or a tensor."""
     dtype = dtype or floatx()
     if not hasattr(value, "graph") and not callable(value):
@@ -119,19 +129,21 @@ def variable(value: Any, dtype: Any = None, name: str | None = None, constraint:
     return tf.Variable(value, dtype=tf.as_dtype(dtype), name=name, constraint=constraint)
 
 
-def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Any:
+def constant(
+    value: TensorLike, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str | None = None
+) -> Tensor:
     """Returns a constant tensor of the default dtype, or of `dtype`."""
     return tf.constant(value, dtype=tf.as_dtype(dtype or floatx()), shape=shape, name=name or "Const")
 
 
 def placeholder(
-    shape: Any = None,
+    shape: ShapeLike = None,
     ndim: int | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     sparse: bool = False,
     name: str | None = None,
     ragged: bool = False,
-) -> Any:
+) -> Tensor | SparseTensor:
     """Returns a placeholder of the shape, or with `ndim` dimensions of unknown sizes."""
     if ragged:
         raise InvalidArgumentError("placeholder: ragged tensors are not in tfnb; pad the rows, and mask the padding")
@@ -146,7 +158,7 @@ def count_params(x: Any) -> int:
     return int(np.prod([int(n) for n in x.shape.as_list()], dtype=np.int64))
 
 
-def get_value(x: Any) -> np.ndarray:
+def get_value(x: TensorOrVariable) -> np.ndarray:
     """Returns the value of a variable as an array."""
     return np.asarray(get_session().run(x))
 
@@ -156,12 +168,12 @@ def batch_get_value(tensors: Sequence[Any]) -> list[np.ndarray]:
     return [np.asarray(v) for v in get_session().run(list(tensors))] if tensors else []
 
 
-def eval(x: Any) -> np.ndarray:
+def eval(x: TensorOrVariable) -> np.ndarray:
     """Returns the value of a tensor or variable as an array."""
     return np.asarray(get_session().run(x))
 
 
-def set_value(x: Any, value: Any) -> None:
+def set_value(x: Variable, value: TensorLike) -> None:
     """Sets a variable's value from an array of its shape."""
     batch_set_value([(x, value)])
 
@@ -182,17 +194,17 @@ def batch_set_value(tuples: Iterable[tuple[Any, Any]]) -> None:
         get_session().run(ops, feed_dict=feeds)
 
 
-def update(x: Any, new_x: Any) -> Any:
+def update(x: Variable, new_x: TensorLike) -> Tensor:
     """Returns the operation that sets the variable `x` to `new_x`."""
     return tf.assign(x, new_x)
 
 
-def update_add(x: Any, increment: Any) -> Any:
+def update_add(x: Variable, increment: TensorLike) -> Tensor:
     """Returns the operation that adds `increment` to the variable `x`."""
     return tf.assign_add(x, increment)
 
 
-def update_sub(x: Any, decrement: Any) -> Any:
+def update_sub(x: Variable, decrement: TensorLike) -> Tensor:
     """Returns the operation that subtracts `decrement` from the variable `x`."""
     return tf.assign_sub(x, decrement)
 
@@ -200,7 +212,9 @@ def update_sub(x: Any, decrement: Any) -> Any:
 class _GraphFunction:
     """Calls a part of the graph with arrays; see `function`."""
 
-    def __init__(self, inputs: Sequence[Any], outputs: Any, updates: Sequence[Any], feeds: Mapping[Any, Any]) -> None:
+    def __init__(
+        self, inputs: Sequence[Any], outputs: object, updates: Sequence[Any], feeds: Mapping[Any, Any]
+    ) -> None:
         self.inputs, self.outputs, self._feeds = list(inputs), outputs, dict(feeds)
         self._updates = [u if not isinstance(u, tuple) else tf.assign(*u) for u in updates]
         self._updates = [u.op if isinstance(u, Tensor) else u for u in self._updates]
@@ -216,7 +230,7 @@ def _is_number(value: object) -> bool:
 
 def function(
     inputs: Sequence[Any],
-    outputs: Any,
+    outputs: object,
     updates: Sequence[Any] | None = None,
     name: str | None = None,
     feed_dict: Mapping[Any, Any] | None = None,

@@ -5,7 +5,7 @@ Invariant: a callback's methods are called in the order of the list, with the nu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,54 +31,54 @@ class Callback:
         """Sets the model."""
         self.model = model
 
-    def on_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Is called before a training step."""
 
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Is called after a training step, with its loss and metrics."""
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Is called before an epoch."""
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Is called after an epoch, with its loss and metrics, and those of the validation."""
 
-    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Is called before a training step; by default it calls `on_batch_begin`."""
         self.on_batch_begin(batch, logs)
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Is called after a training step; by default it calls `on_batch_end`."""
         self.on_batch_end(batch, logs)
 
-    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_test_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Is called before a step of an evaluation."""
 
-    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_test_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Is called after a step of an evaluation."""
 
-    def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_predict_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Is called before a step of a prediction."""
 
-    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_predict_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Is called after a step of a prediction."""
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Is called before the training."""
 
-    def on_train_end(self, logs: Any = None) -> None:
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Is called after the training."""
 
-    def on_test_begin(self, logs: Any = None) -> None:
+    def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Is called before an evaluation."""
 
-    def on_test_end(self, logs: Any = None) -> None:
+    def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
         """Is called after an evaluation."""
 
-    def on_predict_begin(self, logs: Any = None) -> None:
+    def on_predict_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Is called before a prediction."""
 
-    def on_predict_end(self, logs: Any = None) -> None:
+    def on_predict_end(self, logs: dict[str, Any] | None = None) -> None:
         """Is called after a prediction."""
 
 
@@ -88,12 +88,12 @@ class CallbackList:
     def __init__(self, callbacks: Sequence[Any]) -> None:
         self.callbacks = list(callbacks)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Callable[..., None]:
         if not name.startswith("on_"):
             raise AttributeError(name)
         method = name.replace("on_batch", "on_train_batch")
 
-        def call(*args: Any) -> None:
+        def call(*args: object) -> None:
             for callback in self.callbacks:
                 getattr(callback, method)(*args)
 
@@ -108,10 +108,10 @@ class History(Callback):
         self.epoch: list[int] = []
         self.history: dict[str, list[Any]] = {}
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self.epoch, self.history = [], {}
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self.epoch.append(epoch)
         for name, value in (logs or {}).items():
             self.history.setdefault(name, []).append(value)
@@ -124,11 +124,11 @@ class BaseLogger(Callback):
         super().__init__()
         self.stateful_metrics = set(stateful_metrics or ())
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self.seen = 0
         self.totals: dict[str, float] = {}
 
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         logs = logs or {}
         n = logs.get("size", 0)
         self.seen += n
@@ -138,7 +138,7 @@ class BaseLogger(Callback):
             else:
                 self.totals[name] = self.totals.get(name, 0) + value * n
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         if logs is not None:
             for name in self.params.get("metrics", ()):
                 if name in self.totals:
@@ -156,10 +156,10 @@ class ProgbarLogger(Callback):
         self.use_steps = count_mode == "steps"
         self.stateful_metrics = set(stateful_metrics or ())
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self.verbose, self.epochs = self.params["verbose"], self.params["epochs"]
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self.seen = 0
         self.target = self.params.get("steps") if self.use_steps else self.params.get("samples")
         if self.verbose:
@@ -169,13 +169,13 @@ class ProgbarLogger(Callback):
             names = list(self.stateful_metrics)
             self.progbar = Progbar(self.target, verbose=self.verbose, stateful_metrics=names, unit_name=unit)
 
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         logs = logs or {}
         self.seen += 1 if self.use_steps else logs.get("size", 0)
         if self.verbose and (self.target is None or self.seen < self.target):
             self.progbar.update(self.seen, self._values(logs))
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         if self.verbose:
             self.progbar.update(self.seen, self._values(logs or {}), last=True)
 
@@ -183,7 +183,7 @@ class ProgbarLogger(Callback):
         return [(k, v) for k, v in logs.items() if k not in ("batch", "size") and np.ndim(v) == 0]
 
 
-def callback_list(model: Any, given: Any, params: dict[str, Any], verbose: int) -> tuple[CallbackList, History]:
+def callback_list(model: Any, given: object, params: dict[str, Any], verbose: int) -> tuple[CallbackList, History]:
     """Returns the callbacks of a training: the given ones, between the progress and the history."""
     several = given if isinstance(given, (list, tuple)) else [given] if given is not None else []
     history = next((c for c in several if isinstance(c, History)), None) or History()

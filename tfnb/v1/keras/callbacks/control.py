@@ -35,7 +35,7 @@ def is_better(mode: str, monitor: str) -> Callable[[Any, Any], Any]:
     return np.greater if larger else np.less
 
 
-def _monitored(logs: Any, name: str) -> Any:
+def _monitored(logs: dict[str, Any] | None, name: str) -> Any:
     value = (logs or {}).get(name)
     if value is None:
         print(f"WARNING: the callback needs `{name}`, which is not available. Available: {', '.join(logs or {})}")
@@ -45,7 +45,7 @@ def _monitored(logs: Any, name: str) -> Any:
 class TerminateOnNaN(Callback):
     """Stops the training when the loss is infinite or not a number."""
 
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         loss = (logs or {}).get("loss")
         if loss is not None and not np.isfinite(loss):
             print(f"Batch {batch}: Invalid loss, terminating training")
@@ -70,12 +70,12 @@ class EarlyStopping(Callback):
         self.restore_best_weights, self.monitor_op = restore_best_weights, is_better(mode, monitor)
         self.min_delta = abs(min_delta) * (1 if self.monitor_op is np.greater else -1)
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self.wait, self.stopped_epoch, self.best_weights = 0, 0, None
         worst = np.inf if self.monitor_op is np.less else -np.inf
         self.best = worst if self.baseline is None else self.baseline
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         current = _monitored(logs, self.monitor)
         if current is None:
             return
@@ -90,7 +90,7 @@ class EarlyStopping(Callback):
             if self.restore_best_weights and self.best_weights is not None:
                 self.model.set_weights(self.best_weights)
 
-    def on_train_end(self, logs: Any = None) -> None:
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         if self.stopped_epoch > 0 and self.verbose > 0:
             print(f"Epoch {self.stopped_epoch + 1:05d}: early stopping")
 
@@ -102,7 +102,7 @@ class LearningRateScheduler(Callback):
         super().__init__()
         self.schedule, self.verbose = schedule, verbose
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         try:
             rate = self.schedule(epoch, float(get_value(self.model.optimizer.lr)))
         except TypeError:
@@ -113,7 +113,7 @@ class LearningRateScheduler(Callback):
         if self.verbose > 0:
             print(f"\nEpoch {epoch + 1:05d}: LearningRateScheduler reducing learning rate to {rate}.")
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         if logs is not None:
             logs["lr"] = float(get_value(self.model.optimizer.lr))
 
@@ -142,11 +142,11 @@ class ReduceLROnPlateau(Callback):
         self.monitor, self.factor, self.patience, self.verbose = monitor, factor, patience, verbose
         self.cooldown, self.min_lr, self.monitor_op = cooldown, min_lr, is_better(mode, monitor)
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self.best = np.inf if self.monitor_op is np.less else -np.inf
         self.wait = self.cooldown_counter = 0
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         rate = float(get_value(self.model.optimizer.lr))
         if logs is not None:
             logs["lr"] = rate
@@ -175,13 +175,13 @@ class LambdaCallback(Callback):
 
     def __init__(
         self,
-        on_epoch_begin: Any = None,
-        on_epoch_end: Any = None,
-        on_batch_begin: Any = None,
-        on_batch_end: Any = None,
-        on_train_begin: Any = None,
-        on_train_end: Any = None,
-        **kwargs: Any,
+        on_epoch_begin: Callable[..., Any] | None = None,
+        on_epoch_end: Callable[..., Any] | None = None,
+        on_batch_begin: Callable[..., Any] | None = None,
+        on_batch_end: Callable[..., Any] | None = None,
+        on_train_begin: Callable[..., Any] | None = None,
+        on_train_end: Callable[..., Any] | None = None,
+        **kwargs: object,
     ) -> None:
         super().__init__()
         given = {

@@ -49,17 +49,17 @@ class ModelCheckpoint(Callback):
         self.best = np.inf if self.monitor_op is np.less else -np.inf
         self._epochs = self._samples = self._epoch = 0
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self._epoch = epoch
 
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         if isinstance(self.save_freq, int):
             self._samples += (logs or {}).get("size", 1)
             if self._samples >= self.save_freq:
                 self._samples = 0
                 self._save(self._epoch, logs or {})
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self._epochs += 1
         if self.save_freq == "epoch" and self._epochs >= self.period:
             self._epochs = 0
@@ -89,13 +89,13 @@ class CSVLogger(Callback):
         super().__init__()
         self.filename, self.sep, self.append = str(filename), separator, append
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         path = Path(self.filename)
         self._header = not (self.append and path.exists() and path.stat().st_size)
         self._file = path.open("a" if self.append else "w", newline="", encoding="utf-8")
         self._writer: Any = None
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         logs = logs or {}
         if self._writer is None:
             fields = ["epoch", *sorted(logs)]
@@ -105,7 +105,7 @@ class CSVLogger(Callback):
         self._writer.writerow({"epoch": epoch, **{k: v for k, v in logs.items() if np.ndim(v) == 0}})
         self._file.flush()
 
-    def on_train_end(self, logs: Any = None) -> None:
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         self._file.close()
 
 
@@ -126,8 +126,8 @@ class TensorBoard(Callback):
         write_images: bool = False,
         embeddings_freq: int = 0,
         embeddings_layer_names: Sequence[str] | None = None,
-        embeddings_metadata: Any = None,
-        embeddings_data: Any = None,
+        embeddings_metadata: object = None,
+        embeddings_data: object = None,
         update_freq: str | int = "epoch",
         profile_batch: int = 0,
     ) -> None:
@@ -144,7 +144,7 @@ class TensorBoard(Callback):
         self.update_freq = 1 if update_freq == "batch" else update_freq
         self._seen = self._written = 0
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         graph = self.model._graph()
         self._writer = FileWriter(self.log_dir, graph if self.write_graph else None)
         self._histograms: Any = None
@@ -160,7 +160,7 @@ class TensorBoard(Callback):
                 self._writer.add_summary(Summary(value=[entry]), step)
         self._writer.flush()
 
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         if self.update_freq == "epoch":
             return
         self._seen += (logs or {}).get("size", 1)
@@ -168,10 +168,10 @@ class TensorBoard(Callback):
             self._write("batch_", logs or {}, self._seen)
             self._written = self._seen
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self._write("epoch_", logs or {}, epoch)
         if self._histograms is not None and epoch % self.histogram_freq == 0:
             self._writer.add_summary(self.model._run(self._histograms, {}), epoch)
 
-    def on_train_end(self, logs: Any = None) -> None:
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         self._writer.close()

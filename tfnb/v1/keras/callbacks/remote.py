@@ -42,7 +42,7 @@ class RemoteMonitor(Callback):
         self.root, self.path, self.field = root, path, field
         self.headers, self.send_as_json = dict(headers or {}), send_as_json
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         values = {k: v.tolist() if isinstance(v, (np.ndarray, np.generic)) else v for k, v in (logs or {}).items()}
         text = json.dumps({"epoch": epoch, **values})
         body = text if self.send_as_json else urlencode({self.field: text})

@@ -6,15 +6,19 @@ Invariant: weights are created once, by the first call, in a name scope of the l
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.scopes import NameScope
+from tfnb.ir.tensor import Tensor
 from tfnb.suggestions import did_you_mean
+from tfnb.types import DTypeLike, ShapeLike
+from tfnb.v1.keras.argument_types import LayerInputs, TrainingFlag
 from tfnb.v1.keras.backend.settings import fixed_learning_phase, floatx, unique_name
-from tfnb.v1.keras.engine.calls import Node, calling, current_call
+from tfnb.v1.keras.engine.calls import Context, Node, calling, current_call
 from tfnb.v1.keras.engine.input_checks import check_inputs
 from tfnb.v1.keras.engine.structure import (
     as_tensor,
@@ -54,7 +58,12 @@ class Layer(WeightsOfLayer):
     is_input = False
 
     def __init__(
-        self, trainable: bool = True, name: str | None = None, dtype: Any = None, dynamic: bool = False, **kwargs: Any
+        self,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: DTypeLike | None = None,
+        dynamic: bool = False,
+        **kwargs: Any,
     ) -> None:
         unknown = set(kwargs) - _KEYWORDS
         if unknown:
@@ -100,7 +109,7 @@ class Layer(WeightsOfLayer):
             return None
         return mask
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: ShapeLike) -> Any:
         """Returns the shape of the outputs for inputs of a shape, found by calling the layer in a graph of its own."""
         with tf.Graph().as_default():
             twin = type(self).from_config(self.get_config())
@@ -125,7 +134,7 @@ class Layer(WeightsOfLayer):
 
     # calling
 
-    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, inputs: LayerInputs, *args: Any, **kwargs: Any) -> Any:
         """Returns the outputs of the inputs, tensors or arrays; the first call creates the weights."""
         inputs = map_structure(as_tensor, inputs)
         nested = current_call()
@@ -147,17 +156,17 @@ class Layer(WeightsOfLayer):
             outputs = record_call(self, inputs, outputs, recorded)
         return outputs
 
-    def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    def apply(self, inputs: LayerInputs, *args: Any, **kwargs: Any) -> Any:
         """Returns the outputs of the inputs: the older name of calling the layer."""
         return self(inputs, *args, **kwargs)
 
-    def _scope(self) -> Any:
+    def _scope(self) -> NameScope:
         return get_default_graph().name_scope(self._name_scope())
 
     def _name_scope(self) -> str:
         return self.name
 
-    def _maybe_build(self, inputs: Any) -> None:
+    def _maybe_build(self, inputs: object) -> None:
         if self.built:
             return
         check_inputs(self.input_spec, inputs, self.name)
@@ -174,19 +183,21 @@ class Layer(WeightsOfLayer):
             self._initial_weights = None
         check_inputs(self.input_spec, inputs, self.name)
 
-    def _masks_for(self, inputs: Any, kwargs: Mapping[str, Any]) -> Any:
+    def _masks_for(self, inputs: object, kwargs: Mapping[str, Any]) -> Any:
         given = kwargs.get("mask")
         if given is not None:
             return given
         masks = map_structure(mask_of, inputs)
         return masks if any(m is not None for m in flat(masks)) else None
 
-    def _training_for(self, outer: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def _training_for(self, outer: Context | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         if kwargs.get("training") is not None:
             return kwargs["training"]
         return outer.training if outer is not None else None
 
-    def _call_arguments(self, masks: Any, training: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def _call_arguments(
+        self, masks: object, training: TrainingFlag | None, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> dict[str, Any]:
         hidden: dict[str, Any] = {}
         if masks is not None and kwargs.get("mask") is None and has_arg(self.call, "mask"):
             hidden["mask"] = masks
@@ -197,7 +208,7 @@ class Layer(WeightsOfLayer):
                 hidden["training"] = chosen
         return hidden
 
-    def _set_masks(self, inputs: Any, outputs: Any, masks: Any) -> None:
+    def _set_masks(self, inputs: object, outputs: object, masks: object) -> None:
         if all(mask_of(t) is not None for t in flat(outputs) if is_tensor(t)) and not self._computes_mask():
             return
         found = self.compute_mask(inputs, masks)
@@ -213,7 +224,7 @@ class Layer(WeightsOfLayer):
     def _computes_mask(self) -> bool:
         return self.supports_masking or type(self).compute_mask is not Layer.compute_mask
 
-    def _add_activity_losses(self, outputs: Any) -> None:
+    def _add_activity_losses(self, outputs: object) -> None:
         if self._activity_regularizer is None:
             return
         for y in flat(outputs):
@@ -229,7 +240,7 @@ class Layer(WeightsOfLayer):
         return self._name
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> str | None:
         """The name of the dtype of the weights, or None before the first call."""
         return self._dtype
 
@@ -244,7 +255,7 @@ class Layer(WeightsOfLayer):
         return self._activity_regularizer
 
     @activity_regularizer.setter
-    def activity_regularizer(self, regularizer: Any) -> None:
+    def activity_regularizer(self, regularizer: Callable[..., Any] | None) -> None:
         self._activity_regularizer = regularizer
 
     @property
@@ -322,12 +333,12 @@ class Layer(WeightsOfLayer):
         return map_structure(mask_of, self._node(node_index).outputs)
 
 
-def _shapes(tensors: Any) -> Any:
+def _shapes(tensors: object) -> Any:
     shapes = map_structure(lambda t: tuple(t.shape.as_list()), tensors)
     return shapes[0] if isinstance(shapes, list) and len(shapes) == 1 else shapes
 
 
-def record_call(layer: Layer, inputs: Any, outputs: Any, arguments: Mapping[str, Any]) -> Any:
+def record_call(layer: Layer, inputs: object, outputs: Any, arguments: Mapping[str, Any]) -> Any:
     """Remembers a call whose inputs have a history, and returns the outputs, copied where they are inputs."""
     given = [t for t in flat(inputs) if is_tensor(t)]
     if not given or (not layer.is_input and not any(_has_keras_source(t) for t in given)):
@@ -342,14 +353,14 @@ def record_call(layer: Layer, inputs: Any, outputs: Any, arguments: Mapping[str,
     return outputs
 
 
-def _copied(tensor: Any) -> Any:
+def _copied(tensor: Tensor) -> Tensor:
     copy = tf.identity(tensor)
     if mask_of(tensor) is not None:
         set_mask(copy, mask_of(tensor))
     return copy
 
 
-def _has_keras_source(tensor: Any) -> bool:
+def _has_keras_source(tensor: object) -> bool:
     """Returns whether the tensor comes from an `Input`, by layers or by operations of the graph."""
     if history_of(tensor) is not None:
         return True

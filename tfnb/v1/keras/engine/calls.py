@@ -6,10 +6,12 @@ Invariant: the tensors that a `Node` received and returned never change.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from tfnb.types import DTypeLike
+from tfnb.v1.keras.argument_types import TrainingFlag
 from tfnb.v1.keras.engine.structure import flat, history_of, is_tensor
 
 __all__ = ["Context", "InputSpec", "Node", "calling", "current_call"]
@@ -31,7 +33,7 @@ _CALLS = _Calls()
 
 
 @contextmanager
-def calling(layer: Any, training: Any) -> Iterator[None]:
+def calling(layer: object, training: TrainingFlag | None) -> Iterator[None]:
     """Within the block, `layer` is being called."""
     _CALLS.stack.append(Context(layer, training))
     try:
@@ -48,7 +50,7 @@ def current_call() -> Context | None:
 class Node:
     """A call of a layer on tensors that have a history."""
 
-    def __init__(self, layer: Any, inputs: Any, outputs: Any, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, layer: Any, inputs: object, outputs: object, arguments: Mapping[str, Any]) -> None:
         self.layer = layer
         self.inputs, self.outputs, self.arguments = inputs, outputs, dict(arguments)
         self.input_tensors, self.output_tensors = flat(inputs), flat(outputs)
@@ -66,8 +68,8 @@ class InputSpec:
 
     def __init__(
         self,
-        dtype: Any = None,
-        shape: Any = None,
+        dtype: DTypeLike | None = None,
+        shape: Sequence[Any] | None = None,
         ndim: int | None = None,
         max_ndim: int | None = None,
         min_ndim: int | None = None,

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfnb.errors import InvalidArgumentError, OutOfRangeError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
 from tfnb.v1.keras.backend.values import get_session, initialize
 
 __all__ = ["Batch", "arrays", "batch_of", "dataset_batches", "is_dataset", "length", "rows", "split", "weights_of"]
@@ -59,7 +61,7 @@ def arrays(data: Any, names: Sequence[str], tensors: Sequence[Any], what: str) -
     return [_fitting(v, t, n, what) for v, t, n in zip(values, tensors, names, strict=True)]
 
 
-def _fitting(value: Any, tensor: Any, name: str, what: str) -> Any:
+def _fitting(value: Any, tensor: Tensor | None, name: str, what: str) -> Any:
     if tensor is None:
         return value
     if type(value).__module__.startswith("pandas"):
@@ -97,7 +99,7 @@ def length(values: Sequence[Any]) -> int:
     return sizes.pop() if sizes else 0
 
 
-def rows(batch: Batch, index: Any) -> Batch:
+def rows(batch: Batch, index: slice | np.ndarray) -> Batch:
     """Returns the rows of a batch with the given numbers."""
 
     def take(values: Sequence[Any]) -> list[Any]:
@@ -115,7 +117,7 @@ def split(batch: Batch, fraction: float) -> tuple[Batch, Batch]:
     return rows(batch, slice(0, at)), rows(batch, slice(at, n))
 
 
-def weights_of(sample_weight: Any, class_weight: Any, targets: Sequence[Any], names: Sequence[str]) -> list[Any]:
+def weights_of(sample_weight: object, class_weight: object, targets: Sequence[Any], names: Sequence[str]) -> list[Any]:
     """Returns the weights of the rows for each output, from weights of samples and of classes, or None.
 
     Raises `InvalidArgumentError` for a class without weight.
@@ -135,7 +137,9 @@ def weights_of(sample_weight: Any, class_weight: Any, targets: Sequence[Any], na
     return [_row_weights(w, c, t) for w, c, t in zip(given, classes, targets, strict=True)] if targets else []
 
 
-def _row_weights(sample: Any, by_class: Any, target: Any) -> Any:
+def _row_weights(
+    sample: ArrayLike | None, by_class: Mapping[int, float] | None, target: np.ndarray | None
+) -> np.ndarray | None:
     weight = None if sample is None else np.asarray(sample, np.float32)
     if by_class is None or target is None:
         return weight
@@ -150,7 +154,7 @@ def _row_weights(sample: Any, by_class: Any, target: Any) -> Any:
     return factors if weight is None else weight * factors
 
 
-def batch_of(model: Any, item: Any, with_targets: bool, class_weight: Any = None) -> Batch:
+def batch_of(model: Any, item: object, with_targets: bool, class_weight: object = None) -> Batch:
     """Returns what a generator or a data set gave as arrays: x, (x, y) or (x, y, weights).
 
     Raises `InvalidArgumentError` for anything else.

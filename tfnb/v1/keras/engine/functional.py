@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.v1.keras.engine.network import Network
 from tfnb.v1.keras.engine.structure import flat, map_structure
 
 __all__ = ["built", "copied_graph"]
 
 
-def copied_graph(model: Any, inputs: Sequence[Any], copy: Callable[[Any], Any]) -> tuple[list[Any], list[Any]]:
+def copied_graph(model: Network, inputs: Sequence[Any], copy: Callable[[Any], Any]) -> tuple[list[Any], list[Any]]:
     """Returns (inputs, outputs) of the calls of `model` on other inputs, by copies of its layers."""
     values = {id(old): new for old, new in zip(model._in, inputs, strict=True)}
     copies: dict[int, Any] = {}
@@ -41,7 +42,7 @@ class _Builder:
             if layer.is_input:
                 self._note(name, 0, layer.input_tensor)
 
-    def _note(self, name: str, number: int, outputs: Any) -> None:
+    def _note(self, name: str, number: int, outputs: object) -> None:
         for i, tensor in enumerate(flat(outputs)):
             self.outputs[(name, number, i)] = tensor
 
@@ -84,7 +85,7 @@ class _Builder:
             return self.outputs[tuple(value)]
         return [self._resolved(v) for v in value] if isinstance(value, (list, tuple)) else value
 
-    def _call(self, layer: Any, call: Sequence[Any]) -> Any:
+    def _call(self, layer: Callable[..., Any], call: Sequence[Any]) -> Any:
         tensors = [self.outputs[tuple(place[:3])] for place in call]
         arguments: dict[str, Any] = {}
         for place in call:

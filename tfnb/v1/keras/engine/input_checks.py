@@ -5,15 +5,13 @@ Invariant: the message says what the layer needed, and which shape came.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfnb.errors import InvalidArgumentError
 from tfnb.v1.keras.engine.structure import flat
 
 __all__ = ["check_inputs"]
 
 
-def check_inputs(specs: Any, inputs: Any, name: str) -> None:
+def check_inputs(specs: object, inputs: object, name: str) -> None:
     """Raises `InvalidArgumentError` when the inputs do not have what the specifications of the layer `name` demand."""
     if not specs:
         return

@@ -9,6 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.operation import Operation
+from tfnb.ir.sparse import SparseTensor
+from tfnb.ir.tensor import Tensor
+from tfnb.types import DTypeLike, ShapeLike
+from tfnb.v1.keras.argument_types import TensorOrVariable
 from tfnb.v1.keras.backend.settings import floatx, get_uid
 from tfnb.v1.keras.backend.values import placeholder
 from tfnb.v1.keras.engine.base_layer import Layer, record_call
@@ -24,9 +29,9 @@ class InputLayer(Layer):
 
     def __init__(
         self,
-        input_shape: Any = None,
+        input_shape: ShapeLike = None,
         batch_size: int | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         input_tensor: Any = None,
         sparse: bool = False,
         name: str | None = None,
@@ -72,12 +77,12 @@ def _sizes(shape: Any) -> Sequence[Any]:
 
 
 def Input(
-    shape: Any = None,
+    shape: ShapeLike = None,
     batch_size: int | None = None,
     name: str | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     sparse: bool = False,
-    tensor: Any = None,
+    tensor: TensorOrVariable | SparseTensor | None = None,
     ragged: bool = False,
     **kwargs: Any,
 ) -> Any:
@@ -102,11 +107,11 @@ def Input(
 class OperationLayer(Layer):
     """An operation of the graph between the layers of a model, which is built anew where the model is called again."""
 
-    def __init__(self, operation: Any, varying: Sequence[int], **kwargs: Any) -> None:
+    def __init__(self, operation: Operation, varying: Sequence[int], **kwargs: Any) -> None:
         super().__init__(name=f"tf_op_layer_{operation.name}".replace("/", "_"), **kwargs)
         self._operation, self._varying, self.built = operation, list(varying), True
 
-    def call(self, inputs: Any, **kwargs: Any) -> Any:
+    def call(self, inputs: object, **kwargs: Any) -> Tensor | list[Tensor]:
         op = self._operation
         given = dict(zip(self._varying, flat(inputs), strict=True))
         tensors = [given.get(i, t) for i, t in enumerate(op.inputs)]
@@ -127,7 +132,7 @@ def complete_history(tensors: Sequence[Any]) -> None:
         _complete(tensor, depends)
 
 
-def _complete(tensor: Any, depends: dict[Any, bool]) -> bool:
+def _complete(tensor: object, depends: dict[Any, bool]) -> bool:
     """Returns whether the tensor has a history, after giving it one if it depends on one. Works without recursion."""
     waiting = [tensor]
     while waiting:
@@ -153,7 +158,7 @@ def _complete(tensor: Any, depends: dict[Any, bool]) -> bool:
     return bool(depends.get(tensor))
 
 
-def _refuse_control_flow(op: Any) -> None:
+def _refuse_control_flow(op: Operation) -> None:
     if op.type in ("Merge", "Switch", "Enter", "Exit", "NextIteration", "LoopCond"):
         raise InvalidArgumentError(
             f"the model contains the control flow operation {op.name} outside of layers; put it into a Lambda layer"

@@ -38,18 +38,18 @@ __all__ = [
 
 
 def save_model(
-    model: Any,
+    model: Model,
     filepath: str,
     overwrite: bool = True,
     include_optimizer: bool = True,
     save_format: str | None = None,
-    signatures: Any = None,
+    signatures: object = None,
 ) -> None:
     """Writes a model; see `Model.save`."""
     model.save(filepath, overwrite, include_optimizer, save_format, signatures)
 
 
-def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+def model_from_config(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Returns the model of a dictionary {"class_name", "config"}. Raises `InvalidArgumentError` for a list."""
     if isinstance(config, list):
         raise InvalidArgumentError("`model_from_config` expects a dictionary; use `Sequential.from_config` for a list")
@@ -117,18 +117,20 @@ def _from_hdf5(path: str, compiled: bool) -> Any:
     return model
 
 
-def _compile(model: Any, training: Mapping[str, Any]) -> None:
+def _compile(model: Model, training: Mapping[str, Any]) -> None:
     options = {k: v for k, v in training.items() if k != "optimizer_config"}
     model.compile(optimizers.deserialize(training["optimizer_config"]), **options)
 
 
-def _restore_optimizer(model: Any, values: list[Any]) -> None:
+def _restore_optimizer(model: Model, values: list[Any]) -> None:
     if values:
         model._make_train_op()
         model.optimizer.set_weights(values)
 
 
-def clone_model(model: Any, input_tensors: Any = None, clone_function: Callable[[Any], Any] | None = None) -> Any:
+def clone_model(
+    model: Model, input_tensors: object = None, clone_function: Callable[[Any], Any] | None = None
+) -> Model:
     """Returns a model of new layers with the same configuration and new weights.
 
     input_tensors: the inputs of the new model. clone_function: from each layer to its copy.
@@ -157,11 +159,11 @@ def clone_model(model: Any, input_tensors: Any = None, clone_function: Callable[
 
 
 def export_saved_model(
-    model: Any,
+    model: Model,
     saved_model_path: str,
     custom_objects: Mapping[str, Any] | None = None,
     as_text: bool = False,
-    input_signature: Any = None,
+    input_signature: object = None,
     serving_only: bool = False,
 ) -> None:
     """Writes a model as a folder of TensorFlow's format, which `load_from_saved_model` reads.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.v1.keras.callbacks.base import CallbackList
 from tfnb.v1.keras.engine.data import Batch, length, rows
 
 __all__ = ["array_batches", "evaluated", "fitted", "predicted"]
@@ -55,7 +56,7 @@ def _number(value: Any) -> Any:
 def fitted(
     model: Any,
     batches: Callable[[], Iterator[Batch]],
-    callbacks: Any,
+    callbacks: CallbackList,
     epochs: range,
     steps: int | None,
     validate: Callable[[], Sequence[float]] | None,
@@ -96,7 +97,7 @@ def _validates(epoch: int, frequency: int | Sequence[int]) -> bool:
     return number % frequency == 0 if isinstance(frequency, int) else number in frequency
 
 
-def evaluated(model: Any, batches: Iterable[Batch], callbacks: Any = None) -> list[float]:
+def evaluated(model: Any, batches: Iterable[Batch], callbacks: CallbackList | None = None) -> list[float]:
     """Returns the loss and the metrics over some batches. Raises `InvalidArgumentError` when there is none."""
     model.reset_metrics()
     averages, number = _Averages(), 0
@@ -114,7 +115,9 @@ def evaluated(model: Any, batches: Iterable[Batch], callbacks: Any = None) -> li
     return averages.values()
 
 
-def predicted(model: Any, batches: Iterable[Batch], callbacks: Any = None) -> Any:
+def predicted(
+    model: Any, batches: Iterable[Batch], callbacks: CallbackList | None = None
+) -> np.ndarray | list[np.ndarray]:
     """Returns the outputs of all batches, joined. Raises `InvalidArgumentError` when there is none."""
     parts: list[list[np.ndarray]] = []
     for number, batch in enumerate(batches):

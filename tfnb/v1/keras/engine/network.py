@@ -5,10 +5,13 @@ Invariant: `layers` are in TensorFlow's order (by depth, then by first visit), a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
+from tfnb.types import ShapeLike
+from tfnb.v1.keras.argument_types import Masks, TrainingFlag
 from tfnb.v1.keras.backend.settings import unique_name
 from tfnb.v1.keras.engine.base_layer import Layer, snake_case
 from tfnb.v1.keras.engine.calls import Node
@@ -67,7 +70,7 @@ class Network(Layer):
         """The layers of the model."""
         return [layer for layer in self._layers if isinstance(layer, Layer)]
 
-    def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
+    def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
         """Returns the layer of a name or a number. Raises `InvalidArgumentError` when there is none."""
         if index is not None:
             if index >= len(self.layers):
@@ -146,7 +149,7 @@ class Network(Layer):
 
     # calling
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:  # type: ignore[override]
+    def call(self, inputs: Any, training: TrainingFlag | None = None, mask: Masks | None = None) -> Any:  # type: ignore[override]
         """Returns the outputs for other inputs, by calling each layer again."""
         if not self._is_graph:
             raise InvalidArgumentError(f"{type(self).__name__}: a subclass of Model must define `call`")
@@ -171,16 +174,16 @@ class Network(Layer):
                 values[id(old)] = new
         return map_structure(lambda t: values[id(t)], self._structures[1])
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Any, mask: Masks | None = None) -> None:
         """Returns the masks of the outputs, which the call has found."""
         return None
 
-    def _set_masks(self, inputs: Any, outputs: Any, masks: Any) -> None:
+    def _set_masks(self, inputs: object, outputs: object, masks: object) -> None:
         if self._is_graph:
             return
         super()._set_masks(inputs, outputs, masks)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: ShapeLike) -> Any:
         """Returns the shape of the outputs for inputs of a shape."""
         if not self._is_graph:
             return super().compute_output_shape(input_shape)
@@ -196,7 +199,7 @@ class Network(Layer):
                 known[id(t)] = tuple(s.as_list() if hasattr(s, "as_list") else s)
         return _single([known[id(t)] for t in self._out])
 
-    def build(self, input_shape: Any = None) -> None:
+    def build(self, input_shape: ShapeLike | Mapping[str, Any] = None) -> None:
         """Creates the weights of a model that is defined by `call`, for inputs of a shape with the batch."""
         if self._is_graph or input_shape is None or _is_placeholder_shape(input_shape):
             self.built = True
@@ -215,7 +218,7 @@ class Network(Layer):
             if id(node) in kept
         }
 
-        def place(t: Any) -> list[Any]:
+        def place(t: Tensor) -> list[Any]:
             layer, node_index, tensor_index = history_of(t)
             return [layer.name, numbers[id(layer._inbound_nodes[node_index])], tensor_index]
 
@@ -232,12 +235,12 @@ class Network(Layer):
         return {"name": self.name, "layers": layers, "input_layers": ins, "output_layers": outs}
 
 
-def _plain(value: Any, place: Any) -> Any:
+def _plain(value: object, place: Callable[[Tensor], list[Any]]) -> Any:
     """Returns an argument of a call for a configuration: a tensor as the place that it comes from."""
     return map_structure(lambda v: place(v) if is_tensor(v) and history_of(v) else v, value)
 
 
-def _is_placeholder_shape(shape: Any) -> bool:
+def _is_placeholder_shape(shape: object) -> bool:
     return hasattr(shape, "as_list") or isinstance(shape, (list, tuple, dict))
 
 

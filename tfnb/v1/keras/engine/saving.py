@@ -6,7 +6,7 @@ Invariant: keys in a checkpoint of weights are those of TensorFlow's objects, "l
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +117,7 @@ class SavedByKeras:
         overwrite: bool = True,
         include_optimizer: bool = True,
         save_format: str | None = None,
-        signatures: Any = None,
+        signatures: object = None,
     ) -> None:
         """Writes the model, with its configuration, weights, loss and optimizer; `load_model` reads it.
 
@@ -172,7 +172,10 @@ class SavedByKeras:
         return self.to_json(**kwargs)
 
     def summary(
-        self, line_length: int | None = None, positions: Any = None, print_fn: Callable[[str], Any] | None = None
+        self,
+        line_length: int | None = None,
+        positions: Sequence[float] | None = None,
+        print_fn: Callable[[str], Any] | None = None,
     ) -> None:
         """Prints the layers with the shapes of their outputs and the numbers of their weights."""
         show = print_fn or print

@@ -5,10 +5,14 @@ Invariant: once the shape of the input is known, the layers are called on tensor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from tfnb.errors import InvalidArgumentError
+from tfnb.types import ShapeLike
+from tfnb.v1.keras.argument_types import Masks, TensorOrVariable, TrainingFlag
 from tfnb.v1.keras.engine.base_layer import Layer
 from tfnb.v1.keras.engine.input_layer import Input
 from tfnb.v1.keras.engine.network import Network
@@ -25,7 +29,7 @@ class Sequential(Model):
     data. Raises `InvalidArgumentError` for a layer with several outputs.
     """
 
-    def __init__(self, layers: Any = None, name: str | None = None) -> None:
+    def __init__(self, layers: Iterable[Layer] | None = None, name: str | None = None) -> None:
         super().__init__(name=name)
         for layer in layers or ():
             self.add(layer)
@@ -35,7 +39,7 @@ class Sequential(Model):
         """The layers, without that of the input."""
         return [layer for layer in self._layers if not layer.is_input]
 
-    def add(self, layer: Any) -> None:
+    def add(self, layer: Layer) -> None:
         """Adds a layer at the end."""
         if not isinstance(layer, Layer):
             raise TypeError(f"The added layer must be an instance of class Layer. Found: {layer}")
@@ -49,7 +53,7 @@ class Sequential(Model):
             self._tracked.append(layer)
         self._training = self._train_op = None
 
-    def _add_first(self, layer: Any) -> None:
+    def _add_first(self, layer: Layer) -> None:
         if layer.is_input:
             self._tracked.append(layer)
             self._set_graph(layer.output, layer.output)
@@ -62,7 +66,7 @@ class Sequential(Model):
         self._set_graph(x, layer(x))
         self._check_one_output()
 
-    def _extend(self, layer: Any) -> None:
+    def _extend(self, layer: Layer) -> None:
         first = self._structures[0]
         self._set_graph(first, layer(self._out[0]))
         self._check_one_output()
@@ -86,13 +90,13 @@ class Sequential(Model):
             else:
                 self._set_graph(self._structures[0], node.input_tensors[0])
 
-    def build(self, input_shape: Any = None) -> None:
+    def build(self, input_shape: ShapeLike | Mapping[str, Any] = None) -> None:
         """Calls the layers on an input of a shape with the batch."""
         if not self._is_graph and isinstance(input_shape, (tuple, list)):
             self._connect(Input(batch_shape=tuple(input_shape)))
         self.built = True
 
-    def _connect(self, x: Any) -> None:
+    def _connect(self, x: TensorOrVariable) -> None:
         y, layers = x, self.layers
         for layer in layers:
             y = layer(y)
@@ -102,7 +106,7 @@ class Sequential(Model):
         super()._fix_inputs(inputs)
         self.output_names = [self.layers[-1].name]
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:  # type: ignore[override]
+    def call(self, inputs: Any, training: TrainingFlag | None = None, mask: Masks | None = None) -> Any:  # type: ignore[override]
         """Returns the outputs for other inputs."""
         if self._is_graph:
             return super().call(inputs, training, mask)
@@ -111,11 +115,11 @@ class Sequential(Model):
             y = layer(y)
         return y
 
-    def predict_proba(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
+    def predict_proba(self, x: object, batch_size: int = 32, verbose: int = 0) -> Any:
         """Returns the outputs, which are probabilities."""
         return self.predict(x, batch_size, verbose)
 
-    def predict_classes(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
+    def predict_classes(self, x: object, batch_size: int = 32, verbose: int = 0) -> np.ndarray:
         """Returns the class numbers: of the largest output, or whether the only output is above a half."""
         p = self.predict(x, batch_size, verbose)
         return p.argmax(axis=-1) if p.shape[-1] > 1 else (p > 0.5).astype("int32")
@@ -141,7 +145,7 @@ class Sequential(Model):
         return model
 
 
-def _first_shape(layer: Any) -> tuple[Any, Any]:
+def _first_shape(layer: Layer) -> tuple[Any, Any]:
     """Returns the shape with the batch that a first layer declares, and its dtype."""
     inner = layer
     while isinstance(inner, Network):

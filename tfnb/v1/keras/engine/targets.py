@@ -5,12 +5,15 @@ Invariant: `Training.names` and the values of a step are in one order: the loss,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
 from tfnb.v1.keras import losses
+from tfnb.v1.keras.argument_types import Identifier
+from tfnb.v1.keras.engine.network import Network
 from tfnb.v1.keras.engine.structure import mask_of, reachable
 from tfnb.v1.keras.graph_api import tf
 from tfnb.v1.keras.metrics import base, functions, lookup
@@ -19,7 +22,7 @@ from tfnb.v1.keras.serialization import has_arg
 __all__ = ["Training", "per_output"]
 
 
-def per_output(given: Any, names: Sequence[str], what: str) -> list[Any]:
+def per_output(given: object, names: Sequence[str], what: str) -> list[Any]:
     """Returns one value per output, from one for all, a list, or a dictionary by the names of outputs.
 
     Raises `InvalidArgumentError` for an unknown name and a list of another length.
@@ -55,7 +58,7 @@ def _metric_lists(given: Any, names: Sequence[str]) -> list[list[Any]]:
 class Training:
     """The loss and the metrics of a model, as tensors."""
 
-    def __init__(self, model: Any, options: Mapping[str, Any]) -> None:
+    def __init__(self, model: Network, options: Mapping[str, Any]) -> None:
         self.model, self.options = model, options
         outputs, names = model.outputs, model.output_names
         self.loss_functions = [_loss(given) for given in per_output(options["loss"], names, "loss")]
@@ -149,7 +152,7 @@ class Training:
                     self.results.append(metric(value))
         self.values += self.results
 
-    def _add_metric(self, given: Any, i: int, names: Sequence[str], weight: Any, weighted: bool) -> None:
+    def _add_metric(self, given: object, i: int, names: Sequence[str], weight: Tensor | None, weighted: bool) -> None:
         output, target = self.model.outputs[i], self.targets[i]
         metric, name = _metric(given, output, target, self.loss_functions[i], weighted)
         if len(names) > 1:
@@ -162,7 +165,7 @@ class Training:
         self.results.append(metric(target, output, **options))
 
 
-def _placed_on_inputs(value: Any) -> bool:
+def _placed_on_inputs(value: Tensor) -> bool:
     """Returns whether a tensor depends on any placeholder."""
     seen, waiting = set(), [value.op]
     while waiting:
@@ -176,7 +179,7 @@ def _placed_on_inputs(value: Any) -> bool:
     return False
 
 
-def _loss(given: Any) -> Any:
+def _loss(given: Identifier | None) -> losses.Loss | None:
     function = losses.get(given)
     if function is None:
         return None
@@ -187,21 +190,21 @@ def _loss(given: Any) -> Any:
     return losses.LossFunctionWrapper(function, name=getattr(function, "__name__", None))
 
 
-def _target(output: Any, name: str) -> Any:
+def _target(output: Tensor, name: str) -> Tensor:
     rank = output.shape.ndims
     shape = None if rank is None else [None] * rank
     dtype = output.dtype.base_dtype
     return tf.placeholder(dtype if dtype.is_floating else tf.float32, shape=shape, name=f"{name}_target")
 
 
-def _weight_placeholder(name: str, mode: str | None) -> Any:
+def _weight_placeholder(name: str, mode: str | None) -> Tensor:
     if mode not in (None, "temporal"):
         raise InvalidArgumentError(f"sample_weight_mode {mode!r}; needed None or temporal")
     default, shape = (tf.constant([[1.0]]), [None, None]) if mode else (tf.constant([1.0]), [None])
     return tf.placeholder_with_default(default, shape, name=f"{name}_sample_weights")
 
 
-def _masked_weight(weight: Any, mask: Any, output: Any) -> Any:
+def _masked_weight(weight: Tensor, mask: Tensor | None, output: Tensor) -> Tensor:
     if mask is None:
         return weight
     mask = tf.cast(mask, output.dtype)
@@ -210,7 +213,7 @@ def _masked_weight(weight: Any, mask: Any, output: Any) -> Any:
     return mask * tf.cast(weight, mask.dtype)
 
 
-def _metric(given: Any, output: Any, target: Any, loss: Any, weighted: bool) -> tuple[Any, str]:
+def _metric(given: object, output: Tensor, target: Tensor, loss: object, weighted: bool) -> tuple[Any, str]:
     """Returns a metric with a state, and its name in histories."""
     if isinstance(given, base.Metric):
         return given, given.name
@@ -228,7 +231,7 @@ def _metric(given: Any, output: Any, target: Any, loss: Any, weighted: bool) -> 
     return base.MeanMetricWrapper(function, name=name), name
 
 
-def _by_output(accuracy: bool, output: Any, loss: Any) -> Any:
+def _by_output(accuracy: bool, output: Tensor, loss: object) -> Callable[..., Tensor]:
     """Returns the accuracy, or cross entropy, that fits the output and the loss."""
     width = output.shape.as_list()[-1] if output.shape.ndims else None
     function = getattr(loss, "fn", None)

@@ -5,7 +5,7 @@ Invariant: every step is one run of the graph in the session of Keras; `fit` is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import GraphLike
 from tfnb.v1.keras.backend.settings import symbolic_learning_phase
 from tfnb.v1.keras.backend.values import get_session
 from tfnb.v1.keras.callbacks.base import History, callback_list
@@ -57,14 +58,14 @@ class Model(SavedByKeras, Network):
 
     def compile(
         self,
-        optimizer: Any = "rmsprop",
-        loss: Any = None,
-        metrics: Any = None,
-        loss_weights: Any = None,
-        sample_weight_mode: Any = None,
-        weighted_metrics: Any = None,
-        target_tensors: Any = None,
-        distribute: Any = None,
+        optimizer: object = "rmsprop",
+        loss: object = None,
+        metrics: object = None,
+        loss_weights: object = None,
+        sample_weight_mode: object = None,
+        weighted_metrics: object = None,
+        target_tensors: object = None,
+        distribute: object = None,
         **kwargs: Any,
     ) -> None:
         """Sets the optimizer, the loss and the metrics, of all outputs or by output.
@@ -95,7 +96,7 @@ class Model(SavedByKeras, Network):
             self._training = Training(self, self._options)
         self._collected = list(self.trainable_weights)
 
-    def _graph(self) -> Any:
+    def _graph(self) -> GraphLike:
         return self.inputs[0].graph if self.inputs else get_default_graph()
 
     def _compiled(self) -> Training:
@@ -176,14 +177,14 @@ class Model(SavedByKeras, Network):
 
     # data
 
-    def _input_arrays(self, x: Any) -> list[Any]:
+    def _input_arrays(self, x: object) -> list[Any]:
         if not self.inputs:
             self._fix_inputs(x if isinstance(x, Mapping) else list(x) if isinstance(x, (list, tuple)) else [x])
         if x is None:
             return []
         return arrays(x, self.input_names, self.inputs, "input")
 
-    def _labelled(self, inputs: list[Any], y: Any, sample_weight: Any, class_weight: Any) -> Batch:
+    def _labelled(self, inputs: list[Any], y: object, sample_weight: object, class_weight: object) -> Batch:
         training = self._compiled()
         names = [n for n, t in zip(self.output_names, training.targets, strict=True) if t is not None]
         tensors = [t for t in training.targets if t is not None]
@@ -192,7 +193,7 @@ class Model(SavedByKeras, Network):
             raise InvalidArgumentError(f"the model needs targets of {names}, got None")
         return Batch(inputs, targets, weights_of(sample_weight, class_weight, targets, names))
 
-    def _batch(self, x: Any, y: Any, sample_weight: Any = None, class_weight: Any = None) -> Batch:
+    def _batch(self, x: object, y: object, sample_weight: object = None, class_weight: object = None) -> Batch:
         batch = self._labelled(self._input_arrays(x), y, sample_weight, class_weight)
         length([*batch.inputs, *batch.targets, *batch.weights])
         return batch
@@ -212,7 +213,7 @@ class Model(SavedByKeras, Network):
             feeds[phase] = True
         return feeds
 
-    def _make_train_op(self) -> Any:
+    def _make_train_op(self) -> list[Any]:
         if self._train_op is None:
             training = self._compiled()
             if self._collected and {id(w) for w in self._collected} != {id(w) for w in self.trainable_weights}:
@@ -239,18 +240,25 @@ class Model(SavedByKeras, Network):
         fetches = [self.outputs, [getattr(u, "op", u) for u in self.state_updates]]
         return self._run(fetches, self._feeds(batch, False))[0]
 
-    def _run(self, fetches: Any, feeds: dict[Any, Any]) -> Any:
+    def _run(self, fetches: object, feeds: dict[Any, Any]) -> Any:
         with self._graph().as_default():
             return get_session().run(fetches, feed_dict=feeds)
 
     def train_on_batch(
-        self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None, reset_metrics: bool = True
+        self,
+        x: object,
+        y: object = None,
+        sample_weight: object = None,
+        class_weight: object = None,
+        reset_metrics: bool = True,
     ) -> Any:
         """Trains with one batch, and returns the loss, or the list of loss and metrics."""
         values = self._run_training(self._batch(x, y, sample_weight, class_weight))
         return self._returned(values, reset_metrics)
 
-    def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True) -> Any:
+    def test_on_batch(
+        self, x: object, y: object = None, sample_weight: object = None, reset_metrics: bool = True
+    ) -> Any:
         """Returns the loss, or the list of loss and metrics, of one batch."""
         return self._returned(self._run_test(self._batch(x, y, sample_weight)), reset_metrics)
 
@@ -259,7 +267,7 @@ class Model(SavedByKeras, Network):
             self.reset_metrics()
         return values[0] if len(values) == 1 else list(values)
 
-    def predict_on_batch(self, x: Any) -> Any:
+    def predict_on_batch(self, x: object) -> Any:
         """Returns the outputs for one batch."""
         values = self._run_prediction(Batch(self._input_arrays(x), [], []))
         return values[0] if len(values) == 1 else values
@@ -268,17 +276,17 @@ class Model(SavedByKeras, Network):
 
     def fit(
         self,
-        x: Any = None,
-        y: Any = None,
+        x: object = None,
+        y: object = None,
         batch_size: int | None = None,
         epochs: int = 1,
         verbose: int = 1,
-        callbacks: Any = None,
+        callbacks: object = None,
         validation_split: float = 0.0,
-        validation_data: Any = None,
+        validation_data: object = None,
         shuffle: bool | str = True,
-        class_weight: Any = None,
-        sample_weight: Any = None,
+        class_weight: object = None,
+        sample_weight: object = None,
         initial_epoch: int = 0,
         steps_per_epoch: int | None = None,
         validation_steps: int | None = None,
@@ -334,9 +342,9 @@ class Model(SavedByKeras, Network):
         return lambda: loops.array_batches(data, size, shuffle)
 
     def _source(
-        self, x: Any, steps: int | None, class_weight: Any = None, shuffle: bool | str = False, labels: bool = True
+        self, x: Any, steps: int | None, class_weight: object = None, shuffle: bool | str = False, labels: bool = True
     ) -> tuple[Callable[[], Iterator[Batch]], int | None]:
-        def taken(items: Any) -> Iterator[Batch]:
+        def taken(items: Iterable[Any]) -> Iterator[Batch]:
             return (batch_of(self, item, labels, class_weight) for item in items)
 
         if is_dataset(x):
@@ -373,13 +381,13 @@ class Model(SavedByKeras, Network):
 
     def evaluate(
         self,
-        x: Any = None,
-        y: Any = None,
+        x: object = None,
+        y: object = None,
         batch_size: int | None = None,
         verbose: int = 1,
-        sample_weight: Any = None,
+        sample_weight: object = None,
         steps: int | None = None,
-        callbacks: Any = None,
+        callbacks: object = None,
         max_queue_size: int = 10,
         workers: int = 1,
         use_multiprocessing: bool = False,
@@ -399,11 +407,11 @@ class Model(SavedByKeras, Network):
 
     def predict(
         self,
-        x: Any,
+        x: object,
         batch_size: int | None = None,
         verbose: int = 0,
         steps: int | None = None,
-        callbacks: Any = None,
+        callbacks: object = None,
         max_queue_size: int = 10,
         workers: int = 1,
         use_multiprocessing: bool = False,
@@ -423,15 +431,15 @@ class Model(SavedByKeras, Network):
 
     def fit_generator(
         self,
-        generator: Any,
+        generator: object,
         steps_per_epoch: int | None = None,
         epochs: int = 1,
         verbose: int = 1,
-        callbacks: Any = None,
-        validation_data: Any = None,
+        callbacks: object = None,
+        validation_data: object = None,
         validation_steps: int | None = None,
         validation_freq: int = 1,
-        class_weight: Any = None,
+        class_weight: object = None,
         max_queue_size: int = 10,
         workers: int = 1,
         use_multiprocessing: bool = False,
@@ -456,19 +464,19 @@ class Model(SavedByKeras, Network):
         )
 
     def evaluate_generator(
-        self, generator: Any, steps: int | None = None, callbacks: Any = None, verbose: int = 0, **kwargs: Any
+        self, generator: object, steps: int | None = None, callbacks: object = None, verbose: int = 0, **kwargs: Any
     ) -> Any:
         """Returns the loss and the metrics over the batches of a generator; see `evaluate`."""
         return self.evaluate(generator, None, None, verbose, None, steps, callbacks, **kwargs)
 
     def predict_generator(
-        self, generator: Any, steps: int | None = None, callbacks: Any = None, verbose: int = 0, **kwargs: Any
+        self, generator: object, steps: int | None = None, callbacks: object = None, verbose: int = 0, **kwargs: Any
     ) -> Any:
         """Returns the outputs for the batches of a generator; see `predict`."""
         return self.predict(generator, None, verbose, steps, callbacks, **kwargs)
 
 
-def _is_arrays(x: Any) -> bool:
+def _is_arrays(x: object) -> bool:
     """Returns whether the data is arrays (or None, when the graph reads its own), not something to iterate over."""
     if x is None or isinstance(x, (np.ndarray, list, dict)):
         return True

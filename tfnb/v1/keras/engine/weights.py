@@ -13,7 +13,10 @@ import numpy as np
 from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
+from tfnb.types import DTypeLike, ShapeLike
 from tfnb.v1.keras import constraints, initializers, regularizers
+from tfnb.v1.keras.argument_types import Identifier
 from tfnb.v1.keras.backend.settings import floatx
 from tfnb.v1.keras.backend.values import batch_get_value, batch_set_value, count_params
 from tfnb.v1.keras.graph_api import tf
@@ -41,13 +44,13 @@ class WeightsOfLayer:
         state.update(_trainable_weights=[], _non_trainable_weights=[], _tracked=[])
         state.update(_losses=[], _updates=[], _metrics=[], _regularizer_losses={})
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         """Sets an attribute; layers and variables in it, also in lists and dictionaries, are remembered."""
         if "_tracked" in self.__dict__ and not name.startswith("_"):
             self._remember(value)
         object.__setattr__(self, name, value)
 
-    def _remember(self, value: Any) -> None:
+    def _remember(self, value: object) -> None:
         if isinstance(value, (WeightsOfLayer, list, tuple, Mapping)) and not any(value is v for v in self._tracked):
             self._tracked.append(value)
         for variable in _parts(value, Variable):
@@ -73,18 +76,18 @@ class WeightsOfLayer:
     def add_weight(
         self,
         name: str | None = None,
-        shape: Any = None,
-        dtype: Any = None,
+        shape: ShapeLike = None,
+        dtype: DTypeLike | None = None,
         initializer: Any = None,
         regularizer: Any = None,
         trainable: bool | None = None,
-        constraint: Any = None,
-        partitioner: Any = None,
+        constraint: Identifier | None = None,
+        partitioner: object = None,
         use_resource: bool | None = None,
-        synchronization: Any = None,
-        aggregation: Any = None,
+        synchronization: object = None,
+        aggregation: object = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> Variable:
         """Returns a new weight, a variable of the given shape.
 
         initializer: by default Glorot's uniform one for floats, zeros for other dtypes. Raises `InvalidArgumentError`
@@ -193,7 +196,7 @@ class WeightsOfLayer:
 
     # losses, updates and metrics
 
-    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+    def add_loss(self, losses: object, inputs: object = None) -> None:
         """Adds a scalar tensor, or a function that returns one, to the loss of the models with this layer.
 
         inputs: anything but None when the loss depends on the inputs of the layer, which is seen by itself otherwise.
@@ -201,12 +204,12 @@ class WeightsOfLayer:
         for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
             self._losses.append((loss, inputs is not None or not callable(loss)))
 
-    def add_update(self, updates: Any, inputs: Any = None) -> None:
+    def add_update(self, updates: object, inputs: object = None) -> None:
         """Adds operations that run with each training step of the models with this layer."""
         for update in updates if isinstance(updates, (list, tuple)) else [updates]:
             self._updates.append((update, inputs is not None))
 
-    def add_metric(self, value: Any, aggregation: str | None = None, name: str | None = None) -> None:
+    def add_metric(self, value: Tensor, aggregation: str | None = None, name: str | None = None) -> None:
         """Adds a scalar tensor, averaged over an epoch with the aggregation "mean", to the metrics of the models."""
         if aggregation not in (None, "mean"):
             raise InvalidArgumentError(f"add_metric: the aggregation {aggregation!r}; needed None or mean")
@@ -244,16 +247,16 @@ class WeightsOfLayer:
         """The operations that run with each training step."""
         return _once([update for update, _ in self._collected_updates()])
 
-    def get_losses_for(self, inputs: Any) -> list[Any]:
+    def get_losses_for(self, inputs: object) -> list[Any]:
         """Returns the penalties that depend on inputs, or for None those that do not."""
         return _once([loss for loss, conditional in self._collected_losses() if conditional == (inputs is not None)])
 
-    def get_updates_for(self, inputs: Any) -> list[Any]:
+    def get_updates_for(self, inputs: object) -> list[Any]:
         """Returns the updates that depend on inputs, or for None those that do not."""
         return _once([u for u, conditional in self._collected_updates() if conditional == (inputs is not None)])
 
 
-def _penalty(name: str, variable: Any, regularizer: Callable[[Any], Any]) -> Callable[[], Any]:
+def _penalty(name: str, variable: Variable, regularizer: Callable[[Any], Any]) -> Callable[[], Any]:
     def penalty() -> Any:
         with get_default_graph().name_scope(f"{name}/Regularizer"):
             return regularizer(variable)
@@ -261,7 +264,7 @@ def _penalty(name: str, variable: Any, regularizer: Callable[[Any], Any]) -> Cal
     return penalty
 
 
-def _sizes(shape: Any) -> Sequence[Any]:
+def _sizes(shape: ShapeLike) -> Sequence[Any]:
     if shape is None:
         return ()
     if isinstance(shape, (int, np.integer)):
@@ -269,7 +272,7 @@ def _sizes(shape: Any) -> Sequence[Any]:
     return shape.as_list() if hasattr(shape, "as_list") else tuple(shape)
 
 
-def _parts(value: Any, kind: type) -> Iterable[Any]:
+def _parts(value: object, kind: type) -> Iterable[Any]:
     """Returns what of a kind a value is or holds, in lists and dictionaries of any depth."""
     if isinstance(value, kind):
         return (value,)

@@ -8,7 +8,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tfnb.client.argument_types import WindowSize
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.types import Shape, ShapeLike
+from tfnb.v1.keras.argument_types import Identifier, Masks, TensorOrVariable, TrainingFlag
 from tfnb.v1.keras.backend import nn
 from tfnb.v1.keras.graph_api import tf
 from tfnb.v1.keras.layer_registry import register
@@ -20,7 +24,7 @@ class _Elementwise(LayerWithOptions):
         super().__init__(**kwargs)
         self.supports_masking = True
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: ShapeLike) -> Shape:
         return tf.TensorShape(input_shape)
 
 
@@ -34,7 +38,7 @@ class LeakyReLU(_Elementwise):
         super().__init__(**kwargs)
         self.alpha = float(alpha)
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         return tf.nn.leaky_relu(inputs, self.alpha)
 
 
@@ -46,10 +50,10 @@ class PReLU(_Elementwise):
 
     def __init__(
         self,
-        alpha_initializer: Any = "zeros",
-        alpha_regularizer: Any = None,
-        alpha_constraint: Any = None,
-        shared_axes: Any = None,
+        alpha_initializer: Identifier | None = "zeros",
+        alpha_regularizer: Identifier | None = None,
+        alpha_constraint: Identifier | None = None,
+        shared_axes: WindowSize | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -58,12 +62,12 @@ class PReLU(_Elementwise):
         )
         self.shared_axes = [shared_axes] if isinstance(shared_axes, int) else shared_axes and list(shared_axes)
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         sizes = tf.TensorShape(input_shape).as_list()
         shape = [1 if i in (self.shared_axes or ()) else n for i, n in enumerate(sizes)][1:]
         self.alpha = self._weight("alpha", shape)
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: Any) -> Tensor:  # type: ignore[override]
         return tf.nn.relu(inputs) - self.alpha * tf.nn.relu(-inputs)
 
 
@@ -77,7 +81,7 @@ class ELU(_Elementwise):
         super().__init__(**kwargs)
         self.alpha = float(alpha)
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         return nn.elu(inputs, self.alpha)
 
 
@@ -91,7 +95,7 @@ class ThresholdedReLU(_Elementwise):
         super().__init__(**kwargs)
         self.theta = float(theta)
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: Any) -> Tensor:  # type: ignore[override]
         return inputs * tf.cast(inputs > self.theta, inputs.dtype)
 
 
@@ -105,7 +109,7 @@ class Softmax(_Elementwise):
         super().__init__(**kwargs)
         self.axis = axis
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         return tf.nn.softmax(inputs, axis=self.axis)
 
 
@@ -123,15 +127,15 @@ class ReLU(_Elementwise):
             raise InvalidArgumentError(f"ReLU: max_value {max_value} and negative_slope {negative_slope} must be >= 0")
         self.max_value, self.negative_slope, self.threshold = max_value, negative_slope, threshold
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         return nn.relu(inputs, self.negative_slope, self.max_value, self.threshold)
 
 
 class _Noise(_Elementwise):
-    def call(self, inputs: Any, training: Any = None) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable, training: TrainingFlag | None = None) -> Any:  # type: ignore[override]
         return nn.in_train_phase(lambda: self._noised(inputs), lambda: tf.identity(inputs), training)
 
-    def _noised(self, inputs: Any) -> Any:
+    def _noised(self, inputs: TensorOrVariable) -> Tensor:
         raise NotImplementedError
 
 
@@ -145,7 +149,7 @@ class GaussianNoise(_Noise):
         super().__init__(**kwargs)
         self.stddev = stddev
 
-    def _noised(self, inputs: Any) -> Any:
+    def _noised(self, inputs: TensorOrVariable) -> Tensor:
         return inputs + tf.random_normal(tf.shape(inputs), 0.0, self.stddev, inputs.dtype)
 
 
@@ -159,7 +163,7 @@ class GaussianDropout(_Noise):
         super().__init__(**kwargs)
         self.rate = rate
 
-    def _noised(self, inputs: Any) -> Any:
+    def _noised(self, inputs: TensorOrVariable) -> Tensor:
         deviation = math.sqrt(self.rate / (1.0 - self.rate))
         return inputs * tf.random_normal(tf.shape(inputs), 1.0, deviation, inputs.dtype)
 
@@ -170,11 +174,13 @@ class AlphaDropout(_Noise):
 
     fields = ("rate",)
 
-    def __init__(self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, rate: float, noise_shape: TensorLike | None = None, seed: int | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
 
-    def _noised(self, inputs: Any) -> Any:
+    def _noised(self, inputs: TensorOrVariable) -> Tensor:
         low = -1.6732632423543772848170429916717 * 1.0507009873554804934193349852946
         shape = tf.shape(inputs) if self.noise_shape is None else self.noise_shape
         kept = tf.cast(tf.random_uniform(shape, seed=self.seed) >= self.rate, inputs.dtype)
@@ -201,12 +207,12 @@ class Embedding(LayerWithOptions):
         self,
         input_dim: int,
         output_dim: int,
-        embeddings_initializer: Any = "uniform",
-        embeddings_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        embeddings_constraint: Any = None,
+        embeddings_initializer: Identifier | None = "uniform",
+        embeddings_regularizer: Identifier | None = None,
+        activity_regularizer: Identifier | None = None,
+        embeddings_constraint: Identifier | None = None,
         mask_zero: bool = False,
-        input_length: Any = None,
+        input_length: WindowSize | None = None,
         **kwargs: Any,
     ) -> None:
         if "input_shape" not in kwargs and "batch_input_shape" not in kwargs:
@@ -228,15 +234,15 @@ class Embedding(LayerWithOptions):
             embeddings_constraint=embeddings_constraint,
         )
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         self.embeddings = self._weight("embeddings", (self.input_dim, self.output_dim))
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: TensorOrVariable, mask: Masks | None = None) -> Tensor | None:
         return tf.not_equal(inputs, 0) if self.mask_zero else None
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         numbers = inputs if inputs.dtype.base_dtype in (tf.int32, tf.int64) else tf.cast(inputs, tf.int32)
         return tf.nn.embedding_lookup(self.embeddings, numbers)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: ShapeLike) -> Shape:
         return tf.TensorShape([*tf.TensorShape(input_shape).as_list(), self.output_dim])

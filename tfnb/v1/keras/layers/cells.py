@@ -8,7 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tfnb.client.variables.variable import Variable
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
+from tfnb.types import DTypeLike, ShapeLike
+from tfnb.v1.keras.argument_types import Identifier, TensorOrVariable, TrainingFlag
 from tfnb.v1.keras.backend import nn
 from tfnb.v1.keras.engine.base_layer import Layer
 from tfnb.v1.keras.graph_api import tf
@@ -41,11 +45,16 @@ class AbstractRNNCell(Layer):
         """The size of the output. Subclasses define it."""
         raise NotImplementedError("Abstract property")
 
-    def call(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable, states: Sequence[Any]) -> Any:  # type: ignore[override]
         """Returns (output, new states) of a time step. Subclasses define it."""
         raise NotImplementedError("Abstract method")
 
-    def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: Any = None) -> Any:
+    def get_initial_state(
+        self,
+        inputs: Any = None,
+        batch_size: Any = None,
+        dtype: DTypeLike | None = None,
+    ) -> list[Any]:
         """Returns states of zeros for the batch of `inputs`, or of the given size."""
         return zero_states(self, tf.shape(inputs)[0] if inputs is not None else batch_size, dtype or inputs.dtype)
 
@@ -58,7 +67,7 @@ def sizes_of(cell: Any) -> list[Any]:
     return [size]
 
 
-def zero_states(cell: Any, batch: Any, dtype: Any) -> list[Any]:
+def zero_states(cell: Any, batch: Any, dtype: DTypeLike) -> list[Any]:
     """Returns states of zeros for a batch."""
     result = []
     for size in sizes_of(cell):
@@ -76,17 +85,17 @@ class _Cell(LayerWithOptions):
     def __init__(
         self,
         units: int,
-        activation: Any = "tanh",
+        activation: Identifier | None = "tanh",
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: Identifier | None = "glorot_uniform",
+        recurrent_initializer: Identifier | None = "orthogonal",
+        bias_initializer: Identifier | None = "zeros",
+        kernel_regularizer: Identifier | None = None,
+        recurrent_regularizer: Identifier | None = None,
+        bias_regularizer: Identifier | None = None,
+        kernel_constraint: Identifier | None = None,
+        recurrent_constraint: Identifier | None = None,
+        bias_constraint: Identifier | None = None,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
         **kwargs: Any,
@@ -110,7 +119,7 @@ class _Cell(LayerWithOptions):
         self._masks: dict[Any, Any] = {}
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> int | list[int]:
         """The number of units."""
         return self.units
 
@@ -119,7 +128,7 @@ class _Cell(LayerWithOptions):
         """The number of units."""
         return self.units
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         width = tf.TensorShape(input_shape).as_list()[-1]
         self.kernel = self._weight("kernel", (width, self.gates * self.units))
         self.recurrent_kernel = self.add_weight(
@@ -132,25 +141,30 @@ class _Cell(LayerWithOptions):
         if self.use_bias:
             self.bias = self._make_bias()
 
-    def _make_bias(self) -> Any:
+    def _make_bias(self) -> Variable:
         return self._weight("bias", (self.gates * self.units,))
 
-    def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: Any = None) -> Any:
+    def get_initial_state(
+        self,
+        inputs: Any = None,
+        batch_size: Any = None,
+        dtype: DTypeLike | None = None,
+    ) -> list[Any]:
         """Returns states of zeros for the batch of `inputs`, or of the given size."""
         return zero_states(self, tf.shape(inputs)[0] if inputs is not None else batch_size, dtype or inputs.dtype)
 
-    def prepare_dropout(self, inputs: Any, states: Sequence[Any], training: Any) -> None:
+    def prepare_dropout(self, inputs: TensorOrVariable, states: Sequence[Any], training: TrainingFlag | None) -> None:
         """Draws the masks that all time steps share, for a layer's inputs [batch, time, ...]."""
         self._masks = {}
         for key, rate, like in (("in", self.dropout, inputs[:, 0]), ("state", self.recurrent_dropout, states[0])):
             if rate:
                 self._masks[key] = [self._drawn(like, rate, training) for _ in range(self.gates)]
 
-    def _drawn(self, like: Any, rate: float, training: Any) -> Any:
+    def _drawn(self, like: Tensor, rate: float, training: TrainingFlag | None) -> Any:
         ones = tf.ones_like(like)
         return nn.in_train_phase(lambda: tf.nn.dropout(ones, rate=rate), lambda: tf.identity(ones), training)
 
-    def _products(self, x: Any, kernel: Any, key: str, parts: int | None = None) -> list[Any]:
+    def _products(self, x: Tensor, kernel: TensorOrVariable, key: str, parts: int | None = None) -> list[Any]:
         """Returns x @ kernel for each gate, with the dropout of this key."""
         parts = parts or self.gates
         masks = self._masks.get(key)
@@ -164,7 +178,9 @@ class _Cell(LayerWithOptions):
 class SimpleRNNCell(_Cell):
     """Computes activation(inputs @ kernel + state @ recurrent_kernel + bias)."""
 
-    def call(self, inputs: Any, states: Any, training: Any = None) -> Any:  # type: ignore[override]
+    def call(  # type: ignore[override]
+        self, inputs: Tensor, states: Sequence[Tensor], training: TrainingFlag | None = None
+    ) -> tuple[Tensor, list[Tensor]]:
         y = self._products(inputs, self.kernel, "in")[0]
         if self.bias is not None:
             y = tf.nn.bias_add(y, self.bias)
@@ -182,18 +198,18 @@ class GRUCell(_Cell):
     def __init__(
         self,
         units: int,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "hard_sigmoid",
+        activation: Identifier | None = "tanh",
+        recurrent_activation: Identifier | None = "hard_sigmoid",
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: Identifier | None = "glorot_uniform",
+        recurrent_initializer: Identifier | None = "orthogonal",
+        bias_initializer: Identifier | None = "zeros",
+        kernel_regularizer: Identifier | None = None,
+        recurrent_regularizer: Identifier | None = None,
+        bias_regularizer: Identifier | None = None,
+        kernel_constraint: Identifier | None = None,
+        recurrent_constraint: Identifier | None = None,
+        bias_constraint: Identifier | None = None,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
         implementation: int = 1,
@@ -206,11 +222,13 @@ class GRUCell(_Cell):
         self.implementation, self.reset_after = implementation, reset_after
         self._set_options(recurrent_activation=recurrent_activation)
 
-    def _make_bias(self) -> Any:
+    def _make_bias(self) -> Variable:
         shape = (2, 3 * self.units) if self.reset_after else (3 * self.units,)
         return self._weight("bias", shape)
 
-    def call(self, inputs: Any, states: Any, training: Any = None) -> Any:  # type: ignore[override]
+    def call(  # type: ignore[override]
+        self, inputs: Tensor, states: Sequence[Tensor], training: TrainingFlag | None = None
+    ) -> tuple[Tensor, list[Tensor]]:
         h = states[0]
         first, second = self.bias, None
         if self.bias is not None and self.reset_after:
@@ -247,19 +265,19 @@ class LSTMCell(_Cell):
     def __init__(
         self,
         units: int,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "hard_sigmoid",
+        activation: Identifier | None = "tanh",
+        recurrent_activation: Identifier | None = "hard_sigmoid",
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
+        kernel_initializer: Identifier | None = "glorot_uniform",
+        recurrent_initializer: Identifier | None = "orthogonal",
+        bias_initializer: Identifier | None = "zeros",
         unit_forget_bias: bool = True,
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_regularizer: Identifier | None = None,
+        recurrent_regularizer: Identifier | None = None,
+        bias_regularizer: Identifier | None = None,
+        kernel_constraint: Identifier | None = None,
+        recurrent_constraint: Identifier | None = None,
+        bias_constraint: Identifier | None = None,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
         implementation: int = 1,
@@ -272,15 +290,15 @@ class LSTMCell(_Cell):
         self._set_options(recurrent_activation=recurrent_activation)
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> list[int]:
         """The sizes of h and c."""
         return [self.units, self.units]
 
-    def _make_bias(self) -> Any:
+    def _make_bias(self) -> Variable:
         if not self.unit_forget_bias:
             return super()._make_bias()
 
-        def initial(shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+        def initial(shape: ShapeLike, dtype: DTypeLike | None = None, partition_info: object = None) -> Tensor:
             n, make = self.units, self.bias_initializer
             return tf.concat([make([n], dtype=dtype), tf.ones([n], dtype), make([2 * n], dtype=dtype)], 0)
 
@@ -292,7 +310,9 @@ class LSTMCell(_Cell):
             constraint=self.bias_constraint,
         )
 
-    def call(self, inputs: Any, states: Any, training: Any = None) -> Any:  # type: ignore[override]
+    def call(  # type: ignore[override]
+        self, inputs: Tensor, states: Sequence[Tensor], training: TrainingFlag | None = None
+    ) -> tuple[Tensor, list[Tensor]]:
         h, c = states[:2]
         parts = self._products(inputs, self.kernel, "in")
         recurrent = self._products(h, self.recurrent_kernel, "state")
@@ -304,7 +324,7 @@ class LSTMCell(_Cell):
     def _with_bias(self, sums: Sequence[Any]) -> list[Any]:
         return [s + b for s, b in zip(sums, tf.split(self.bias.value(), 4), strict=True)]
 
-    def _combined(self, sums: Sequence[Any], c: Any) -> Any:
+    def _combined(self, sums: Sequence[Any], c: Tensor) -> tuple[Tensor, list[Tensor]]:
         i, f, o = (self.recurrent_activation(sums[k]) for k in (0, 1, 3))
         c = f * c + i * self.activation(sums[2])
         h = o * self.activation(c)
@@ -315,12 +335,12 @@ class LSTMCell(_Cell):
 class PeepholeLSTMCell(LSTMCell):
     """An LSTM whose gates also see the cell state."""
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         super().build(input_shape)
         names = ("input_gate_peephole_weights", "forget_gate_peephole_weights", "output_gate_peephole_weights")
         self._peepholes = [self.add_weight(n, (self.units,), initializer=self.kernel_initializer) for n in names]
 
-    def _combined(self, sums: Sequence[Any], c: Any) -> Any:
+    def _combined(self, sums: Sequence[Any], c: Tensor) -> tuple[Tensor, list[Tensor]]:
         to_i, to_f, to_o = self._peepholes
         i = self.recurrent_activation(sums[0] + to_i * c)
         f = self.recurrent_activation(sums[1] + to_f * c)
@@ -348,14 +368,19 @@ class StackedRNNCells(Layer):
         last = self.cells[-1]
         return getattr(last, "output_size", None) or sizes_of(last)[0]
 
-    def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: Any = None) -> Any:
+    def get_initial_state(
+        self,
+        inputs: Any = None,
+        batch_size: Any = None,
+        dtype: DTypeLike | None = None,
+    ) -> list[Any]:
         """Returns states of zeros for the batch of `inputs`, or of the given size."""
         return zero_states(self, tf.shape(inputs)[0] if inputs is not None else batch_size, dtype or inputs.dtype)
 
-    def prepare_dropout(self, inputs: Any, states: Sequence[Any], training: Any) -> None:
+    def prepare_dropout(self, inputs: TensorOrVariable, states: Sequence[Any], training: TrainingFlag | None) -> None:
         """Does nothing: cells of a stack have no dropout that time steps share."""
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         shape = tf.TensorShape(input_shape).as_list()
         for cell in self.cells:
             with get_default_graph().name_scope(cell.name):
@@ -363,7 +388,7 @@ class StackedRNNCells(Layer):
             cell.built = True
             shape = [shape[0], getattr(cell, "output_size", None) or sizes_of(cell)[0]]
 
-    def call(self, inputs: Any, states: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: Tensor, states: Sequence[Tensor], **kwargs: Any) -> tuple[Any, list[Any]]:  # type: ignore[override]
         new: list[Any] = []
         x, at = inputs, 0
         for cell in self.cells:

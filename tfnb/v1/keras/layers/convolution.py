@@ -5,10 +5,15 @@ Invariant: names and shapes of weights are TensorFlow's (`conv2d/kernel`, `separ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from tfnb.client.argument_types import WindowSize
 from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
+from tfnb.types import Shape, ShapeLike
+from tfnb.v1.keras.argument_types import Identifier, TensorOrVariable
 from tfnb.v1.keras.backend import nn
 from tfnb.v1.keras.backend.settings import data_format_of
 from tfnb.v1.keras.engine.calls import InputSpec
@@ -45,21 +50,21 @@ class _Conv(LayerWithOptions):
 
     def __init__(
         self,
-        filters: int,
-        kernel_size: Any,
-        strides: Any = 1,
+        filters: int | None,
+        kernel_size: WindowSize,
+        strides: WindowSize = 1,
         padding: str = "valid",
         data_format: str | None = None,
-        dilation_rate: Any = 1,
-        activation: Any = None,
+        dilation_rate: WindowSize = 1,
+        activation: Identifier | None = None,
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: Identifier | None = "glorot_uniform",
+        bias_initializer: Identifier | None = "zeros",
+        kernel_regularizer: Identifier | None = None,
+        bias_regularizer: Identifier | None = None,
+        activity_regularizer: Identifier | None = None,
+        kernel_constraint: Identifier | None = None,
+        bias_constraint: Identifier | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -89,7 +94,7 @@ class _Conv(LayerWithOptions):
     def _first(self) -> bool:
         return self.data_format == "channels_first"
 
-    def _channels(self, input_shape: Any) -> int:
+    def _channels(self, input_shape: ShapeLike) -> int:
         axis = 1 if self._first else -1
         channels = tf.TensorShape(input_shape).as_list()[axis]
         if channels is None:
@@ -97,33 +102,33 @@ class _Conv(LayerWithOptions):
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={axis: channels})
         return int(channels)
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         self.kernel = self._weight("kernel", (*self.kernel_size, self._channels(input_shape), self.filters))
         if self.use_bias:
             self.bias = self._weight("bias", (self.filters,))
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         y = nn.convolution(
             inputs, self.kernel, self.strides, self.padding, self.data_format, self.dilation_rate, self.rank
         )
         return self._finished(y)
 
-    def _finished(self, y: Any) -> Any:
+    def _finished(self, y: Tensor) -> Tensor:
         if self.bias is not None:
             y = nn.bias_add(y, self.bias, self.data_format)
         return self.activation(y)
 
-    def _spatial(self, sizes: Any) -> list[int | None]:
+    def _spatial(self, sizes: Sequence[int | None]) -> list[int | None]:
         parts = zip(sizes, self.kernel_size, self.strides, self.dilation_rate, strict=True)
         return [length_after(n, k, self.padding, s, d) for n, k, s, d in parts]
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: ShapeLike) -> Shape:
         sizes = tf.TensorShape(input_shape).as_list()
         inner = self._spatial(sizes[2:] if self._first else sizes[1:-1])
         width = self._width(sizes)
         return tf.TensorShape([sizes[0], width, *inner] if self._first else [sizes[0], *inner, width])
 
-    def _width(self, sizes: Any) -> Any:
+    def _width(self, sizes: Sequence[int | None]) -> int | None:
         return self.filters
 
 
@@ -152,12 +157,12 @@ class _Transposed(_Conv):
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = 1,
+        kernel_size: WindowSize,
+        strides: WindowSize = 1,
         padding: str = "valid",
-        output_padding: Any = None,
+        output_padding: WindowSize | None = None,
         data_format: str | None = None,
-        dilation_rate: Any = 1,
+        dilation_rate: WindowSize = 1,
         **kwargs: Any,
     ) -> None:
         super().__init__(filters, kernel_size, strides, padding, data_format, dilation_rate, **kwargs)
@@ -167,12 +172,12 @@ class _Transposed(_Conv):
         if any(p >= s for p, s in zip(self.output_padding or (), self.strides, strict=False)):
             raise InvalidArgumentError(f"Stride {self.strides} must be greater than output padding {output_padding}")
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         self.kernel = self._weight("kernel", (*self.kernel_size, self.filters, self._channels(input_shape)))
         if self.use_bias:
             self.bias = self._weight("bias", (self.filters,))
 
-    def _spatial(self, sizes: Any) -> list[Any]:
+    def _spatial(self, sizes: Sequence[int | None]) -> list[Any]:
         return [self._length(n, i) for i, n in enumerate(sizes)]
 
     def _length(self, size: Any, axis: int) -> Any:
@@ -184,7 +189,7 @@ class _Transposed(_Conv):
         edge = kernel // 2 if self.padding == "same" else 0
         return (size - 1) * stride + kernel - 2 * edge + self.output_padding[axis]
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         static, dynamic = inputs.shape.as_list(), tf.shape(inputs)
         start = 2 if self._first else 1
         inner = [static[start + i] or dynamic[start + i] for i in range(self.rank)]
@@ -234,24 +239,24 @@ class DepthwiseConv2D(_Conv):
 
     def __init__(
         self,
-        kernel_size: Any,
-        strides: Any = (1, 1),
+        kernel_size: WindowSize,
+        strides: WindowSize = (1, 1),
         padding: str = "valid",
         depth_multiplier: int = 1,
         data_format: str | None = None,
-        activation: Any = None,
+        activation: Identifier | None = None,
         use_bias: bool = True,
-        depthwise_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        depthwise_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        depthwise_constraint: Any = None,
-        bias_constraint: Any = None,
+        depthwise_initializer: Identifier | None = "glorot_uniform",
+        bias_initializer: Identifier | None = "zeros",
+        depthwise_regularizer: Identifier | None = None,
+        bias_regularizer: Identifier | None = None,
+        activity_regularizer: Identifier | None = None,
+        depthwise_constraint: Identifier | None = None,
+        bias_constraint: Identifier | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(
-            None,  # type: ignore[arg-type]
+            None,
             kernel_size,
             strides,
             padding,
@@ -272,7 +277,7 @@ class DepthwiseConv2D(_Conv):
             depthwise_constraint=depthwise_constraint,
         )
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         channels = self._channels(input_shape)
         options: dict[str, Any] = {
             "initializer": self.depthwise_initializer,
@@ -284,13 +289,13 @@ class DepthwiseConv2D(_Conv):
         if self.use_bias:
             self.bias = self._weight("bias", (channels * self.depth_multiplier,))
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         y = nn.depthwise_conv2d(
             inputs, self.depthwise_kernel, self.strides, self.padding, self.data_format, self.dilation_rate
         )
         return self._finished(y)
 
-    def _width(self, sizes: Any) -> Any:
+    def _width(self, sizes: Sequence[int | None]) -> int | None:
         channels = sizes[1 if self._first else -1]
         return None if channels is None else channels * self.depth_multiplier
 
@@ -321,24 +326,24 @@ class _Separable(_Conv):
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = 1,
+        kernel_size: WindowSize,
+        strides: WindowSize = 1,
         padding: str = "valid",
         data_format: str | None = None,
-        dilation_rate: Any = 1,
+        dilation_rate: WindowSize = 1,
         depth_multiplier: int = 1,
-        activation: Any = None,
+        activation: Identifier | None = None,
         use_bias: bool = True,
-        depthwise_initializer: Any = "glorot_uniform",
-        pointwise_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        depthwise_regularizer: Any = None,
-        pointwise_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        depthwise_constraint: Any = None,
-        pointwise_constraint: Any = None,
-        bias_constraint: Any = None,
+        depthwise_initializer: Identifier | None = "glorot_uniform",
+        pointwise_initializer: Identifier | None = "glorot_uniform",
+        bias_initializer: Identifier | None = "zeros",
+        depthwise_regularizer: Identifier | None = None,
+        pointwise_regularizer: Identifier | None = None,
+        bias_regularizer: Identifier | None = None,
+        activity_regularizer: Identifier | None = None,
+        depthwise_constraint: Identifier | None = None,
+        pointwise_constraint: Identifier | None = None,
+        bias_constraint: Identifier | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -366,7 +371,7 @@ class _Separable(_Conv):
             pointwise_constraint=pointwise_constraint,
         )
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         channels, deep = self._channels(input_shape), self.depth_multiplier
         shapes = ((*self.kernel_size, channels, deep), (*([1] * self.rank), channels * deep, self.filters))
         for part, shape in zip(self._parts, shapes, strict=True):
@@ -375,7 +380,7 @@ class _Separable(_Conv):
         if self.use_bias:
             self.bias = self._weight("bias", (self.filters,))
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         if self.rank == 2:
             y = nn.separable_conv2d(
                 inputs,

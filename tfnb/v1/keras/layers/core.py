@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
+from tfnb.types import Shape, ShapeLike
 from tfnb.v1.keras import regularizers
+from tfnb.v1.keras.argument_types import Identifier, Masks, TensorOrVariable, TrainingFlag
 from tfnb.v1.keras.backend import arrays, nn
 from tfnb.v1.keras.backend.settings import data_format_of
 from tfnb.v1.keras.engine.base_layer import Layer
@@ -42,15 +45,15 @@ class Dense(LayerWithOptions):
     def __init__(
         self,
         units: int,
-        activation: Any = None,
+        activation: Identifier | None = None,
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: Identifier | None = "glorot_uniform",
+        bias_initializer: Identifier | None = "zeros",
+        kernel_regularizer: Identifier | None = None,
+        bias_regularizer: Identifier | None = None,
+        activity_regularizer: Identifier | None = None,
+        kernel_constraint: Identifier | None = None,
+        bias_constraint: Identifier | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -68,7 +71,7 @@ class Dense(LayerWithOptions):
         self.input_spec, self.supports_masking = InputSpec(min_ndim=2), True
         self.bias: Any = None
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         width = tf.TensorShape(input_shape).as_list()[-1]
         if width is None:
             raise InvalidArgumentError("The last dimension of the inputs to `Dense` should be defined. Found `None`.")
@@ -77,7 +80,7 @@ class Dense(LayerWithOptions):
         if self.use_bias:
             self.bias = self._weight("bias", (self.units,))
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: Any) -> Tensor:  # type: ignore[override]
         rank = inputs.shape.ndims
         if rank > 2:
             y = tf.tensordot(inputs, self.kernel, [[rank - 1], [0]])
@@ -88,7 +91,7 @@ class Dense(LayerWithOptions):
             y = tf.nn.bias_add(y, self.bias)
         return self.activation(y)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: ShapeLike) -> Shape:
         return tf.TensorShape([*tf.TensorShape(input_shape).as_list()[:-1], self.units])
 
 
@@ -98,15 +101,15 @@ class Activation(LayerWithOptions):
 
     fields = ("activation",)
 
-    def __init__(self, activation: Any, **kwargs: Any) -> None:
+    def __init__(self, activation: Identifier | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
         self._set_options(activation=activation)
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Any:  # type: ignore[override]
         return self.activation(inputs)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: ShapeLike) -> Shape:
         return tf.TensorShape(input_shape)
 
 
@@ -114,28 +117,30 @@ class Activation(LayerWithOptions):
 class Dropout(Layer):
     """Sets a share `rate` of the elements to 0 in training, and divides the others by 1 - rate."""
 
-    def __init__(self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, rate: float, noise_shape: Sequence[Any] | None = None, seed: int | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.rate, self.noise_shape, self.seed, self.supports_masking = rate, noise_shape, seed, True
 
-    def _noise_shape(self, inputs: Any) -> Any:
+    def _noise_shape(self, inputs: TensorOrVariable) -> list[Any] | None:
         if self.noise_shape is None:
             return None
         dynamic = tf.shape(inputs)
         return [dynamic[i] if n is None else n for i, n in enumerate(self.noise_shape)]
 
-    def call(self, inputs: Any, training: Any = None) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable, training: TrainingFlag | None = None) -> Tensor:  # type: ignore[override]
         if not self.rate:
             return tf.identity(inputs)
 
-        def dropped() -> Any:
+        def dropped() -> Tensor:
             return tf.nn.dropout(inputs, rate=self.rate, noise_shape=self._noise_shape(inputs), seed=self.seed)
 
         y = nn.in_train_phase(dropped, lambda: tf.identity(inputs), training)
         y.set_shape(inputs.shape)
         return y
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: ShapeLike) -> Shape:
         return tf.TensorShape(input_shape)
 
     def get_config(self) -> dict[str, Any]:
@@ -151,7 +156,7 @@ class _SpatialDropout(Dropout):
         self.data_format = data_format_of(data_format)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
-    def _noise_shape(self, inputs: Any) -> Any:
+    def _noise_shape(self, inputs: TensorOrVariable) -> list[Any]:
         dynamic, ones = tf.shape(inputs), [1] * self.rank
         if self.data_format == "channels_first":
             return [dynamic[0], dynamic[1], *ones]
@@ -192,7 +197,7 @@ class Flatten(Layer):
         super().__init__(**kwargs)
         self.data_format, self.input_spec = data_format_of(data_format), InputSpec(min_ndim=1)
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         rank = inputs.shape.ndims
         if self.data_format == "channels_first" and rank is not None and rank > 1:
             inputs = tf.transpose(inputs, [0, *range(2, rank), 1])
@@ -200,7 +205,7 @@ class Flatten(Layer):
             return tf.expand_dims(inputs, 1)
         return arrays.batch_flatten(inputs)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: ShapeLike) -> Shape:
         sizes = tf.TensorShape(input_shape).as_list()
         return tf.TensorShape([sizes[0], None if None in sizes[1:] else int(np.prod(sizes[1:]))])
 
@@ -216,12 +221,12 @@ class Reshape(Layer):
         super().__init__(**kwargs)
         self.target_shape = tuple(target_shape)
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         y = tf.reshape(inputs, tf.stack([tf.shape(inputs)[0], *self.target_shape]))
         y.set_shape(self.compute_output_shape(inputs.shape))
         return y
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: ShapeLike) -> Shape:
         sizes: list[Any] = tf.TensorShape(input_shape).as_list()
         target: list[Any] = list(self.target_shape)
         if -1 in target:
@@ -247,7 +252,7 @@ class Permute(Layer):
             raise InvalidArgumentError(f"Invalid permutation `dims` for Permute Layer: {dims}")
         self.input_spec = InputSpec(ndim=len(self.dims) + 1)
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         return tf.transpose(inputs, (0, *self.dims))
 
     def get_config(self) -> dict[str, Any]:
@@ -262,7 +267,7 @@ class RepeatVector(Layer):
         super().__init__(**kwargs)
         self.n, self.input_spec = n, InputSpec(ndim=2)
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         return arrays.repeat(inputs, self.n)
 
     def get_config(self) -> dict[str, Any]:
@@ -290,10 +295,10 @@ class Masking(Layer):
         super().__init__(**kwargs)
         self.supports_masking, self.mask_value = True, mask_value
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: TensorOrVariable, mask: Masks | None = None) -> Tensor:
         return tf.reduce_any(tf.not_equal(inputs, self.mask_value), -1)
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         present = tf.reduce_any(tf.not_equal(inputs, self.mask_value), -1, True)
         return inputs * tf.cast(present, inputs.dtype)
 
@@ -308,7 +313,7 @@ class Lambda(Layer):
     def __init__(
         self,
         function: Callable[..., Any],
-        output_shape: Any = None,
+        output_shape: object = None,
         mask: Any = None,
         arguments: Mapping[str, Any] | None = None,
         **kwargs: Any,
@@ -319,7 +324,7 @@ class Lambda(Layer):
         del output_shape  # TensorFlow finds the shape by calling the function, and so does tfnb
         self.supports_masking = mask is not None
 
-    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:  # type: ignore[override]
+    def call(self, inputs: Any, mask: Masks | None = None, training: TrainingFlag | None = None) -> Any:  # type: ignore[override]
         arguments = dict(self.arguments)
         if has_arg(self.function, "mask"):
             arguments["mask"] = mask
@@ -327,7 +332,7 @@ class Lambda(Layer):
             arguments["training"] = training
         return self.function(inputs, **arguments)
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Any, mask: Masks | None = None) -> Any:
         return self._mask(inputs, mask) if callable(self._mask) else self._mask
 
     def get_config(self) -> dict[str, Any]:

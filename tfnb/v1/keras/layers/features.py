@@ -5,10 +5,12 @@ Invariant: a column's variables are made by the first call, named "layer/column/
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
+from tfnb.types import Shape, ShapeLike
 from tfnb.v1.feature_columns.columns import DenseColumn, Features, Variables
 from tfnb.v1.feature_columns.layers import NEEDS_DENSE, sorted_columns
 from tfnb.v1.feature_columns.sequence import sequence_input_layer
@@ -27,7 +29,7 @@ class _OfColumns(Layer):
     def _name_scope(self) -> str:
         return f"{self.name}/"  # the scope of variables opens the layer's scope by itself
 
-    def _in_scope(self, features: Any, make: Any) -> Any:
+    def _in_scope(self, features: object, make: Callable[[dict[str, Any]], Any]) -> Any:
         """Returns what `make` makes of the features, and remembers the variables that it made."""
         if not isinstance(features, Mapping):
             raise InvalidArgumentError(f"We expected a dictionary here. Instead we got: {features}")
@@ -50,10 +52,10 @@ class DenseFeatures(_OfColumns):
     It is called with a dictionary of tensors by feature.
     """
 
-    def call(self, inputs: Any, cols_to_output_tensors: Any = None) -> Any:  # type: ignore[override]
+    def call(self, inputs: Mapping[str, Any], cols_to_output_tensors: dict[Any, Any] | None = None) -> Tensor:  # type: ignore[override]
         """Returns the columns; the matrix of each is added to the dictionary `cols_to_output_tensors`."""
 
-        def make(features: dict[str, Any]) -> Any:
+        def make(features: dict[str, Any]) -> Tensor:
             made, parts = Features(features), []
             for column in self._columns:
                 with tf.variable_scope(column.scope_name or "features"):
@@ -66,7 +68,7 @@ class DenseFeatures(_OfColumns):
 
         return self._in_scope(inputs, make)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: ShapeLike) -> Shape:
         return tf.TensorShape([None, sum(column.num_elements for column in self._columns)])
 
 
@@ -74,7 +76,7 @@ class DenseFeatures(_OfColumns):
 class SequenceFeatures(_OfColumns):
     """All columns of sequences side by side, [batch, steps, columns], and the number of steps of each example."""
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: Mapping[str, Any]) -> Any:  # type: ignore[override]
         """Returns (columns, lengths)."""
 
         def make(features: dict[str, Any]) -> Any:

@@ -7,12 +7,17 @@ of weights are TensorFlow's, so that saved weights fit.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 
+from tfnb.client.argument_types import WindowSize
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
+from tfnb.types import Shape, ShapeLike
+from tfnb.v1.keras.argument_types import Identifier, TensorOrVariable
 from tfnb.v1.keras.backend import nn
 from tfnb.v1.keras.backend.sequences import local_convolution
 from tfnb.v1.keras.backend.settings import data_format_of
@@ -50,19 +55,19 @@ class _Local(LayerWithOptions):
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = 1,
+        kernel_size: WindowSize,
+        strides: WindowSize = 1,
         padding: str = "valid",
         data_format: str | None = None,
-        activation: Any = None,
+        activation: Identifier | None = None,
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: Identifier | None = "glorot_uniform",
+        bias_initializer: Identifier | None = "zeros",
+        kernel_regularizer: Identifier | None = None,
+        bias_regularizer: Identifier | None = None,
+        activity_regularizer: Identifier | None = None,
+        kernel_constraint: Identifier | None = None,
+        bias_constraint: Identifier | None = None,
         implementation: int = 1,
         **kwargs: Any,
     ) -> None:
@@ -96,10 +101,10 @@ class _Local(LayerWithOptions):
     def _first(self) -> bool:
         return self.data_format == "channels_first"
 
-    def _ordered(self, channels: Any, inner: Any) -> tuple[Any, ...]:
+    def _ordered(self, channels: int | None, inner: Sequence[int | None]) -> tuple[Any, ...]:
         return (channels, *inner) if self._first else (*inner, channels)
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         sizes = tf.TensorShape(input_shape).as_list()
         inner, channels = (sizes[2:], sizes[1]) if self._first else (sizes[1:-1], sizes[-1])
         if None in inner or channels is None:
@@ -126,7 +131,7 @@ class _Local(LayerWithOptions):
             self.bias = self._weight("bias", (*self._inner, self.filters))
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={1 if self._first else -1: channels})
 
-    def _connected(self, inner: Any, channels: int) -> np.ndarray:
+    def _connected(self, inner: Sequence[int], channels: int) -> np.ndarray:
         """Returns which elements of the input each element of the output sees, bool [inputs, outputs]."""
         near = np.zeros((*inner, *self._inner), bool)
         for place in product(*[range(n) for n in self._inner]):
@@ -141,7 +146,7 @@ class _Local(LayerWithOptions):
         whole = np.broadcast_to(grid, (*self._in_sizes, *self._out_sizes))
         return whole.reshape(int(np.prod(self._in_sizes)), -1)
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         if self._form == 1:
             y = local_convolution(inputs, self.kernel, self.kernel_size, self.strides, self._inner, self.data_format)
         else:
@@ -152,7 +157,7 @@ class _Local(LayerWithOptions):
             y = y + (tf.transpose(bias, [self.rank, *range(self.rank)]) if self._first else bias)
         return self.activation(y)
 
-    def _by_matrix(self, inputs: Any) -> Any:
+    def _by_matrix(self, inputs: TensorOrVariable) -> Tensor:
         count = int(np.prod(self._in_sizes))
         x = tf.reshape(inputs, [-1, count])
         if self._form == 2:
@@ -163,7 +168,7 @@ class _Local(LayerWithOptions):
             y = tf.transpose(tf.sparse_tensor_dense_matmul(matrix, x, adjoint_b=True))
         return tf.reshape(y, [-1, *self._out_sizes])
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: ShapeLike) -> Shape:
         sizes = tf.TensorShape(input_shape).as_list()
         parts = zip(sizes[2:] if self._first else sizes[1:-1], self.kernel_size, self.strides, strict=True)
         inner = [length_after(n, k, self.padding, s) for n, k, s in parts]

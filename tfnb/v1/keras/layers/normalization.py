@@ -10,6 +10,9 @@ from typing import Any
 from tfnb.client.layers.norm_layers import ONE_OPERATION
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
+from tfnb.types import Shape, ShapeLike
+from tfnb.v1.keras.argument_types import Identifier, TensorOrVariable, TrainingFlag
 from tfnb.v1.keras.backend import nn
 from tfnb.v1.keras.backend.settings import learning_phase
 from tfnb.v1.keras.graph_api import tf
@@ -47,21 +50,21 @@ class BatchNormalization(LayerWithOptions):
         epsilon: float = 1e-3,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        moving_mean_initializer: Any = "zeros",
-        moving_variance_initializer: Any = "ones",
-        beta_regularizer: Any = None,
-        gamma_regularizer: Any = None,
-        beta_constraint: Any = None,
-        gamma_constraint: Any = None,
+        beta_initializer: Identifier | None = "zeros",
+        gamma_initializer: Identifier | None = "ones",
+        moving_mean_initializer: Identifier | None = "zeros",
+        moving_variance_initializer: Identifier | None = "ones",
+        beta_regularizer: Identifier | None = None,
+        gamma_regularizer: Identifier | None = None,
+        beta_constraint: Identifier | None = None,
+        gamma_constraint: Identifier | None = None,
         renorm: bool = False,
-        renorm_clipping: Any = None,
+        renorm_clipping: object = None,
         renorm_momentum: float = 0.99,
         fused: bool | None = None,
         trainable: bool = True,
         virtual_batch_size: int | None = None,
-        adjustment: Any = None,
+        adjustment: object = None,
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -86,7 +89,7 @@ class BatchNormalization(LayerWithOptions):
         self.gamma: Any = None
         self.beta: Any = None
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         sizes = tf.TensorShape(input_shape).as_list()
         axes = self.axis if isinstance(self.axis, list) else [self.axis]
         self._axes = [a % len(sizes) for a in axes]
@@ -109,7 +112,7 @@ class BatchNormalization(LayerWithOptions):
         self.moving_mean = self._weight("moving_mean", shape, trainable=False)
         self.moving_variance = self._weight("moving_variance", shape, trainable=False)
 
-    def call(self, inputs: Any, training: Any = None) -> Any:  # type: ignore[override]
+    def call(self, inputs: Any, training: TrainingFlag | None = None) -> Tensor:  # type: ignore[override]
         reduced = [i for i in range(inputs.shape.ndims) if i not in self._axes]
         training = learning_phase() if training is None else training
         if not hasattr(training, "graph") and not training:
@@ -120,7 +123,7 @@ class BatchNormalization(LayerWithOptions):
         self._add_updates(inputs, mean, variance, reduced, training)
         return self._normalized(inputs, *used)
 
-    def _normalized(self, x: Any, mean: Any, variance: Any) -> Any:
+    def _normalized(self, x: TensorOrVariable, mean: TensorOrVariable, variance: TensorOrVariable) -> Tensor:
         parts = [mean, variance, self.beta, self.gamma]
         if self._shown is not None:
             parts = [None if p is None else tf.reshape(p, self._shown) for p in parts]
@@ -129,7 +132,9 @@ class BatchNormalization(LayerWithOptions):
             y.op.extra[ONE_OPERATION] = True
         return y
 
-    def _add_updates(self, x: Any, mean: Any, variance: Any, reduced: Any, training: Any) -> None:
+    def _add_updates(
+        self, x: TensorOrVariable, mean: Tensor, variance: Tensor, reduced: Any, training: TrainingFlag
+    ) -> None:
         if self._unbiased:
             count = tf.cast(tf.reduce_prod(tf.gather(tf.shape(x), reduced)), x.dtype)
             variance = variance * count / tf.maximum(count - 1.0, 1.0)
@@ -139,7 +144,7 @@ class BatchNormalization(LayerWithOptions):
                 change = change * tf.cast(training, change.dtype) if hasattr(training, "graph") else change
                 self.add_update(tf.assign_sub(moving, change), inputs=True)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: ShapeLike) -> Shape:
         return tf.TensorShape(input_shape)
 
 
@@ -166,12 +171,12 @@ class LayerNormalization(LayerWithOptions):
         epsilon: float = 1e-3,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        beta_regularizer: Any = None,
-        gamma_regularizer: Any = None,
-        beta_constraint: Any = None,
-        gamma_constraint: Any = None,
+        beta_initializer: Identifier | None = "zeros",
+        gamma_initializer: Identifier | None = "ones",
+        beta_regularizer: Identifier | None = None,
+        gamma_regularizer: Identifier | None = None,
+        beta_constraint: Identifier | None = None,
+        gamma_constraint: Identifier | None = None,
         trainable: bool = True,
         name: str | None = None,
         **kwargs: Any,
@@ -190,7 +195,7 @@ class LayerNormalization(LayerWithOptions):
         self.gamma: Any = None
         self.beta: Any = None
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         sizes = tf.TensorShape(input_shape).as_list()
         axes = self.axis if isinstance(self.axis, list) else [self.axis]
         self._axes = [a % len(sizes) for a in axes]
@@ -201,10 +206,10 @@ class LayerNormalization(LayerWithOptions):
         if self.center:
             self.beta = self._weight("beta", shape)
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         mean, variance = tf.nn.moments(inputs, self._axes, keep_dims=True)
         scale, offset = (None if w is None else tf.reshape(w, self._shown) for w in (self.gamma, self.beta))
         return tf.nn.batch_normalization(inputs, mean, variance, offset, scale, self.epsilon)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: ShapeLike) -> Shape:
         return tf.TensorShape(input_shape)

@@ -5,9 +5,14 @@ Invariant: the default of `strides` is the window's size.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from tfnb.client.argument_types import WindowSize
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
+from tfnb.types import Shape, ShapeLike
+from tfnb.v1.keras.argument_types import Masks, TensorOrVariable
 from tfnb.v1.keras.backend import arrays, nn
 from tfnb.v1.keras.backend.settings import data_format_of
 from tfnb.v1.keras.engine.base_layer import Layer
@@ -35,8 +40,8 @@ class _Spatial(Layer):
 class _Pooling(_Spatial):
     def __init__(
         self,
-        pool_size: Any = 2,
-        strides: Any = None,
+        pool_size: WindowSize = 2,
+        strides: WindowSize | None = None,
         padding: str = "valid",
         data_format: str | None = "channels_last",
         **kwargs: Any,
@@ -47,10 +52,10 @@ class _Pooling(_Spatial):
         self.padding = nn.padding_of(padding).lower()
         self._set_format(data_format)
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         return nn.pool(inputs, self.pool_size, self.strides, self.padding, self.data_format, self.mode, self.rank)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: ShapeLike) -> Shape:
         sizes = tf.TensorShape(input_shape).as_list()
         for axis, window, stride in zip(self._axes, self.pool_size, self.strides, strict=True):
             sizes[axis] = length_after(sizes[axis], window, self.padding, stride)
@@ -74,8 +79,8 @@ class MaxPooling2D(_Pooling):
 
     def __init__(
         self,
-        pool_size: Any = (2, 2),
-        strides: Any = None,
+        pool_size: WindowSize = (2, 2),
+        strides: WindowSize | None = None,
         padding: str = "valid",
         data_format: str | None = None,
         **kwargs: Any,
@@ -91,8 +96,8 @@ class MaxPooling3D(_Pooling):
 
     def __init__(
         self,
-        pool_size: Any = (2, 2, 2),
-        strides: Any = None,
+        pool_size: WindowSize = (2, 2, 2),
+        strides: WindowSize | None = None,
         padding: str = "valid",
         data_format: str | None = None,
         **kwargs: Any,
@@ -126,10 +131,10 @@ class _Global(_Spatial):
         super().__init__(**kwargs)
         self._set_format(data_format)
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         return (tf.reduce_max if self.mode == "max" else tf.reduce_mean)(inputs, self._axes)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: ShapeLike) -> Shape:
         sizes = tf.TensorShape(input_shape).as_list()
         return tf.TensorShape([n for i, n in enumerate(sizes) if i not in self._axes])
 
@@ -166,14 +171,14 @@ class GlobalAveragePooling1D(_Global):
         super().__init__(data_format, **kwargs)
         self.supports_masking = True
 
-    def call(self, inputs: Any, mask: Any = None) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable, mask: Tensor | None = None) -> Tensor:  # type: ignore[override]
         if mask is None:
             return super().call(inputs)
         axis = self._axes[0]
         weight = tf.expand_dims(tf.cast(mask, inputs.dtype), 2 if axis == 1 else 1)
         return tf.reduce_sum(inputs * weight, axis) / tf.reduce_sum(weight, axis)
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: TensorOrVariable, mask: Masks | None = None) -> None:
         return None
 
 
@@ -203,13 +208,13 @@ def _pairs(value: Any, rank: int, name: str) -> tuple[tuple[int, int], ...]:
 
 
 class _Padding(_Spatial):
-    def __init__(self, padding: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, padding: int | Sequence[Any] = 1, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._pairs = _pairs(padding, self.rank, "padding")
         self.padding = self._pairs[0] if self.rank == 1 else self._pairs
         self._set_format(data_format)
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         widths = [[0, 0]] * (self.rank + 2)
         for axis, pair in zip(self._axes, self._pairs, strict=True):
             widths[axis] = list(pair)
@@ -226,7 +231,7 @@ class ZeroPadding1D(_Padding):
 
     rank = 1
 
-    def __init__(self, padding: Any = 1, **kwargs: Any) -> None:
+    def __init__(self, padding: int | Sequence[Any] = 1, **kwargs: Any) -> None:
         super().__init__(padding, "channels_last", **kwargs)
 
 
@@ -243,13 +248,13 @@ class ZeroPadding3D(_Padding):
 
 
 class _Cropping(_Spatial):
-    def __init__(self, cropping: Any = 0, data_format: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, cropping: int | Sequence[Any] = 0, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._pairs = _pairs(cropping, self.rank, "cropping")
         self.cropping = self._pairs[0] if self.rank == 1 else self._pairs
         self._set_format(data_format)
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         index = [slice(None)] * (self.rank + 2)
         for axis, (before, after) in zip(self._axes, self._pairs, strict=True):
             index[axis] = slice(before, -after if after else None)
@@ -266,7 +271,7 @@ class Cropping1D(_Cropping):
 
     rank = 1
 
-    def __init__(self, cropping: Any = (1, 1), **kwargs: Any) -> None:
+    def __init__(self, cropping: int | Sequence[Any] = (1, 1), **kwargs: Any) -> None:
         super().__init__(cropping, "channels_last", **kwargs)
 
 
@@ -281,12 +286,12 @@ class Cropping3D(_Cropping):
 
     rank = 3
 
-    def __init__(self, cropping: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, cropping: int | Sequence[Any] = 1, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(cropping, data_format, **kwargs)
 
 
 class _UpSampling(_Spatial):
-    def __init__(self, size: Any = 2, data_format: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, size: WindowSize = 2, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.size: Any = size if self.rank == 1 else nn.window(size, self.rank, "size")
         self._set_format(data_format)
@@ -305,7 +310,7 @@ class UpSampling1D(_UpSampling):
     def __init__(self, size: int = 2, **kwargs: Any) -> None:
         super().__init__(int(size), "channels_last", **kwargs)
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         return arrays.repeat_elements(inputs, self.size, 1)
 
 
@@ -314,14 +319,14 @@ class UpSampling2D(_UpSampling):
     """Enlarges images by whole factors, by "nearest" or "bilinear" interpolation."""
 
     def __init__(
-        self, size: Any = (2, 2), data_format: str | None = None, interpolation: str = "nearest", **kwargs: Any
+        self, size: WindowSize = (2, 2), data_format: str | None = None, interpolation: str = "nearest", **kwargs: Any
     ) -> None:
         super().__init__(size, data_format, **kwargs)
         if interpolation not in ("nearest", "bilinear"):
             raise InvalidArgumentError(f"`interpolation` should be nearest or bilinear, got {interpolation!r}")
         self.interpolation = interpolation
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> Tensor:  # type: ignore[override]
         height, width = self.size
         return arrays.resize_images(inputs, height, width, self.data_format, self.interpolation)
 
@@ -335,6 +340,6 @@ class UpSampling3D(_UpSampling):
 
     rank = 3
 
-    def call(self, inputs: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: TensorOrVariable) -> TensorOrVariable:  # type: ignore[override]
         depth, height, width = self.size
         return arrays.resize_volumes(inputs, depth, height, width, self.data_format)

@@ -9,9 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.types import ShapeLike
 from tfnb.v1.keras import regularizers
+from tfnb.v1.keras.argument_types import Identifier, LayerInputs, Masks, TrainingFlag
 from tfnb.v1.keras.backend.recurrent import rnn
 from tfnb.v1.keras.backend.values import batch_set_value
 from tfnb.v1.keras.engine.base_layer import Layer
@@ -51,11 +55,17 @@ class RNN(Layer):
         self._states: list[Any] | None = None
 
     @property
-    def states(self) -> Any:
+    def states(self) -> list[Any] | None:
         """The states that a stateful layer keeps, variables, or None."""
         return self._states
 
-    def __call__(self, inputs: Any, initial_state: Any = None, constants: Any = None, **kwargs: Any) -> Any:
+    def __call__(
+        self,
+        inputs: LayerInputs,
+        initial_state: TensorLike | None = None,
+        constants: TensorLike | None = None,
+        **kwargs: Any,
+    ) -> Any:
         """Returns the outputs; `initial_state` and `constants` are tensors, or lists of them."""
         if isinstance(inputs, (list, tuple)):
             inputs, *more = inputs
@@ -67,7 +77,7 @@ class RNN(Layer):
             kwargs["constants"] = constants if isinstance(constants, (list, tuple)) else [constants]
         return super().__call__(inputs, **kwargs)
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         sizes = tf.TensorShape(input_shape).as_list()
         step = tf.TensorShape([sizes[0], *sizes[2:]])
         if isinstance(self.cell, Layer) and not self.cell.built:
@@ -92,8 +102,13 @@ class RNN(Layer):
         ]
 
     def call(  # type: ignore[override]
-        self, inputs: Any, mask: Any = None, training: Any = None, initial_state: Any = None, constants: Any = None
-    ) -> Any:
+        self,
+        inputs: Any,
+        mask: Any = None,
+        training: TrainingFlag | None = None,
+        initial_state: Sequence[Any] | None = None,
+        constants: Sequence[Any] | None = None,
+    ) -> Tensor | list[Any]:
         if isinstance(mask, list):
             mask = mask[0]
         states = list(initial_state) if initial_state is not None else self._first_states(inputs)
@@ -103,7 +118,7 @@ class RNN(Layer):
         options: dict[str, Any] = {"training": training} if has_arg(self.cell.call, "training") else {}
         count = len(states)
 
-        def step(x: Any, all_states: list[Any]) -> Any:
+        def step(x: Tensor, all_states: list[Any]) -> tuple[Any, list[Any]]:
             given = {**options, **({"constants": all_states[count:]} if constants else {})}
             y, new = self.cell.call(x, all_states[:count], **given)
             return y, list(new) if isinstance(new, (list, tuple)) else [new]
@@ -124,7 +139,7 @@ class RNN(Layer):
         result = outputs if self.return_sequences else last
         return [result, *final] if self.return_state else result
 
-    def _first_states(self, inputs: Any) -> list[Any]:
+    def _first_states(self, inputs: Tensor) -> list[Any]:
         if self.stateful:
             return [v.value() for v in self._states or ()]
         batch = tf.shape(inputs)[1 if self.time_major else 0]
@@ -133,12 +148,12 @@ class RNN(Layer):
             return list(made) if isinstance(made, (list, tuple)) else [made]
         return zero_states(self.cell, batch, inputs.dtype)
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Any, mask: Masks | None = None) -> Any:
         mask = mask[0] if isinstance(mask, list) else mask
         mask = mask if self.return_sequences else None
         return [mask] + [None] * len(sizes_of(self.cell)) if self.return_state else mask
 
-    def reset_states(self, states: Any = None) -> None:
+    def reset_states(self, states: Sequence[ArrayLike] | None = None) -> None:
         """Sets the states of a stateful layer to zero, or to the given arrays."""
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")
@@ -211,18 +226,18 @@ class SimpleRNN(OneCell):
     def __init__(
         self,
         units: int,
-        activation: Any = "tanh",
+        activation: Identifier | None = "tanh",
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: Identifier | None = "glorot_uniform",
+        recurrent_initializer: Identifier | None = "orthogonal",
+        bias_initializer: Identifier | None = "zeros",
+        kernel_regularizer: Identifier | None = None,
+        recurrent_regularizer: Identifier | None = None,
+        bias_regularizer: Identifier | None = None,
+        activity_regularizer: Identifier | None = None,
+        kernel_constraint: Identifier | None = None,
+        recurrent_constraint: Identifier | None = None,
+        bias_constraint: Identifier | None = None,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
         return_sequences: bool = False,
@@ -244,19 +259,19 @@ class GRU(OneCell):
     def __init__(
         self,
         units: int,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "hard_sigmoid",
+        activation: Identifier | None = "tanh",
+        recurrent_activation: Identifier | None = "hard_sigmoid",
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: Identifier | None = "glorot_uniform",
+        recurrent_initializer: Identifier | None = "orthogonal",
+        bias_initializer: Identifier | None = "zeros",
+        kernel_regularizer: Identifier | None = None,
+        recurrent_regularizer: Identifier | None = None,
+        bias_regularizer: Identifier | None = None,
+        activity_regularizer: Identifier | None = None,
+        kernel_constraint: Identifier | None = None,
+        recurrent_constraint: Identifier | None = None,
+        bias_constraint: Identifier | None = None,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
         implementation: int = 1,
@@ -281,20 +296,20 @@ class LSTM(OneCell):
     def __init__(
         self,
         units: int,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "hard_sigmoid",
+        activation: Identifier | None = "tanh",
+        recurrent_activation: Identifier | None = "hard_sigmoid",
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
+        kernel_initializer: Identifier | None = "glorot_uniform",
+        recurrent_initializer: Identifier | None = "orthogonal",
+        bias_initializer: Identifier | None = "zeros",
         unit_forget_bias: bool = True,
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_regularizer: Identifier | None = None,
+        recurrent_regularizer: Identifier | None = None,
+        bias_regularizer: Identifier | None = None,
+        activity_regularizer: Identifier | None = None,
+        kernel_constraint: Identifier | None = None,
+        recurrent_constraint: Identifier | None = None,
+        bias_constraint: Identifier | None = None,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
         implementation: int = 1,
@@ -318,16 +333,16 @@ class CuDNNGRU(OneCell):
     def __init__(
         self,
         units: int,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: Identifier | None = "glorot_uniform",
+        recurrent_initializer: Identifier | None = "orthogonal",
+        bias_initializer: Identifier | None = "zeros",
+        kernel_regularizer: Identifier | None = None,
+        recurrent_regularizer: Identifier | None = None,
+        bias_regularizer: Identifier | None = None,
+        activity_regularizer: Identifier | None = None,
+        kernel_constraint: Identifier | None = None,
+        recurrent_constraint: Identifier | None = None,
+        bias_constraint: Identifier | None = None,
         return_sequences: bool = False,
         return_state: bool = False,
         go_backwards: bool = False,
@@ -346,17 +361,17 @@ class CuDNNLSTM(OneCell):
     def __init__(
         self,
         units: int,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
+        kernel_initializer: Identifier | None = "glorot_uniform",
+        recurrent_initializer: Identifier | None = "orthogonal",
+        bias_initializer: Identifier | None = "zeros",
         unit_forget_bias: bool = True,
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_regularizer: Identifier | None = None,
+        recurrent_regularizer: Identifier | None = None,
+        bias_regularizer: Identifier | None = None,
+        activity_regularizer: Identifier | None = None,
+        kernel_constraint: Identifier | None = None,
+        recurrent_constraint: Identifier | None = None,
+        bias_constraint: Identifier | None = None,
         return_sequences: bool = False,
         return_state: bool = False,
         go_backwards: bool = False,

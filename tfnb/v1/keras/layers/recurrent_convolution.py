@@ -8,7 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tfnb.client.argument_types import WindowSize
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
+from tfnb.types import ShapeLike
+from tfnb.v1.keras.argument_types import Identifier, TensorOrVariable
 from tfnb.v1.keras.backend import nn
 from tfnb.v1.keras.backend.settings import data_format_of
 from tfnb.v1.keras.engine.calls import InputSpec
@@ -38,11 +42,11 @@ class ConvLSTM2DCell(LSTMCell):
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = (1, 1),
+        kernel_size: WindowSize,
+        strides: WindowSize = (1, 1),
         padding: str = "valid",
         data_format: str | None = None,
-        dilation_rate: Any = (1, 1),
+        dilation_rate: WindowSize = (1, 1),
         **kwargs: Any,
     ) -> None:
         super().__init__(filters, **kwargs)
@@ -60,11 +64,11 @@ class ConvLSTM2DCell(LSTMCell):
         return self.data_format == "channels_first"
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> list[Any]:
         """The shapes of h and c; before the cell is built, their channels."""
         return [self._state_shape, self._state_shape]
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         sizes = tf.TensorShape(input_shape).as_list()
         channels = sizes[1 if self.first else 3]
         if channels is None:
@@ -85,7 +89,7 @@ class ConvLSTM2DCell(LSTMCell):
         if self.use_bias:
             self.bias = self._make_bias()
 
-    def first_states(self, images: Any) -> list[Any]:
+    def first_states(self, images: Tensor) -> list[Any]:
         """Returns states of zeros for the batch of `images`, whose height and width need not be known."""
         kernel = tf.zeros(
             [*self.kernel_size, images.shape.as_list()[1 if self.first else 3], self.filters], images.dtype
@@ -93,12 +97,12 @@ class ConvLSTM2DCell(LSTMCell):
         zeros = self._convolved(tf.zeros_like(images), kernel, "in")
         return [zeros, zeros]
 
-    def _convolved(self, x: Any, kernel: Any, key: str) -> Any:
+    def _convolved(self, x: Tensor, kernel: TensorOrVariable, key: str) -> Tensor:
         if key == "state":
             return nn.convolution(x, kernel, 1, "same", self.data_format, 1, 2)
         return nn.convolution(x, kernel, self.strides, self.padding, self.data_format, self.dilation_rate, 2)
 
-    def _products(self, x: Any, kernel: Any, key: str, parts: int | None = None) -> list[Any]:
+    def _products(self, x: Tensor, kernel: TensorOrVariable, key: str, parts: int | None = None) -> list[Any]:
         """Returns the convolution of `x` for each gate, with the dropout of this key."""
         masks, parts = self._masks.get(key), parts or self.gates
         if masks is None:
@@ -120,25 +124,25 @@ class ConvLSTM2D(OneCell):
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = (1, 1),
+        kernel_size: WindowSize,
+        strides: WindowSize = (1, 1),
         padding: str = "valid",
         data_format: str | None = None,
-        dilation_rate: Any = (1, 1),
-        activation: Any = "tanh",
-        recurrent_activation: Any = "hard_sigmoid",
+        dilation_rate: WindowSize = (1, 1),
+        activation: Identifier | None = "tanh",
+        recurrent_activation: Identifier | None = "hard_sigmoid",
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
+        kernel_initializer: Identifier | None = "glorot_uniform",
+        recurrent_initializer: Identifier | None = "orthogonal",
+        bias_initializer: Identifier | None = "zeros",
         unit_forget_bias: bool = True,
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_regularizer: Identifier | None = None,
+        recurrent_regularizer: Identifier | None = None,
+        bias_regularizer: Identifier | None = None,
+        activity_regularizer: Identifier | None = None,
+        kernel_constraint: Identifier | None = None,
+        recurrent_constraint: Identifier | None = None,
+        bias_constraint: Identifier | None = None,
         return_sequences: bool = False,
         go_backwards: bool = False,
         stateful: bool = False,
@@ -150,7 +154,7 @@ class ConvLSTM2D(OneCell):
         self._start(locals())
         self.input_spec = InputSpec(ndim=5)
 
-    def _first_states(self, inputs: Any) -> list[Any]:
+    def _first_states(self, inputs: Tensor) -> list[Any]:
         return super()._first_states(inputs) if self.stateful else self.cell.first_states(inputs[:, 0])
 
     def get_config(self) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tfnb.client.variables.variable import Variable
+from tfnb.types import ShapeLike
 from tfnb.v1.keras import activations, constraints, initializers, regularizers
 from tfnb.v1.keras.engine.base_layer import Layer
 
@@ -52,7 +54,7 @@ class LayerWithOptions(Layer):
             else:
                 setattr(self, name, value)
 
-    def _weight(self, name: str, shape: Any, trainable: bool = True) -> Any:
+    def _weight(self, name: str, shape: ShapeLike, trainable: bool = True) -> Variable:
         """Returns a new weight with the options of its name."""
         options = {kind: getattr(self, f"{name}_{kind}", None) for kind in _KINDS}
         return self.add_weight(name, shape, trainable=trainable, **options)

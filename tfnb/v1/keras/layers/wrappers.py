@@ -5,10 +5,13 @@ Invariant: the weights are those of the layers inside.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
+from tfnb.types import Shape, ShapeLike
+from tfnb.v1.keras.argument_types import LayerInputs, Masks, TrainingFlag
 from tfnb.v1.keras.engine.base_layer import Layer
 from tfnb.v1.keras.graph_api import tf
 from tfnb.v1.keras.layer_registry import deserialize, register
@@ -16,14 +19,14 @@ from tfnb.v1.keras.layers.cells import sizes_of
 from tfnb.v1.keras.serialization import has_arg
 
 
-def _config(layer: Any) -> dict[str, Any]:
+def _config(layer: Layer) -> dict[str, Any]:
     return {"class_name": type(layer).__name__, "config": layer.get_config()}
 
 
 class Wrapper(Layer):
     """The base of layers around a layer."""
 
-    def __init__(self, layer: Any, **kwargs: Any) -> None:
+    def __init__(self, layer: Layer, **kwargs: Any) -> None:
         if not isinstance(layer, Layer):
             raise InvalidArgumentError(f"{type(self).__name__} needs a layer, got {layer!r}")
         super().__init__(**kwargs)
@@ -43,11 +46,11 @@ class Wrapper(Layer):
 class TimeDistributed(Wrapper):
     """Applies a layer to each step of [batch, time, ...]."""
 
-    def __init__(self, layer: Any, **kwargs: Any) -> None:
+    def __init__(self, layer: Layer, **kwargs: Any) -> None:
         super().__init__(layer, **kwargs)
         self.supports_masking = True
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         sizes = tf.TensorShape(input_shape).as_list()
         if len(sizes) < 3:
             raise InvalidArgumentError(f"`TimeDistributed` needs inputs of at least 3 dimensions, got {sizes}")
@@ -57,7 +60,7 @@ class TimeDistributed(Wrapper):
             self.layer.build(tf.TensorShape([sizes[0], *sizes[2:]]))
             self.layer.built = True
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:  # type: ignore[override]
+    def call(self, inputs: Tensor, training: TrainingFlag | None = None, mask: Masks | None = None) -> Tensor:  # type: ignore[override]
         sizes, dynamic = inputs.shape.as_list(), tf.shape(inputs)
         flat = tf.reshape(inputs, tf.concat([[-1], dynamic[2:]], 0))
         flat.set_shape([None, *sizes[2:]])
@@ -67,7 +70,7 @@ class TimeDistributed(Wrapper):
         result.set_shape([*sizes[:2], *y.shape.as_list()[1:]])
         return result
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: ShapeLike) -> Shape:
         sizes = tf.TensorShape(input_shape).as_list()
         inner = tf.TensorShape(self.layer.compute_output_shape(tf.TensorShape([sizes[0], *sizes[2:]]))).as_list()
         return tf.TensorShape([*sizes[:2], *inner[1:]])
@@ -84,7 +87,7 @@ class Bidirectional(Wrapper):
         self,
         layer: Any,
         merge_mode: str | None = "concat",
-        weights: Any = None,
+        weights: Sequence[Any] | None = None,
         backward_layer: Any = None,
         **kwargs: Any,
     ) -> None:
@@ -105,7 +108,7 @@ class Bidirectional(Wrapper):
         self.return_state, self.return_sequences = layer.return_state, layer.return_sequences
         self.stateful, self._initial_weights = layer.stateful, weights
 
-    def __call__(self, inputs: Any, initial_state: Any = None, **kwargs: Any) -> Any:
+    def __call__(self, inputs: LayerInputs, initial_state: Sequence[Any] | None = None, **kwargs: Any) -> Any:
         """Returns the merged outputs; `initial_state` are the states of both directions."""
         if isinstance(inputs, (list, tuple)):
             inputs, *more = inputs
@@ -115,8 +118,12 @@ class Bidirectional(Wrapper):
         return super().__call__(inputs, **kwargs)
 
     def call(  # type: ignore[override]
-        self, inputs: Any, mask: Any = None, training: Any = None, initial_state: Any = None
-    ) -> Any:
+        self,
+        inputs: Tensor,
+        mask: Masks | None = None,
+        training: TrainingFlag | None = None,
+        initial_state: Sequence[Any] | None = None,
+    ) -> Tensor | list[Any]:
         options: dict[str, Any] = {"training": training, "mask": mask}
         both: list[dict[str, Any]] = [dict(options), dict(options)]
         if initial_state is not None:
@@ -134,7 +141,7 @@ class Bidirectional(Wrapper):
             return merged
         return [*merged, *states] if self.merge_mode is None else [merged, *states]
 
-    def _merged(self, y: Any, back: Any) -> Any:
+    def _merged(self, y: Any, back: Any) -> Tensor | list[Tensor]:
         if self.merge_mode == "concat":
             return tf.concat([y, back], y.shape.ndims - 1)
         if self.merge_mode == "sum":
@@ -143,7 +150,7 @@ class Bidirectional(Wrapper):
             return (y + back) / 2.0
         return y * back if self.merge_mode == "mul" else [y, back]
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Any, mask: Masks | None = None) -> Any:
         mask = mask[0] if isinstance(mask, list) else mask
         return mask if self.return_sequences and self.merge_mode is not None and not self.return_state else None
 

@@ -10,9 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.types import DTypeLike, ShapeLike
 from tfnb.v1.keras import initializers, losses
+from tfnb.v1.keras.argument_types import Identifier
 from tfnb.v1.keras.backend.values import batch_set_value
 from tfnb.v1.keras.engine.base_layer import Layer
 from tfnb.v1.keras.graph_api import tf
@@ -23,19 +28,19 @@ __all__ = ["Mean", "MeanMetricWrapper", "MeanTensor", "Metric", "Sum"]
 class Metric(Layer):
     """The base of metrics: subclasses add weights, and define `update_state` and `result`."""
 
-    def __init__(self, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
+    def __init__(self, name: str | None = None, dtype: DTypeLike | None = None, **kwargs: Any) -> None:
         super().__init__(name=name, dtype=dtype or "float32", **kwargs)
         self.stateful = self.built = True
 
     def add_weight(  # type: ignore[override]
         self,
         name: str,
-        shape: Any = (),
-        aggregation: Any = None,
-        synchronization: Any = None,
-        initializer: Any = "zeros",
-        dtype: Any = None,
-    ) -> Any:
+        shape: ShapeLike = (),
+        aggregation: object = None,
+        synchronization: object = None,
+        initializer: Identifier = "zeros",
+        dtype: DTypeLike | None = None,
+    ) -> Variable:
         """Returns a variable of the metric's state, which is not saved with models."""
         del aggregation, synchronization
         kind = tf.as_dtype(dtype or self.dtype)
@@ -48,7 +53,7 @@ class Metric(Layer):
         self._non_trainable_weights.append(variable)
         return variable
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         """Returns the result after the update of the state with the arguments."""
         with get_default_graph().name_scope(self.name):
             update = self.update_state(*args, **kwargs)
@@ -59,11 +64,11 @@ class Metric(Layer):
         """Sets the state to zero."""
         batch_set_value([(v, np.zeros(v.shape.as_list())) for v in self._non_trainable_weights])
 
-    def update_state(self, *args: Any, **kwargs: Any) -> Any:
+    def update_state(self, *args: Any, **kwargs: Any) -> Operation:
         """Returns the operation that takes a batch into the state. Subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} does not define `update_state`")
 
-    def result(self) -> Any:
+    def result(self) -> Tensor:
         """Returns the metric's value, a tensor. Subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} does not define `result`")
 
@@ -77,14 +82,14 @@ class _Reduce(Metric):
 
     averages = True
 
-    def __init__(self, name: str | None = None, dtype: Any = None) -> None:
+    def __init__(self, name: str | None = None, dtype: DTypeLike | None = None) -> None:
         super().__init__(name=name, dtype=dtype)
         with get_default_graph().name_scope(self.name):
             self.total = self.add_weight("total")
             if self.averages:
                 self.count = self.add_weight("count")
 
-    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, values: TensorLike, sample_weight: TensorLike | None = None) -> Operation:
         """Returns the operation that adds the values, times their weights."""
         values = tf.cast(tf.convert_to_tensor(values), tf.as_dtype(self.dtype))
         weighted = losses.weighted(values, sample_weight)
@@ -97,7 +102,7 @@ class _Reduce(Metric):
             n = tf.reduce_sum(losses.weighted(tf.ones_like(values), sample_weight))
         return tf.group(added, tf.assign_add(self.count, n).op)
 
-    def result(self) -> Any:
+    def result(self) -> Tensor:
         """Returns the sum, or the average."""
         return tf.div_no_nan(self.total.value(), self.count.value()) if self.averages else tf.identity(self.total)
 
@@ -105,7 +110,7 @@ class _Reduce(Metric):
 class Mean(_Reduce):
     """The weighted average of all values."""
 
-    def __init__(self, name: str = "mean", dtype: Any = None) -> None:
+    def __init__(self, name: str = "mean", dtype: DTypeLike | None = None) -> None:
         super().__init__(name=name, dtype=dtype)
 
 
@@ -114,18 +119,22 @@ class Sum(_Reduce):
 
     averages = False
 
-    def __init__(self, name: str = "sum", dtype: Any = None) -> None:
+    def __init__(self, name: str = "sum", dtype: DTypeLike | None = None) -> None:
         super().__init__(name=name, dtype=dtype)
 
 
 class MeanMetricWrapper(Mean):
     """The average of a function of labels and predictions."""
 
-    def __init__(self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
+    def __init__(
+        self, fn: Callable[..., Any], name: str | None = None, dtype: DTypeLike | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(name=str(name or getattr(fn, "__name__", "mean")), dtype=dtype)
         self._fn, self._fn_kwargs = fn, kwargs
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
+    def update_state(  # type: ignore[override]
+        self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
+    ) -> Operation:
         """Returns the operation that takes a batch of labels and predictions into the average."""
         y_true = tf.cast(tf.convert_to_tensor(y_true), tf.as_dtype(self.dtype))
         y_pred = tf.cast(tf.convert_to_tensor(y_pred), tf.as_dtype(self.dtype))
@@ -139,12 +148,12 @@ class MeanMetricWrapper(Mean):
 class MeanTensor(Metric):
     """The weighted average of each element of tensors of one shape."""
 
-    def __init__(self, name: str = "mean_tensor", dtype: Any = None) -> None:
+    def __init__(self, name: str = "mean_tensor", dtype: DTypeLike | None = None) -> None:
         super().__init__(name=name, dtype=dtype)
         self.total: Any = None
         self.count: Any = None
 
-    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, values: TensorLike, sample_weight: TensorLike | None = None) -> Operation:
         """Returns the operation that adds the values. Raises `InvalidArgumentError` for another shape than before."""
         values = tf.cast(tf.convert_to_tensor(values), tf.as_dtype(self.dtype))
         if self.total is None:
@@ -158,7 +167,7 @@ class MeanTensor(Metric):
         added = tf.assign_add(self.total, losses.weighted(values, sample_weight)).op
         return tf.group(added, tf.assign_add(self.count, n).op)
 
-    def result(self) -> Any:
+    def result(self) -> Tensor:
         """Returns the averages. Raises `InvalidArgumentError` before the first update."""
         if self.total is None:
             raise InvalidArgumentError("MeanTensor does not have any result yet; call `update_state` first")

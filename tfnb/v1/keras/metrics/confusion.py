@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.types import DTypeLike
 from tfnb.v1.keras.backend.settings import epsilon
 from tfnb.v1.keras.graph_api import tf
 from tfnb.v1.keras.metrics.base import Metric
@@ -18,7 +21,7 @@ def _counts(
     y_true: Any,
     y_pred: Any,
     thresholds: Sequence[float],
-    weight: Any,
+    weight: TensorLike | None,
     top_k: int | None = None,
     class_id: int | None = None,
 ) -> dict[str, Any]:
@@ -44,7 +47,7 @@ def _counts(
     flat = tf.reshape(weights, [1, -1])
     no, negative = tf.logical_not(label), tf.logical_not(positive)
 
-    def count(first: Any, second: Any) -> Any:
+    def count(first: Tensor, second: Tensor) -> Tensor:
         return tf.reduce_sum(tf.cast(tf.logical_and(first, second), tf.float32) * flat, 1)
 
     return {
@@ -73,7 +76,9 @@ class _AtThresholds(Metric):
         "fn": "false_negatives",
     }
 
-    def __init__(self, thresholds: Sequence[float], name: str | None, dtype: Any, state: str | None = None) -> None:
+    def __init__(
+        self, thresholds: Sequence[float], name: str | None, dtype: DTypeLike | None, state: str | None = None
+    ) -> None:
         super().__init__(name=name, dtype=dtype)
         self._limits = list(thresholds)
         self._counters = {
@@ -81,24 +86,28 @@ class _AtThresholds(Metric):
         }
         self._options: dict[str, Any] = {}
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def update_state(
+        self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
+    ) -> Operation:
         """Returns the operation that counts a batch."""
         counts = _counts(y_true, y_pred, self._limits, sample_weight, **self._options)
         return tf.group(*(tf.assign_add(v, counts[key]).op for key, v in self._counters.items()))
 
-    def _value(self, key: str) -> Any:
+    def _value(self, key: str) -> Tensor:
         return self._counters[key].value()
 
-    def _shown(self, value: Any) -> Any:
+    def _shown(self, value: Tensor) -> Tensor:
         return value[0] if len(self._limits) == 1 else value
 
 
 class _Count(_AtThresholds):
-    def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None) -> None:
+    def __init__(
+        self, thresholds: float | Sequence[float] | None = None, name: str | None = None, dtype: DTypeLike | None = None
+    ) -> None:
         super().__init__(_thresholds(thresholds, 0.5), name, dtype, "accumulator")
         self.init_thresholds = thresholds
 
-    def result(self) -> Any:
+    def result(self) -> Tensor:
         """Returns the count, or one per threshold."""
         return self._shown(self._value(self.needed[0]))
 
@@ -133,11 +142,11 @@ class FalseNegatives(_Count):
 class _Ratio(_AtThresholds):
     def __init__(
         self,
-        thresholds: Any = None,
+        thresholds: float | Sequence[float] | None = None,
         top_k: int | None = None,
         class_id: int | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         default = 0.5 if top_k is None else -1e29
         limits = [default] if thresholds is None else _thresholds(thresholds, default)
@@ -145,7 +154,7 @@ class _Ratio(_AtThresholds):
         self.init_thresholds, self.top_k, self.class_id = thresholds, top_k, class_id
         self._options = {"top_k": top_k, "class_id": class_id}
 
-    def result(self) -> Any:
+    def result(self) -> Tensor:
         """Returns the ratio, or one per threshold."""
         right, wrong = (self._value(key) for key in self.needed)
         return self._shown(tf.div_no_nan(right, right + wrong))
@@ -178,7 +187,7 @@ def _spread(n: int) -> list[float]:
 class _AtValue(_AtThresholds):
     needed = ("tp", "fp", "tn", "fn")
 
-    def __init__(self, value: float, num_thresholds: int, name: str | None, dtype: Any, what: str) -> None:
+    def __init__(self, value: float, num_thresholds: int, name: str | None, dtype: DTypeLike | None, what: str) -> None:
         if not 0 <= value <= 1:
             raise InvalidArgumentError(f"`{what}` must be in the range [0, 1], got {value}.")
         if num_thresholds <= 0:
@@ -199,11 +208,11 @@ class SensitivityAtSpecificity(_AtValue):
     """The sensitivity at the threshold whose specificity is nearest to the given one."""
 
     def __init__(
-        self, specificity: float, num_thresholds: int = 200, name: str | None = None, dtype: Any = None
+        self, specificity: float, num_thresholds: int = 200, name: str | None = None, dtype: DTypeLike | None = None
     ) -> None:
         super().__init__(specificity, num_thresholds, name, dtype, "specificity")
 
-    def result(self) -> Any:
+    def result(self) -> Tensor:
         """Returns the sensitivity."""
         sensitivities, specificities = self._sensitivities()
         return tf.gather(sensitivities, tf.argmin(tf.abs(specificities - self.value), 0))
@@ -213,11 +222,11 @@ class SpecificityAtSensitivity(_AtValue):
     """The specificity at the threshold whose sensitivity is nearest to the given one."""
 
     def __init__(
-        self, sensitivity: float, num_thresholds: int = 200, name: str | None = None, dtype: Any = None
+        self, sensitivity: float, num_thresholds: int = 200, name: str | None = None, dtype: DTypeLike | None = None
     ) -> None:
         super().__init__(sensitivity, num_thresholds, name, dtype, "sensitivity")
 
-    def result(self) -> Any:
+    def result(self) -> Tensor:
         """Returns the specificity."""
         sensitivities, specificities = self._sensitivities()
         return tf.gather(specificities, tf.argmin(tf.abs(sensitivities - self.value), 0))
@@ -237,7 +246,7 @@ class AUC(_AtThresholds):
         curve: str = "ROC",
         summation_method: str = "interpolation",
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         thresholds: Sequence[float] | None = None,
     ) -> None:
         if curve not in ("ROC", "PR") or summation_method not in ("interpolation", "minoring", "majoring"):
@@ -254,7 +263,7 @@ class AUC(_AtThresholds):
         self.num_thresholds, self.curve, self.summation_method = num_thresholds, curve, summation_method
         self._given = thresholds
 
-    def result(self) -> Any:
+    def result(self) -> Tensor:
         """Returns the area."""
         tp, tn, fp, fn = (self._value(key) for key in self.needed)
         recall = tf.div_no_nan(tp, tp + fn)
@@ -273,7 +282,7 @@ class AUC(_AtThresholds):
             heights = tf.maximum(first, second)
         return tf.reduce_sum((x[:-1] - x[1:]) * heights)
 
-    def _interpolated(self, tp: Any, fp: Any, fn: Any) -> Any:
+    def _interpolated(self, tp: Tensor, fp: Tensor, fn: Tensor) -> Tensor:
         """Returns the area under precision and recall (Davis and Goadrich, 2006)."""
         d_tp = tp[:-1] - tp[1:]
         p = tp + fp

@@ -5,8 +5,7 @@ Invariant: those that are losses, too, are the very functions of `losses`.
 
 from __future__ import annotations
 
-from typing import Any
-
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.v1.keras import losses
 from tfnb.v1.keras.graph_api import tf
 
@@ -23,25 +22,25 @@ hinge, squared_hinge, categorical_hinge = losses.hinge, losses.squared_hinge, lo
 poisson, logcosh = losses.poisson, losses.logcosh
 
 
-def accuracy(y_true: Any, y_pred: Any) -> Any:
+def accuracy(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Returns 1 where prediction and label are equal."""
     y_true, y_pred = tf.convert_to_tensor(y_true), tf.convert_to_tensor(y_pred)
     return tf.cast(tf.equal(tf.cast(y_true, y_pred.dtype), y_pred), tf.float32)
 
 
-def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
+def binary_accuracy(y_true: TensorLike, y_pred: TensorLike, threshold: float = 0.5) -> Tensor:
     """Returns the share of the last dimension in which the prediction is above `threshold` where the label is 1."""
     y_pred = tf.convert_to_tensor(y_pred)
     above = tf.cast(y_pred > threshold, y_pred.dtype)
     return tf.reduce_mean(tf.cast(tf.equal(tf.cast(y_true, y_pred.dtype), above), tf.float32), -1)
 
 
-def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
+def categorical_accuracy(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Returns 1 where the largest prediction is that of the one-hot label."""
     return tf.cast(tf.equal(tf.argmax(y_true, -1), tf.argmax(y_pred, -1)), tf.float32)
 
 
-def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
+def sparse_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Returns 1 where the largest prediction is that of the class number."""
     y_true, y_pred = tf.convert_to_tensor(y_true), tf.convert_to_tensor(y_pred)
     if y_true.shape.ndims is not None and y_true.shape.ndims == y_pred.shape.ndims:
@@ -49,12 +48,12 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
     return tf.cast(tf.equal(tf.cast(y_true, tf.int64), tf.argmax(y_pred, -1)), tf.float32)
 
 
-def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
+def top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k: int = 5) -> Tensor:
     """Returns 1 where the one-hot label is among the `k` largest predictions."""
     return tf.cast(tf.nn.in_top_k(y_pred, tf.argmax(y_true, -1), k), tf.float32)
 
 
-def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
+def sparse_top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k: int = 5) -> Tensor:
     """Returns 1 where the class number is among the `k` largest predictions."""
     labels = tf.reshape(tf.cast(y_true, tf.int32), [-1])
     return tf.cast(tf.nn.in_top_k(y_pred, labels, k), tf.float32)

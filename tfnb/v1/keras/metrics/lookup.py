@@ -22,17 +22,17 @@ _KNOWN: Mapping[str, Any] = {
 }
 
 
-def serialize(metric: Any) -> Any:
+def serialize(metric: object) -> Any:
     """Returns the name of a metric function, or the configuration of a metric."""
     return serialize_keras_object(metric)
 
 
-def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+def deserialize(config: str | Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Returns the metric of a name or configuration."""
     return deserialize_keras_object(config, _KNOWN, custom_objects, "metric function")
 
 
-def get(identifier: Any) -> Any:
+def get(identifier: object) -> Any:
     """Returns the metric of a name or configuration; callables are returned unchanged.
 
     Raises `InvalidArgumentError` for anything else.

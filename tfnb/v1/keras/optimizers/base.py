@@ -5,7 +5,7 @@ Invariant: names are TensorFlow 1.15's ("training/Adam/dense/kernel/m"), and `we
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,9 +16,10 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
-from tfnb.types import DType, float32
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.types import DType, DTypeLike, float32
 from tfnb.v1.keras import initializers
+from tfnb.v1.keras.argument_types import Hyper, Identifier
 from tfnb.v1.keras.backend.values import batch_get_value, batch_set_value, get_session
 from tfnb.v1.keras.graph_api import tf
 from tfnb.v1.keras.optimizers.schedules import LearningRateSchedule
@@ -51,7 +52,7 @@ class Optimizer:
 
     # hyperparameters
 
-    def _set_hyper(self, name: str, value: Any) -> None:
+    def _set_hyper(self, name: str, value: Hyper) -> None:
         if name == "learning_rate" and "lr" in self._clip:
             value = self._clip["lr"]
         variable = self._variables.get(name)
@@ -76,12 +77,12 @@ class Optimizer:
         else:
             object.__setattr__(self, name, value)
 
-    def _add(self, name: str, initial: Any, dtype: Any = None) -> Any:
+    def _add(self, name: str, initial: TensorLike | Callable[[], Any], dtype: DTypeLike | None = None) -> Variable:
         scope = self.__dict__["_scope"] or f"{self._name}/"
         with get_default_graph().control_dependencies(None), get_default_graph().name_scope(scope):
             return tf.Variable(initial, name=name, dtype=dtype, trainable=False)
 
-    def _variable(self, name: str) -> Any:
+    def _variable(self, name: str) -> Variable:
         if name not in self._variables:
             self._variables[name] = self._add(name, np.float32(_number(self._hyper[name])))
         return self._variables[name]
@@ -114,12 +115,12 @@ class Optimizer:
         return self.iterations_variable
 
     @iterations.setter
-    def iterations(self, variable: Any) -> None:
+    def iterations(self, variable: Variable) -> Any:
         self.iterations_variable = variable
 
     # slots
 
-    def add_slot(self, var: Variable, slot_name: str, initializer: Any = "zeros") -> Variable:
+    def add_slot(self, var: Variable, slot_name: str, initializer: Identifier = "zeros") -> Variable:
         """Returns the variable `slot_name` of the weight `var`, created on first use by an initializer of Keras."""
         key = (var.op.name, slot_name)
         if key not in self._slots:
@@ -139,7 +140,7 @@ class Optimizer:
 
     # updates
 
-    def get_gradients(self, loss: Any, params: Sequence[Any]) -> list[Any]:
+    def get_gradients(self, loss: Tensor, params: Sequence[Any]) -> list[Any]:
         """Returns the limited gradients of the loss. Raises `InvalidArgumentError` for one that does not exist."""
         gradients = tf.gradients(loss, list(params))
         for gradient, param in zip(gradients, params, strict=True):
@@ -150,7 +151,7 @@ class Optimizer:
                 )
         return [self._limited(g) for g in gradients]
 
-    def _limited(self, gradient: Any) -> Any:
+    def _limited(self, gradient: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
         if not self._clip.keys() & {"clipnorm", "clipvalue"}:
             return gradient
         gradient = tf.convert_to_tensor(gradient)
@@ -161,18 +162,24 @@ class Optimizer:
             gradient = tf.clip_by_value(gradient, -limit, limit)
         return gradient
 
-    def get_updates(self, loss: Any, params: Sequence[Any]) -> list[Any]:
+    def get_updates(self, loss: Tensor, params: Sequence[Any]) -> list[Any]:
         """Returns the operations of a step that makes the scalar `loss` smaller by changing `params`."""
         return [self.apply_gradients(list(zip(self.get_gradients(loss, params), params, strict=True)))]
 
-    def minimize(self, loss: Any, var_list: Any, grad_loss: Any = None, name: str | None = None) -> Any:
+    def minimize(
+        self,
+        loss: Tensor | Callable[[], Tensor],
+        var_list: Sequence[Variable] | Callable[[], Sequence[Variable]],
+        grad_loss: TensorLike | None = None,
+        name: str | None = None,
+    ) -> Operation:
         """Returns the operation of a step; `loss` and `var_list` may be functions that return them."""
         variables = var_list() if callable(var_list) else var_list
         value = loss() if callable(loss) else loss
         gradients = tf.gradients(value, list(variables), grad_ys=grad_loss)
         return self.apply_gradients(list(zip(gradients, variables, strict=True)), name)
 
-    def apply_gradients(self, grads_and_vars: Sequence[tuple[Any, Any]], name: str | None = None) -> Any:
+    def apply_gradients(self, grads_and_vars: Sequence[tuple[Any, Any]], name: str | None = None) -> Operation:
         """Returns the operation that applies pairs (gradient, variable).
 
         Without pairs it only counts the step, as for a model whose layers are all frozen. Raises `InvalidArgumentError`
@@ -275,5 +282,5 @@ class Optimizer:
         return cls(**config)
 
 
-def _number(value: Any) -> Any:
+def _number(value: Hyper) -> Any:
     return value if not callable(value) else value()

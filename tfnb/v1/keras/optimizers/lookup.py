@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
 from tfnb.v1.keras.graph_api import tf
 from tfnb.v1.keras.optimizers import rules
 from tfnb.v1.keras.optimizers.base import Optimizer
@@ -33,7 +35,7 @@ class TFOptimizer:
         self._steps: Any = None
 
     @property
-    def iterations(self) -> Any:
+    def iterations(self) -> Variable:
         """The number of steps, an int64 variable."""
         if self._steps is None:
             self._steps = tf.Variable(np.int64(0), trainable=False, name="iterations")
@@ -44,7 +46,7 @@ class TFOptimizer:
         """The variables of the optimizer."""
         return list(self.optimizer.variables())
 
-    def get_updates(self, loss: Any, params: Sequence[Any]) -> list[Any]:
+    def get_updates(self, loss: Tensor, params: Sequence[Any]) -> list[Any]:
         """Returns the operation of a step; of one without weights to change it only counts."""
         if not params:
             return [tf.assign_add(self.iterations, np.int64(1)).op]
@@ -56,19 +58,19 @@ class TFOptimizer:
         raise NotImplementedError(f"the optimizer {type(self.optimizer).__name__} of tf.train has no configuration")
 
 
-def serialize(optimizer: Any) -> Any:
+def serialize(optimizer: object) -> Any:
     """Returns the configuration of an optimizer."""
     return serialize_keras_object(optimizer)
 
 
-def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+def deserialize(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Returns the optimizer of a configuration."""
     if config["class_name"].lower() in _KNOWN:
         config = {**config, "class_name": config["class_name"].lower()}
     return deserialize_keras_object(config, _KNOWN, custom_objects, "optimizer")
 
 
-def get(identifier: Any) -> Any:
+def get(identifier: object) -> Any:
     """Returns the optimizer of a name or configuration, and optimizers of `tf.train` so that models can use them.
 
     Raises `InvalidArgumentError` for anything else.

@@ -18,6 +18,7 @@ from tfnb.ir.tensor import Tensor
 from tfnb.ops import CATALOG
 from tfnb.types import DType
 from tfnb.v1.keras import initializers
+from tfnb.v1.keras.argument_types import Hyper
 from tfnb.v1.keras.backend.settings import epsilon as default_epsilon
 from tfnb.v1.keras.graph_api import tf
 from tfnb.v1.keras.optimizers.base import Optimizer
@@ -26,7 +27,7 @@ from tfnb.v1.keras.optimizers.base import Optimizer
 class _Rule(Optimizer):
     """A rule with a learning rate, a decay of it and an epsilon."""
 
-    def __init__(self, name: str, learning_rate: Any, epsilon: float | None = None, **kwargs: Any) -> None:
+    def __init__(self, name: str, learning_rate: Hyper, epsilon: float | None = None, **kwargs: Any) -> None:
         super().__init__(name, **kwargs)
         self._set_hyper("learning_rate", learning_rate)
         self._set_hyper("decay", self._initial_decay)
@@ -38,8 +39,8 @@ class SGD(_Rule):
 
     def __init__(
         self,
-        learning_rate: Any = 0.01,
-        momentum: Any = 0.0,
+        learning_rate: Hyper = 0.01,
+        momentum: Hyper = 0.0,
         nesterov: bool = False,
         name: str = "SGD",
         **kwargs: Any,
@@ -77,9 +78,9 @@ class RMSprop(_Rule):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
-        rho: Any = 0.9,
-        momentum: Any = 0.0,
+        learning_rate: Hyper = 0.001,
+        rho: Hyper = 0.9,
+        momentum: Hyper = 0.0,
         epsilon: float | None = 1e-7,
         centered: bool = False,
         name: str = "RMSprop",
@@ -134,7 +135,7 @@ class Adagrad(_Rule):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: Hyper = 0.001,
         initial_accumulator_value: float = 0.1,
         epsilon: float | None = 1e-7,
         name: str = "Adagrad",
@@ -170,8 +171,8 @@ class Adadelta(_Rule):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
-        rho: Any = 0.95,
+        learning_rate: Hyper = 0.001,
+        rho: Hyper = 0.95,
         epsilon: float | None = 1e-7,
         name: str = "Adadelta",
         **kwargs: Any,
@@ -200,7 +201,7 @@ class _Moments(_Rule):
     slots: tuple[str, ...] = ("m", "v")
 
     def __init__(
-        self, name: str, learning_rate: Any, beta_1: Any, beta_2: Any, epsilon: float | None, **kwargs: Any
+        self, name: str, learning_rate: Hyper, beta_1: Hyper, beta_2: Hyper, epsilon: float | None, **kwargs: Any
     ) -> None:
         super().__init__(name, learning_rate, epsilon, **kwargs)
         self._set_hyper("beta_1", beta_1)
@@ -219,9 +220,9 @@ class Adam(_Moments):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
-        beta_1: Any = 0.9,
-        beta_2: Any = 0.999,
+        learning_rate: Hyper = 0.001,
+        beta_1: Hyper = 0.9,
+        beta_2: Hyper = 0.999,
         epsilon: float | None = 1e-7,
         amsgrad: bool = False,
         name: str = "Adam",
@@ -247,9 +248,9 @@ class Adamax(_Moments):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
-        beta_1: Any = 0.9,
-        beta_2: Any = 0.999,
+        learning_rate: Hyper = 0.001,
+        beta_1: Hyper = 0.9,
+        beta_2: Hyper = 0.999,
         epsilon: float | None = 1e-7,
         name: str = "Adamax",
         **kwargs: Any,
@@ -278,9 +279,9 @@ class Nadam(_Moments):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
-        beta_1: Any = 0.9,
-        beta_2: Any = 0.999,
+        learning_rate: Hyper = 0.001,
+        beta_1: Hyper = 0.9,
+        beta_2: Hyper = 0.999,
         epsilon: float | None = 1e-7,
         name: str = "Nadam",
         **kwargs: Any,
@@ -295,7 +296,7 @@ class Nadam(_Moments):
             self._weights.append(self._cache)
         super()._create_slots(var_list)
 
-    def apply_gradients(self, grads_and_vars: Any, name: str | None = None) -> Any:
+    def apply_gradients(self, grads_and_vars: Sequence[tuple[Any, Any]], name: str | None = None) -> Operation:
         """Returns the operation that applies pairs (gradient, variable)."""
         self._product: Any = None
         done = super().apply_gradients(grads_and_vars, name)
@@ -338,7 +339,7 @@ class Ftrl(_Rule):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: Hyper = 0.001,
         learning_rate_power: float = -0.5,
         initial_accumulator_value: float = 0.1,
         l1_regularization_strength: float = 0.0,

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.v1.keras.graph_api import tf
 from tfnb.v1.keras.serialization import deserialize_keras_object, serialize_keras_object
 
@@ -17,7 +18,7 @@ from tfnb.v1.keras.serialization import deserialize_keras_object, serialize_kera
 class LearningRateSchedule:
     """The base of schedules."""
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: TensorLike) -> Tensor:
         """Returns the learning rate at a step. Subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} does not define its values")
 
@@ -31,12 +32,12 @@ class LearningRateSchedule:
         return cls(**config)
 
     @staticmethod
-    def of(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+    def of(config: Mapping[str, Any] | str, custom_objects: Mapping[str, Any] | None = None) -> Any:
         """Returns the schedule of a dictionary {"class_name", "config"}."""
         return deserialize_keras_object(config, _KNOWN, custom_objects, "decay")
 
 
-def _step(step: Any) -> Any:
+def _step(step: TensorLike) -> Tensor:
     return tf.cast(tf.convert_to_tensor(step), tf.float32)
 
 
@@ -54,7 +55,7 @@ class ExponentialDecay(LearningRateSchedule):
         self.initial_learning_rate, self.decay_steps, self.decay_rate = initial_learning_rate, decay_steps, decay_rate
         self.staircase, self.name = staircase, name
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: TensorLike) -> Tensor:
         p = _step(step) / float(self.decay_steps)
         return self.initial_learning_rate * tf.pow(float(self.decay_rate), tf.floor(p) if self.staircase else p)
 
@@ -73,7 +74,7 @@ class InverseTimeDecay(LearningRateSchedule):
         self.initial_learning_rate, self.decay_steps, self.decay_rate = initial_learning_rate, decay_steps, decay_rate
         self.staircase, self.name = staircase, name
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: TensorLike) -> Tensor:
         p = _step(step) / float(self.decay_steps)
         return self.initial_learning_rate / (1.0 + self.decay_rate * (tf.floor(p) if self.staircase else p))
 
@@ -89,7 +90,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
             raise InvalidArgumentError("The length of boundaries should be 1 less than the length of values")
         self.boundaries, self.values, self.name = boundaries, values, name
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: TensorLike) -> Tensor:
         now = _step(step)
         rate = tf.constant(self.values[-1], tf.float32)
         for boundary, value in zip(reversed(self.boundaries), reversed(self.values[:-1]), strict=True):
@@ -112,7 +113,7 @@ class PolynomialDecay(LearningRateSchedule):
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
         self.end_learning_rate, self.power, self.cycle, self.name = end_learning_rate, power, cycle, name
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: TensorLike) -> Tensor:
         now, steps = _step(step), float(self.decay_steps)
         if self.cycle:
             steps = steps * tf.maximum(1.0, tf.ceil(now / steps))
@@ -131,7 +132,7 @@ class CosineDecay(LearningRateSchedule):
         self.initial_learning_rate, self.decay_steps, self.alpha = initial_learning_rate, decay_steps, alpha
         self.name = name
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: TensorLike) -> Tensor:
         share = tf.minimum(_step(step) / float(self.decay_steps), 1.0)
         cosine = 0.5 * (1.0 + tf.cos(math.pi * share))
         return self.initial_learning_rate * ((1 - self.alpha) * cosine + self.alpha)
@@ -152,7 +153,7 @@ class CosineDecayRestarts(LearningRateSchedule):
         self.initial_learning_rate, self.first_decay_steps = initial_learning_rate, first_decay_steps
         self._t_mul, self._m_mul, self.alpha, self.name = t_mul, m_mul, alpha, name
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: TensorLike) -> Tensor:
         done = _step(step) / float(self.first_decay_steps)
         if self._t_mul == 1.0:
             restart = tf.floor(done)
@@ -184,7 +185,7 @@ class LinearCosineDecay(LearningRateSchedule):
         self.initial_learning_rate, self.decay_steps, self.num_periods = initial_learning_rate, decay_steps, num_periods
         self.alpha, self.beta, self.name = alpha, beta, name
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: TensorLike) -> Tensor:
         share = tf.minimum(_step(step), float(self.decay_steps)) / float(self.decay_steps)
         cosine = 0.5 * (1.0 + tf.cos(math.pi * 2.0 * self.num_periods * share))
         return self.initial_learning_rate * ((self.alpha + 1.0 - share) * cosine + self.beta)
@@ -208,7 +209,7 @@ class NoisyLinearCosineDecay(LearningRateSchedule):
         self.initial_variance, self.variance_decay = initial_variance, variance_decay
         self.alpha, self.beta, self.name = alpha, beta, name
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: TensorLike) -> Tensor:
         now = tf.minimum(_step(step), float(self.decay_steps))
         share = now / float(self.decay_steps)
         deviation = tf.sqrt(self.initial_variance / tf.pow(1.0 + now, float(self.variance_decay)))
@@ -222,11 +223,11 @@ _KNOWN: Mapping[str, Any] = {
 }
 
 
-def serialize(learning_rate_schedule: Any) -> Any:
+def serialize(learning_rate_schedule: object) -> Any:
     """Returns the configuration of a schedule."""
     return serialize_keras_object(learning_rate_schedule)
 
 
-def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+def deserialize(config: Mapping[str, Any] | str, custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Returns the schedule of a configuration."""
     return LearningRateSchedule.of(config, custom_objects)

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.v1.keras.backend.settings import data_format_of, floatx
@@ -129,18 +131,18 @@ class NumpyArrayIterator(Iterator):
     def __init__(
         self,
         x: Any,
-        y: Any,
+        y: ArrayLike | None,
         image_data_generator: Any,
         batch_size: int = 32,
         shuffle: bool = False,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         seed: int | None = None,
         data_format: str | None = None,
         save_to_dir: str | None = None,
         save_prefix: str = "",
         save_format: str = "png",
         subset: str | None = None,
-        dtype: Any = None,
+        dtype: npt.DTypeLike | None = None,
     ) -> None:
         further: list[Any] = []
         if isinstance(x, (tuple, list)):
@@ -180,12 +182,12 @@ class _FromFiles(Iterator):
         files: Listed[str],
         labels: Any,
         generator: Any,
-        target_size: Any,
+        target_size: Listed[int],
         color_mode: str,
         class_mode: str | None,
         interpolation: str,
         data_format: str | None,
-        dtype: Any,
+        dtype: npt.DTypeLike | None,
     ) -> None:
         if color_mode not in _CHANNELS:
             raise InvalidArgumentError(f'Invalid color mode: {color_mode!r}; expected "rgb", "rgba", or "grayscale"')
@@ -217,7 +219,7 @@ class _FromFiles(Iterator):
         weights = () if self.sample_weight is None else (self.sample_weight[index_array],)
         return (batch, self._targets(batch, index_array), *weights)
 
-    def _targets(self, batch: np.ndarray, numbers: np.ndarray) -> Any:
+    def _targets(self, batch: np.ndarray, numbers: np.ndarray) -> np.ndarray | list[Any]:
         if self.class_mode == "input":
             return batch.copy()
         if self.class_mode == "multi_output":
@@ -247,11 +249,11 @@ class DirectoryIterator(_FromFiles):
 
     def __init__(
         self,
-        directory: Any,
+        directory: str | Path,
         image_data_generator: Any,
-        target_size: Any = (256, 256),
+        target_size: Listed[int] = (256, 256),
         color_mode: str = "rgb",
-        classes: Any = None,
+        classes: Listed[str] | None = None,
         class_mode: str | None = "categorical",
         batch_size: int = 32,
         shuffle: bool = True,
@@ -263,7 +265,7 @@ class DirectoryIterator(_FromFiles):
         follow_links: bool = False,
         subset: str | None = None,
         interpolation: str = "nearest",
-        dtype: Any = None,
+        dtype: npt.DTypeLike | None = None,
     ) -> None:
         if class_mode not in ("categorical", "binary", "sparse", "input", None):
             raise InvalidArgumentError(
@@ -299,14 +301,14 @@ class DataFrameIterator(_FromFiles):
     def __init__(
         self,
         dataframe: Any,
-        directory: Any = None,
+        directory: str | Path | None = None,
         image_data_generator: Any = None,
         x_col: str = "filename",
-        y_col: Any = "class",
+        y_col: str | Listed[str] = "class",
         weight_col: str | None = None,
-        target_size: Any = (256, 256),
+        target_size: Listed[int] = (256, 256),
         color_mode: str = "rgb",
-        classes: Any = None,
+        classes: Listed[str] | None = None,
         class_mode: str | None = "categorical",
         batch_size: int = 32,
         shuffle: bool = True,
@@ -317,7 +319,7 @@ class DataFrameIterator(_FromFiles):
         save_format: str = "png",
         subset: str | None = None,
         interpolation: str = "nearest",
-        dtype: Any = "float32",
+        dtype: npt.DTypeLike = "float32",
         validate_filenames: bool = True,
     ) -> None:
         if class_mode not in ("categorical", "binary", "sparse", "input", "raw", "multi_output", None):

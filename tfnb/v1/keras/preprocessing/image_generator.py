@@ -6,10 +6,13 @@ Invariant: random numbers are drawn in Keras' order, so that a seed gives the ch
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.v1.keras.backend.settings import data_format_of, floatx
@@ -38,9 +41,9 @@ class ImageDataGenerator:
         zca_whitening: bool = False,
         zca_epsilon: float = 1e-6,
         rotation_range: float = 0,
-        width_shift_range: Any = 0.0,
-        height_shift_range: Any = 0.0,
-        brightness_range: Any = None,
+        width_shift_range: float | Sequence[float] = 0.0,
+        height_shift_range: float | Sequence[float] = 0.0,
+        brightness_range: tuple[float, float] | list[float] | None = None,
         shear_range: float = 0.0,
         zoom_range: Any = 0.0,
         channel_shift_range: float = 0.0,
@@ -52,7 +55,7 @@ class ImageDataGenerator:
         preprocessing_function: Callable[[Any], Any] | None = None,
         data_format: str | None = None,
         validation_split: float = 0.0,
-        dtype: Any = None,
+        dtype: npt.DTypeLike | None = None,
         interpolation_order: int = 1,
     ) -> None:
         self.featurewise_center = featurewise_center or zca_whitening or featurewise_std_normalization
@@ -88,10 +91,10 @@ class ImageDataGenerator:
     def flow(
         self,
         x: Any,
-        y: Any = None,
+        y: ArrayLike | None = None,
         batch_size: int = 32,
         shuffle: bool = True,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         seed: int | None = None,
         save_to_dir: str | None = None,
         save_prefix: str = "",
@@ -115,7 +118,7 @@ class ImageDataGenerator:
             self.dtype,
         )
 
-    def flow_from_directory(self, directory: Any, *args: Any, **kwargs: Any) -> DirectoryIterator:
+    def flow_from_directory(self, directory: str | Path, *args: Any, **kwargs: Any) -> DirectoryIterator:
         """Returns the batches of the images in a folder of folders; see `DirectoryIterator` for the arguments.
 
         They are target_size, color_mode, classes, class_mode, batch_size, shuffle, seed, save_to_dir, save_prefix,
@@ -125,7 +128,9 @@ class ImageDataGenerator:
         given = dict(zip([*names.split(), "follow_links", "subset", "interpolation"], args, strict=False))
         return DirectoryIterator(directory, self, **{**given, **kwargs}, data_format=self.data_format, dtype=self.dtype)
 
-    def flow_from_dataframe(self, dataframe: Any, directory: Any = None, **kwargs: Any) -> DataFrameIterator:
+    def flow_from_dataframe(
+        self, dataframe: Any, directory: str | Path | None = None, **kwargs: Any
+    ) -> DataFrameIterator:
         """Returns the batches of the images that a table of pandas names; see `DataFrameIterator`."""
         mode = kwargs.get("class_mode", "categorical")
         kwargs["class_mode"] = "raw" if mode == "other" else mode
@@ -137,7 +142,7 @@ class ImageDataGenerator:
         """Returns one image, changed at random and standardised."""
         return self.standardize(self.apply_transform(x, self.get_random_transform(x.shape)))
 
-    def standardize(self, x: Any) -> Any:
+    def standardize(self, x: np.ndarray) -> np.ndarray:
         """Returns one image, scaled and standardised; it may be changed in place.
 
         Without the statistics of `fit` it warns, and leaves out what needs them.
@@ -158,7 +163,7 @@ class ImageDataGenerator:
             x = (x.reshape(-1, int(np.prod(x.shape[-3:]))) @ self.whitening).reshape(x.shape)
         return x
 
-    def _is_fitted(self, value: Any) -> bool:
+    def _is_fitted(self, value: object) -> bool:
         if value is None:
             warnings.warn(
                 "This ImageDataGenerator standardises by the data set, but it hasn't been fit on any training data. "
@@ -178,7 +183,7 @@ class ImageDataGenerator:
             shift = np.random.uniform(-given, given)
         return float(shift * size if np.max(given) < 1 else shift)
 
-    def get_random_transform(self, img_shape: Any, seed: int | None = None) -> dict[str, Any]:
+    def get_random_transform(self, img_shape: Sequence[int], seed: int | None = None) -> dict[str, Any]:
         """Returns random arguments of `apply_transform` for an image of a shape."""
         if seed is not None:
             np.random.seed(seed)
@@ -220,7 +225,7 @@ class ImageDataGenerator:
         """Returns one image, changed at random."""
         return self.apply_transform(x, self.get_random_transform(x.shape, seed))
 
-    def fit(self, x: Any, augment: bool = False, rounds: int = 1, seed: int | None = None) -> None:
+    def fit(self, x: ArrayLike, augment: bool = False, rounds: int = 1, seed: int | None = None) -> None:
         """Computes the statistics of images [images, ...] by which `standardize` works.
 
         augment: of `rounds` times the images, changed at random. Raises `InvalidArgumentError` for another rank.

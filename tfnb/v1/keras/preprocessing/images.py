@@ -6,10 +6,13 @@ image is turned, sheared and zoomed about its middle. Invariant: every change re
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
 from scipy import ndimage
 
 from tfnb.errors import InvalidArgumentError
@@ -41,7 +44,7 @@ def _pillow() -> Any:
     return library("PIL.Image", "pillow", "an image of Keras")
 
 
-def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dtype: Any = None) -> Any:
+def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dtype: npt.DTypeLike | None = None) -> Any:
     """Returns the image of Pillow of an array [rows, columns, channels], or with the channels first.
 
     scale: the smallest value becomes 0 and the largest 255. Raises `InvalidArgumentError` for another rank or number of
@@ -64,7 +67,7 @@ def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dty
     return _pillow().fromarray(x.astype("uint8"))
 
 
-def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) -> np.ndarray:
+def img_to_array(img: Any, data_format: str | None = None, dtype: npt.DTypeLike | None = None) -> np.ndarray:
     """Returns the array of an image of Pillow, [rows, columns, channels], or with the channels first.
 
     Raises `InvalidArgumentError` for an array that is no image.
@@ -80,7 +83,7 @@ def load_img(
     path: str,
     grayscale: bool = False,
     color_mode: str = "rgb",
-    target_size: Any = None,
+    target_size: Sequence[int] | None = None,
     interpolation: str = "nearest",
 ) -> Any:
     """Returns the image of Pillow in a file of PNG, JPEG, GIF or BMP.
@@ -104,7 +107,12 @@ def load_img(
 
 
 def save_img(
-    path: Any, x: Any, data_format: str | None = None, file_format: str | None = None, scale: bool = True, **kwargs: Any
+    path: str | Path,
+    x: ArrayLike,
+    data_format: str | None = None,
+    file_format: str | None = None,
+    scale: bool = True,
+    **kwargs: Any,
 ) -> None:
     """Writes an array as an image; see `array_to_img`.
 
@@ -126,7 +134,7 @@ def _matrix(theta: float, tx: float, ty: float, shear: float, zx: float, zy: flo
 
 
 def apply_affine_transform(
-    x: Any,
+    x: ArrayLike,
     theta: float = 0,
     tx: float = 0,
     ty: float = 0,
@@ -166,7 +174,7 @@ def apply_affine_transform(
 
 
 def random_rotation(
-    x: Any,
+    x: ArrayLike,
     rg: float,
     row_axis: int = 1,
     col_axis: int = 2,
@@ -181,7 +189,7 @@ def random_rotation(
 
 
 def random_shift(
-    x: Any,
+    x: np.ndarray,
     wrg: float,
     hrg: float,
     row_axis: int = 1,
@@ -199,7 +207,7 @@ def random_shift(
 
 
 def random_shear(
-    x: Any,
+    x: ArrayLike,
     intensity: float,
     row_axis: int = 1,
     col_axis: int = 2,
@@ -214,8 +222,8 @@ def random_shear(
 
 
 def random_zoom(
-    x: Any,
-    zoom_range: Any,
+    x: ArrayLike,
+    zoom_range: Sequence[float],
     row_axis: int = 1,
     col_axis: int = 2,
     channel_axis: int = 0,
@@ -230,30 +238,30 @@ def random_zoom(
     return apply_affine_transform(x, 0, 0, 0, 0, zx, zy, *where)
 
 
-def _pair(value: Any, name: str) -> tuple[float, float]:
+def _pair(value: object, name: str) -> tuple[float, float]:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise InvalidArgumentError(f"`{name}` should be a tuple or list of two floats. Received: {value}")
     return float(value[0]), float(value[1])
 
 
-def apply_channel_shift(x: Any, intensity: float, channel_axis: int = 0) -> np.ndarray:
+def apply_channel_shift(x: ArrayLike, intensity: float, channel_axis: int = 0) -> np.ndarray:
     """Returns an image plus `intensity`, within its smallest and largest values."""
     del channel_axis  # every channel is shifted alike
     x = np.asarray(x)
     return np.clip(x + intensity, np.min(x), np.max(x))
 
 
-def random_channel_shift(x: Any, intensity_range: float, channel_axis: int = 0) -> np.ndarray:
+def random_channel_shift(x: ArrayLike, intensity_range: float, channel_axis: int = 0) -> np.ndarray:
     """Returns an image plus a number of up to `intensity_range`; see `apply_channel_shift`."""
     return apply_channel_shift(x, np.random.uniform(-intensity_range, intensity_range), channel_axis)
 
 
-def apply_brightness_shift(x: Any, brightness: float) -> np.ndarray:
+def apply_brightness_shift(x: ArrayLike, brightness: float) -> np.ndarray:
     """Returns an image, scaled to 0 .. 255, with its brightness times `brightness`; 1 keeps it."""
     enhance = library("PIL.ImageEnhance", "pillow", "an image of Keras")
     return img_to_array(enhance.Brightness(array_to_img(x)).enhance(brightness))
 
 
-def random_brightness(x: Any, brightness_range: Any) -> np.ndarray:
+def random_brightness(x: ArrayLike, brightness_range: Sequence[float]) -> np.ndarray:
     """Returns an image with its brightness times a number in the pair `brightness_range`."""
     return apply_brightness_shift(x, np.random.uniform(*_pair(brightness_range, "brightness_range")))

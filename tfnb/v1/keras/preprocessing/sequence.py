@@ -10,6 +10,7 @@ from collections.abc import Sequence as Rows
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.v1.keras.data_sequences import Sequence
@@ -20,10 +21,10 @@ __all__ = ["TimeseriesGenerator", "make_sampling_table", "pad_sequences", "skipg
 def pad_sequences(
     sequences: Rows[Any],
     maxlen: int | None = None,
-    dtype: Any = "int32",
+    dtype: npt.DTypeLike = "int32",
     padding: str = "pre",
     truncating: str = "pre",
-    value: Any = 0.0,
+    value: object = 0.0,
 ) -> np.ndarray:
     """Returns sequences as an array [n, maxlen, ...], padded and cut "pre" or "post".
 
@@ -66,7 +67,7 @@ def skipgrams(
     negative_samples: float = 1.0,
     shuffle: bool = True,
     categorical: bool = False,
-    sampling_table: Any = None,
+    sampling_table: Rows[float] | np.ndarray | None = None,
     seed: int | None = None,
 ) -> tuple[list[list[int]], list[Any]]:
     """Returns pairs of words near each other with the label 1, and random pairs with the label 0."""
@@ -101,8 +102,8 @@ class TimeseriesGenerator(Sequence):
 
     def __init__(
         self,
-        data: Any,
-        targets: Any,
+        data: Rows[Any] | np.ndarray,
+        targets: Rows[Any] | np.ndarray,
         length: int,
         sampling_rate: int = 1,
         stride: int = 1,

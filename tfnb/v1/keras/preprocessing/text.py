@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,7 @@ class Tokenizer:
         self.word_index: dict[str, int] = {}
         self.index_word: dict[int, str] = {}
 
-    def _words(self, text: Any) -> list[str]:
+    def _words(self, text: str | list[str]) -> list[str]:
         if self.char_level or isinstance(text, list):
             return [t.lower() for t in text] if self.lower else list(text)
         return text_to_word_sequence(text, self.filters, self.lower, self.split)
@@ -136,7 +136,7 @@ class Tokenizer:
         """Returns a row for each text; see `sequences_to_matrix`."""
         return self.sequences_to_matrix(self.texts_to_sequences(texts), mode)
 
-    def sequences_to_matrix(self, sequences: Any, mode: str = "binary") -> np.ndarray:
+    def sequences_to_matrix(self, sequences: Sequence[Sequence[int]], mode: str = "binary") -> np.ndarray:
         """Returns a row for each sequence, by "binary", "count", "freq" or "tfidf".
 
         Raises `InvalidArgumentError` for another mode, and before any text was seen.
