@@ -17,7 +17,7 @@ from tfnb.ops.array.constants import constant, convert_to_tensor, ones_like, ran
 from tfnb.ops.array.shape_ops import rank
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.reduce_functions import reduce_sum
-from tfnb.types import DTypeLike, Shape, as_shape, float32, int32
+from tfnb.types import DTypeLike, Shape, ShapeLike, as_shape, float32, int32
 
 __all__ = ["Bijector", "Chain", "ConditionalBijector", "Identity", "Inline", "Invert"]
 
@@ -80,18 +80,18 @@ class Bijector:
     def _inverse_event_shape(self, shape: Shape) -> Shape:
         return shape
 
-    def _forward_event_shape_tensor(self, shape: Any) -> Any:
+    def _forward_event_shape_tensor(self, shape: Tensor) -> Tensor:
         return shape
 
-    def _inverse_event_shape_tensor(self, shape: Any) -> Any:
+    def _inverse_event_shape_tensor(self, shape: Tensor) -> Tensor:
         return shape
 
     # ---- what users call ---------------------------------------------------------------------------
 
-    def _tensor(self, value: Any) -> Any:
+    def _tensor(self, value: TensorLike) -> Tensor:
         return convert_to_tensor(value, None if hasattr(value, "graph") else self.dtype or float32)
 
-    def forward(self, x: TensorLike, name: str = "forward", **condition: Any) -> Any:
+    def forward(self, x: TensorLike, name: str = "forward", **condition: Any) -> Tensor:
         """Returns the value at `x`. condition: further arguments of a conditional bijector."""
         with name_scope(f"{self.name}/{name}"):
             argument = self._tensor(x)
@@ -113,12 +113,16 @@ class Bijector:
             self._remember(argument, value)
             return argument
 
-    def _remember(self, argument: Any, value: Any) -> None:
+    def _remember(self, argument: Tensor, value: object) -> None:
         self._arguments = [*self._arguments[-15:], (argument, value)]
 
     def forward_log_det_jacobian(
-        self, x: TensorLike, event_ndims: Any = None, name: str = "forward_log_det_jacobian", **condition: Any
-    ) -> Any:
+        self,
+        x: TensorLike,
+        event_ndims: int | Tensor | None = None,
+        name: str = "forward_log_det_jacobian",
+        **condition: Any,
+    ) -> Tensor:
         """Returns log |det| of the Jacobian at `x`, whose last `event_ndims` dimensions are one event.
 
         By default that number is the `event_ndims` of the bijector.
@@ -134,7 +138,11 @@ class Bijector:
             return self._summed(each, argument, ndims, self.forward_min_event_ndims)
 
     def inverse_log_det_jacobian(
-        self, y: TensorLike, event_ndims: Any = None, name: str = "inverse_log_det_jacobian", **condition: Any
+        self,
+        y: TensorLike,
+        event_ndims: int | Tensor | None = None,
+        name: str = "inverse_log_det_jacobian",
+        **condition: Any,
     ) -> Any:
         """Returns log |det| of the inverse's Jacobian at `y`, whose last `event_ndims` dimensions are one event.
 
@@ -151,7 +159,7 @@ class Bijector:
             ndims = self.event_ndims + added if event_ndims is None else event_ndims
             return self._summed(each, value, ndims, self.inverse_min_event_ndims)
 
-    def _summed(self, each: Any, value: Any, event_ndims: Any, least: int) -> Any:
+    def _summed(self, each: Tensor, value: Tensor, event_ndims: int | Tensor | None, least: int) -> Tensor:
         ndims = constant_value(event_ndims) if isinstance(event_ndims, Tensor) else event_ndims
         if ndims is None or int(ndims) < least:
             raise InvalidArgumentError(f"{self.name}: event_ndims={event_ndims}; needed a number, at least {least}")
@@ -163,24 +171,24 @@ class Bijector:
             each = each + zeros_like(reduce_sum(ones, list(range(-least, 0)))) if least else each + zeros_like(ones)
         return reduce_sum(each, list(range(-extra, 0)))
 
-    def _event_dims_tensor(self, sample: Any) -> Any:
+    def _event_dims_tensor(self, sample: TensorLike) -> Tensor:
         """Returns the dimensions of one event; subclasses of the time sum the log of their Jacobian over them."""
         return convert_to_tensor(range_(-self.event_ndims, 0) + rank(sample), int32)
 
-    def forward_event_shape(self, input_shape: Any) -> Shape:
+    def forward_event_shape(self, input_shape: ShapeLike) -> Shape:
         """Returns the static shape of the value for an argument of `input_shape`."""
         return self._forward_event_shape(as_shape(input_shape))
 
-    def inverse_event_shape(self, output_shape: Any) -> Shape:
+    def inverse_event_shape(self, output_shape: ShapeLike) -> Shape:
         """Returns the static shape of the argument for a value of `output_shape`."""
         return self._inverse_event_shape(as_shape(output_shape))
 
-    def forward_event_shape_tensor(self, input_shape: Any, name: str = "forward_event_shape_tensor") -> Any:
+    def forward_event_shape_tensor(self, input_shape: TensorLike, name: str = "forward_event_shape_tensor") -> Tensor:
         """Returns the shape of the value for an argument of `input_shape`, int32."""
         with name_scope(f"{self.name}/{name}"):
             return self._forward_event_shape_tensor(cast(input_shape, int32))
 
-    def inverse_event_shape_tensor(self, output_shape: Any, name: str = "inverse_event_shape_tensor") -> Any:
+    def inverse_event_shape_tensor(self, output_shape: TensorLike, name: str = "inverse_event_shape_tensor") -> Tensor:
         """Returns the shape of the argument for a value of `output_shape`, int32."""
         with name_scope(f"{self.name}/{name}"):
             return self._inverse_event_shape_tensor(cast(output_shape, int32))
@@ -197,13 +205,13 @@ class Identity(Bijector):
         super().__init__(is_constant_jacobian=True, validate_args=validate_args, name=name)
         self.event_ndims = event_ndims
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         return x
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         return constant(0.0, x.dtype)
 
 
@@ -223,16 +231,16 @@ class Invert(Bijector):
         )
         self.event_ndims = bijector.event_ndims + self.forward_min_event_ndims - self.inverse_min_event_ndims
 
-    def _forward(self, x: Any, **condition: Any) -> Any:
+    def _forward(self, x: Tensor, **condition: Any) -> Tensor:
         return self.bijector.inverse(x, **condition)
 
-    def _inverse(self, y: Any, **condition: Any) -> Any:
+    def _inverse(self, y: Tensor, **condition: Any) -> Tensor:
         return self.bijector.forward(y, **condition)
 
-    def _forward_log_det_jacobian(self, x: Any, **condition: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor, **condition: Any) -> Tensor:
         return self.bijector.inverse_log_det_jacobian(x, self.forward_min_event_ndims, **condition)
 
-    def _inverse_log_det_jacobian(self, y: Any, **condition: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: Tensor, **condition: Any) -> Tensor:
         return self.bijector.forward_log_det_jacobian(y, self.inverse_min_event_ndims, **condition)
 
     def _forward_event_shape(self, shape: Shape) -> Shape:
@@ -241,10 +249,10 @@ class Invert(Bijector):
     def _inverse_event_shape(self, shape: Shape) -> Shape:
         return self.bijector.forward_event_shape(shape)
 
-    def _forward_event_shape_tensor(self, shape: Any) -> Any:
+    def _forward_event_shape_tensor(self, shape: Tensor) -> Tensor:
         return self.bijector.inverse_event_shape_tensor(shape)
 
-    def _inverse_event_shape_tensor(self, shape: Any) -> Any:
+    def _inverse_event_shape_tensor(self, shape: Tensor) -> Tensor:
         return self.bijector.forward_event_shape_tensor(shape)
 
 
@@ -272,17 +280,17 @@ class Chain(Bijector):
         )
         self.event_ndims = max([least, *(b.event_ndims for b in self.bijectors)])
 
-    def _forward(self, x: Any, **condition: Any) -> Any:
+    def _forward(self, x: Tensor, **condition: Any) -> Tensor:
         for b in reversed(self.bijectors):
             x = b.forward(x, **condition.get(b.name, {}))
         return x
 
-    def _inverse(self, y: Any, **condition: Any) -> Any:
+    def _inverse(self, y: Tensor, **condition: Any) -> Tensor:
         for b in self.bijectors:
             y = b.inverse(y, **condition.get(b.name, {}))
         return y
 
-    def _forward_log_det_jacobian(self, x: Any, **condition: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor, **condition: Any) -> Tensor:
         total: Any = constant(0.0, x.dtype)
         ndims = self.forward_min_event_ndims
         for b in reversed(self.bijectors):
@@ -291,7 +299,7 @@ class Chain(Bijector):
             x, ndims = b.forward(x, **own), ndims + b.inverse_min_event_ndims - b.forward_min_event_ndims
         return total
 
-    def _inverse_log_det_jacobian(self, y: Any, **condition: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: Tensor, **condition: Any) -> Tensor:
         total: Any = constant(0.0, y.dtype)
         ndims = self.inverse_min_event_ndims
         for b in self.bijectors:
@@ -310,12 +318,12 @@ class Chain(Bijector):
             shape = b.inverse_event_shape(shape)
         return shape
 
-    def _forward_event_shape_tensor(self, shape: Any) -> Any:
+    def _forward_event_shape_tensor(self, shape: Tensor) -> Tensor:
         for b in reversed(self.bijectors):
             shape = b.forward_event_shape_tensor(shape)
         return shape
 
-    def _inverse_event_shape_tensor(self, shape: Any) -> Any:
+    def _inverse_event_shape_tensor(self, shape: Tensor) -> Tensor:
         for b in self.bijectors:
             shape = b.inverse_event_shape_tensor(shape)
         return shape

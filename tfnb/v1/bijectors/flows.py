@@ -16,9 +16,10 @@ from tfnb.client.control_flow.while_loop import while_loop
 from tfnb.client.layers.dense_layers import dense
 from tfnb.client.layers.norm_layers import BatchNormalization as BatchNormalizationLayer
 from tfnb.client.variables.initializers import glorot_normal
+from tfnb.client.variables.partitioned import PartitionInfo
 from tfnb.client.variables.template import Template, make_template
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import constant, convert_to_tensor, ones_like, zeros_like
 from tfnb.ops.array.shape_ops import RESHAPE, STOP_GRADIENT
@@ -28,7 +29,7 @@ from tfnb.ops.math.reduce_functions import reduce_sum
 from tfnb.ops.math.unary import EXP, LOG, SQRT, absolute
 from tfnb.ops.nn.activations import RELU
 from tfnb.ops.nn.bias_dropout_moments import moments
-from tfnb.types import DTypeLike, float32, int32
+from tfnb.types import DTypeLike, ShapeLike, float32, int32
 from tfnb.v1.bijectors.bijector import Bijector, ConditionalBijector
 
 __all__ = [
@@ -59,12 +60,12 @@ class MaskedAutoregressiveFlow(ConditionalBijector):
         self._fn, self._unroll = shift_and_log_scale_fn, unroll_loop
         super().__init__(None, is_constant_jacobian, validate_args, None, 1, name=name or "masked_autoregressive_flow")
 
-    def _step(self, x: Any, y: Any, condition: Mapping[str, Any]) -> Any:
+    def _step(self, x: Tensor, y: Tensor, condition: Mapping[str, Any]) -> Tensor:
         shift, log_scale = self._fn(y, **condition)
         following = x if log_scale is None else x * EXP(log_scale)
         return following if shift is None else following + shift
 
-    def _forward(self, x: Any, **condition: Any) -> Any:
+    def _forward(self, x: Tensor, **condition: Any) -> Tensor:
         self._fn(x, **condition)  # makes the variables outside of the loop
         if self._unroll:
             n = x.shape.sizes[-1] if x.shape.sizes else None
@@ -82,12 +83,12 @@ class MaskedAutoregressiveFlow(ConditionalBijector):
         result.set_shape(x.shape)
         return result
 
-    def _inverse(self, y: Any, **condition: Any) -> Any:
+    def _inverse(self, y: Tensor, **condition: Any) -> Tensor:
         shift, log_scale = self._fn(y, **condition)
         x = y if shift is None else y - shift
         return x if log_scale is None else x * EXP(-log_scale)
 
-    def _inverse_log_det_jacobian(self, y: Any, **condition: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: Tensor, **condition: Any) -> Tensor:
         log_scale = self._fn(y, **condition)[1]
         return constant(0.0, y.dtype) if log_scale is None else -reduce_sum(log_scale, -1)
 
@@ -112,7 +113,7 @@ class RealNVP(ConditionalBijector):
         self._masked, self._fn = num_masked, shift_and_log_scale_fn
         super().__init__(None, is_constant_jacobian, validate_args, None, 1, name=name or "real_nvp")
 
-    def _parts(self, value: Any, condition: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
+    def _parts(self, value: Tensor, condition: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
         size = value.shape.sizes[-1] if value.shape.sizes else None
         if size is None or self._masked >= size:
             raise InvalidArgumentError(
@@ -122,21 +123,21 @@ class RealNVP(ConditionalBijector):
         shift, log_scale = self._fn(first, size - self._masked, **condition)
         return first, rest, shift, log_scale
 
-    def _forward(self, x: Any, **condition: Any) -> Any:
+    def _forward(self, x: Tensor, **condition: Any) -> Tensor:
         first, rest, shift, log_scale = self._parts(x, condition)
         y = rest if log_scale is None else rest * EXP(log_scale)
         return concat([first, y if shift is None else y + shift], -1)
 
-    def _inverse(self, y: Any, **condition: Any) -> Any:
+    def _inverse(self, y: Tensor, **condition: Any) -> Tensor:
         first, rest, shift, log_scale = self._parts(y, condition)
         x = rest if shift is None else rest - shift
         return concat([first, x if log_scale is None else x * EXP(-log_scale)], -1)
 
-    def _forward_log_det_jacobian(self, x: Any, **condition: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor, **condition: Any) -> Tensor:
         log_scale = self._parts(x, condition)[3]
         return constant(0.0, x.dtype) if log_scale is None else reduce_sum(log_scale, -1)
 
-    def _inverse_log_det_jacobian(self, y: Any, **condition: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: Tensor, **condition: Any) -> Tensor:
         return -self._forward_log_det_jacobian(y, **condition)
 
 
@@ -158,7 +159,7 @@ def masked_dense(
     reuse: bool | None = None,
     name: str | None = None,
     **kwargs: Any,
-) -> Any:
+) -> Tensor:
     """Returns a dense layer of `units` units of which a block depends only on the same and earlier blocks of inputs.
 
     num_blocks: into how many blocks inputs and units are cut. exclusive: whether the same block does not count.
@@ -172,7 +173,9 @@ def masked_dense(
     mask = _block_mask(num_blocks or n, n, units, exclusive)
     initial = kernel_initializer or glorot_normal()
 
-    def masked_initializer(shape: Any, dtype: DTypeLike = float32, partition_info: Any = None) -> Any:
+    def masked_initializer(
+        shape: ShapeLike, dtype: DTypeLike = float32, partition_info: PartitionInfo | None = None
+    ) -> Tensor:
         return constant(mask, dtype) * initial(shape, dtype=dtype, partition_info=partition_info)
 
     return dense(
@@ -222,7 +225,7 @@ def masked_autoregressive_default_template(
     return make_template(name or "masked_autoregressive_default_template", shift_and_log_scale)
 
 
-def _clipped_forward(x: Any, low: float, high: float) -> Any:
+def _clipped_forward(x: Tensor, low: float, high: float) -> Tensor:
     """`clip_by_value` whose gradient is that of the identity."""
     return x + STOP_GRADIENT(clip_by_value(x, low, high) - x)
 
@@ -272,10 +275,10 @@ class BatchNormalization(Bijector):
         self._training = training
         super().__init__(None, False, validate_args, None, 1, name=name)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return self.batchnorm(y, training=self._training)
 
-    def _factors(self, value: Any) -> tuple[Any, Any, Any]:
+    def _factors(self, value: Tensor) -> tuple[Any, Any, Any]:
         """(mean, variance, gamma) of the last axis."""
         layer = self.batchnorm
         return (
@@ -284,14 +287,14 @@ class BatchNormalization(Bijector):
             layer.gamma if layer.gamma is not None else ones_like(value[..., :1]),
         )
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         if not getattr(self.batchnorm, "built", False):
             self.batchnorm(zeros_like(x), training=False)
         mean, variance, gamma = self._factors(x)
         beta = 0.0 if self.batchnorm.beta is None else self.batchnorm.beta
         return (x - beta) / gamma * SQRT(variance + self.batchnorm.epsilon) + mean
 
-    def _inverse_log_det_jacobian(self, y: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: Tensor) -> Tensor:
         if not getattr(self.batchnorm, "built", False):
             self.batchnorm(zeros_like(y), training=False)
         _, variance, gamma = self._factors(y)
@@ -299,9 +302,9 @@ class BatchNormalization(Bijector):
             _, variance = moments(y, list(range((y.shape.ndims or 2) - 1)))
         return reduce_sum(LOG(absolute(gamma)) - 0.5 * LOG(variance + self.batchnorm.epsilon), -1)
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         return -self._inverse_log_det_jacobian(x)
 
 
-def _above_zero(x: Any) -> Any:
+def _above_zero(x: Tensor) -> Tensor:
     return RELU(x) + 1e-6

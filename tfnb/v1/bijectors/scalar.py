@@ -11,7 +11,7 @@ from typing import Any
 
 from tfnb.client.graph.default_graph import control_dependencies, name_scope
 from tfnb.errors import InvalidArgumentError, refuse_given
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import constant
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.logging.print_assert import assert_that
@@ -58,15 +58,15 @@ class AffineScalar(Bijector):
         given = [t for t in (self.shift, self.scale) if t is not None]
         super().__init__(given, True, validate_args, given[0].dtype if given else None, name=name)
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         y = x if self.scale is None else x * self.scale
         return y if self.shift is None else y + self.shift
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         x = y if self.shift is None else y - self.shift
         return x if self.scale is None else x / self.scale
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         return constant(0.0, x.dtype) if self.scale is None else LOG(absolute(self.scale))
 
 
@@ -82,16 +82,16 @@ class PowerTransform(Bijector):
         super().__init__(validate_args=validate_args, name=name)
         self.event_ndims = event_ndims
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         return EXP(x) if not self.power else EXP(LOG1P(x * self.power) / self.power)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return LOG(y) if not self.power else EXPM1(LOG(y) * self.power) / self.power
 
-    def _inverse_log_det_jacobian(self, y: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: Tensor) -> Tensor:
         return (self.power - 1.0) * LOG(y)
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         return x if not self.power else (1.0 / self.power - 1.0) * LOG1P(x * self.power)
 
 
@@ -108,16 +108,16 @@ class Sigmoid(Bijector):
     def __init__(self, validate_args: bool = False, name: str = "sigmoid") -> None:
         super().__init__(validate_args=validate_args, name=name)
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         return SIGMOID(x)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return LOG(y) - LOG1P(-y)
 
-    def _inverse_log_det_jacobian(self, y: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: Tensor) -> Tensor:
         return -LOG(y) - LOG1P(-y)
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         return -SOFTPLUS(-x) - SOFTPLUS(x)
 
 
@@ -135,19 +135,19 @@ class Softplus(Bijector):
         super().__init__(validate_args=validate_args, name=name)
         self.event_ndims = event_ndims
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         h = self.hinge_softness
         return SOFTPLUS(x) if h is None else h * SOFTPLUS(x / h)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         h = self.hinge_softness
         return softplus_inverse(y) if h is None else h * softplus_inverse(y / h)
 
-    def _inverse_log_det_jacobian(self, y: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: Tensor) -> Tensor:
         z = y if self.hinge_softness is None else y / self.hinge_softness
         return -LOG(-EXPM1(-z))
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         return -SOFTPLUS(-x if self.hinge_softness is None else -x / self.hinge_softness)
 
 
@@ -157,16 +157,16 @@ class Softsign(Bijector):
     def __init__(self, validate_args: bool = False, name: str = "softsign") -> None:
         super().__init__(validate_args=validate_args, name=name)
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         return x / (1.0 + absolute(x))
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y / (1.0 - absolute(y))
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         return -2.0 * LOG1P(absolute(x))
 
-    def _inverse_log_det_jacobian(self, y: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: Tensor) -> Tensor:
         return -2.0 * LOG1P(-absolute(y))
 
 
@@ -176,7 +176,7 @@ class Square(Bijector):
     def __init__(self, validate_args: bool = False, name: str = "square") -> None:
         super().__init__(validate_args=validate_args, name=name)
 
-    def _checked(self, x: Any) -> Any:
+    def _checked(self, x: Tensor) -> Tensor:
         if not self.validate_args:
             return x
         with control_dependencies(
@@ -184,13 +184,13 @@ class Square(Bijector):
         ):
             return IDENTITY(x)
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         return SQUARE(self._checked(x))
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return SQRT(self._checked(y))
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         return math.log(2.0) + LOG(self._checked(x))
 
 
@@ -200,10 +200,10 @@ class AbsoluteValue(Bijector):
     def __init__(self, validate_args: bool = False, name: str = "absolute_value") -> None:
         super().__init__(is_constant_jacobian=True, validate_args=validate_args, name=name)
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         return absolute(x)
 
-    def inverse(self, y: TensorLike, name: str = "inverse", **condition: Any) -> Any:
+    def inverse(self, y: TensorLike, name: str = "inverse", **condition: Any) -> tuple[Tensor, Tensor]:
         """Returns (-y, y). There are no conditions."""
         refuse_given("AbsoluteValue.inverse", "it takes no further arguments", **condition)
         with name_scope(f"{self.name}/{name}"):
@@ -211,8 +211,12 @@ class AbsoluteValue(Bijector):
             return -value, value
 
     def inverse_log_det_jacobian(
-        self, y: TensorLike, event_ndims: Any = None, name: str = "inverse_log_det_jacobian", **condition: Any
-    ) -> Any:
+        self,
+        y: TensorLike,
+        event_ndims: int | Tensor | None = None,
+        name: str = "inverse_log_det_jacobian",
+        **condition: Any,
+    ) -> tuple[Tensor, Tensor]:
         """Returns (0, 0). Raises `InvalidArgumentError` for event_ndims other than 0, as in TensorFlow."""
         refuse_given(
             "AbsoluteValue.inverse_log_det_jacobian",
@@ -224,7 +228,7 @@ class AbsoluteValue(Bijector):
             zero = constant(0.0, self._tensor(y).dtype)
             return zero, zero
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         return constant(0.0, x.dtype)
 
 
@@ -244,16 +248,16 @@ class Gumbel(Bijector):
         super().__init__([self.loc, self.scale], validate_args=validate_args, name=name)
         self.event_ndims = event_ndims
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         return EXP(-EXP(-(x - self.loc) / self.scale))
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return self.loc - self.scale * LOG(-LOG(y))
 
-    def _inverse_log_det_jacobian(self, y: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: Tensor) -> Tensor:
         return LOG(self.scale / (-LOG(y) * y))
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         z = (x - self.loc) / self.scale
         return -z - EXP(-z) - LOG(self.scale)
 
@@ -280,13 +284,13 @@ class Kumaraswamy(Bijector):
         self.concentration1, self.concentration0 = positive(a, validate_args), positive(b, validate_args)
         super().__init__([self.concentration1, self.concentration0], validate_args=validate_args, name=name)
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         return EXP(LOG1P(-EXP(LOG1P(-x) / self.concentration0)) / self.concentration1)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return -EXPM1(LOG1P(-(y**self.concentration1)) * self.concentration0)
 
-    def _inverse_log_det_jacobian(self, y: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: Tensor) -> Tensor:
         a, b = self.concentration1, self.concentration0
         return LOG(a) + LOG(b) + (a - 1.0) * LOG(y) + (b - 1.0) * LOG1P(-(y**a))
 
@@ -312,14 +316,14 @@ class SinhArcsinh(Bijector):
         super().__init__([self.skewness, self.tailweight], validate_args=validate_args, name=name)
         self.event_ndims = event_ndims
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         return SINH((ASINH(x) + self.skewness) * self.tailweight)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return SINH(ASINH(y) / self.tailweight - self.skewness)
 
-    def _inverse_log_det_jacobian(self, y: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: Tensor) -> Tensor:
         return LOG(COSH(ASINH(y) / self.tailweight - self.skewness)) - 0.5 * LOG1P(SQUARE(y)) - LOG(self.tailweight)
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         return LOG(COSH((ASINH(x) + self.skewness) * self.tailweight)) + LOG(self.tailweight) - 0.5 * LOG1P(SQUARE(x))

@@ -12,7 +12,7 @@ import numpy as np
 
 from tfnb.client.graph.default_graph import control_dependencies
 from tfnb.errors import InvalidArgumentError, UnimplementedError
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat, stack
 from tfnb.ops.array.constants import constant, convert_to_tensor, ones_like, zeros_like
 from tfnb.ops.array.constants import range_ as range_op
@@ -82,33 +82,33 @@ class AffineLinearOperator(Bijector):
         dtype = self.shift.dtype if self.shift is not None else getattr(scale, "dtype", None)
         super().__init__([t for t in (self.shift,) if t is not None], True, validate_args, dtype, 1, name=name)
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         y = x if self.scale is None else self.scale.matvec(x)
         return y if self.shift is None else y + self.shift
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         x = y if self.shift is None else y - self.shift
         return x if self.scale is None else self.scale.solvevec(x)
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         return constant(0.0, x.dtype) if self.scale is None else self.scale.log_abs_determinant()
 
 
 class _Triangle:
     """A lower triangular matrix [..., n, n] as a linear operator."""
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: Tensor) -> None:
         self.matrix, self.dtype = matrix, matrix.dtype
 
-    def matvec(self, x: Any) -> Any:
+    def matvec(self, x: Tensor) -> Tensor:
         """Returns the product with the vectors x."""
         return reduce_sum(self.matrix * x[..., None, :], -1)
 
-    def solvevec(self, y: Any) -> Any:
+    def solvevec(self, y: Tensor) -> Tensor:
         """Returns the vectors whose product is y."""
         return triangle_solve(self.matrix, y)
 
-    def log_abs_determinant(self) -> Any:
+    def log_abs_determinant(self) -> Tensor:
         """Returns log |det|."""
         return reduce_sum(LOG(absolute(MATRIX_DIAG_PART(self.matrix))), -1)
 
@@ -116,18 +116,18 @@ class _Triangle:
 class _Diagonal:
     """A diagonal matrix of the vector [..., n] as a linear operator."""
 
-    def __init__(self, diag: Any) -> None:
+    def __init__(self, diag: Tensor) -> None:
         self.diag, self.dtype = diag, diag.dtype
 
-    def matvec(self, x: Any) -> Any:
+    def matvec(self, x: Tensor) -> Tensor:
         """Returns the product with the vectors x."""
         return self.diag * x
 
-    def solvevec(self, y: Any) -> Any:
+    def solvevec(self, y: Tensor) -> Tensor:
         """Returns the vectors whose product is y."""
         return y / self.diag
 
-    def log_abs_determinant(self) -> Any:
+    def log_abs_determinant(self) -> Tensor:
         """Returns log |det|."""
         return reduce_sum(LOG(absolute(self.diag)), -1)
 
@@ -135,19 +135,19 @@ class _Diagonal:
 class _Full:
     """A matrix [..., n, n] as a linear operator."""
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: Tensor) -> None:
         self.matrix, self.dtype = matrix, matrix.dtype
 
-    def matvec(self, x: Any) -> Any:
+    def matvec(self, x: Tensor) -> Tensor:
         """Returns the product with the vectors x."""
         return reduce_sum(self.matrix * x[..., None, :], -1)
 
-    def solvevec(self, y: Any) -> Any:
+    def solvevec(self, y: Tensor) -> Tensor:
         """Returns the vectors whose product is y."""
         full = self.matrix + zeros_like(y[..., None])
         return matrix_solve(full, y[..., None] + zeros_like(full[..., :1]))[..., 0]
 
-    def log_abs_determinant(self) -> Any:
+    def log_abs_determinant(self) -> Tensor:
         """Returns log |det|."""
         return slogdet(self.matrix)[1]
 
@@ -155,14 +155,14 @@ class _Full:
 class _Multiple:
     """A multiple of the identity as a linear operator on vectors of a length that their tensors tell."""
 
-    def __init__(self, factor: Any) -> None:
+    def __init__(self, factor: Tensor) -> None:
         self.factor, self.dtype = factor, factor.dtype
 
-    def matvec(self, x: Any) -> Any:
+    def matvec(self, x: Tensor) -> Tensor:
         """Returns the product with the vectors x."""
         return self.factor[..., None] * x
 
-    def solvevec(self, y: Any) -> Any:
+    def solvevec(self, y: Tensor) -> Tensor:
         """Returns the vectors whose product is y."""
         return y / self.factor[..., None]
 
@@ -199,13 +199,15 @@ class Affine(AffineLinearOperator):
         self._multiple = multiple if diag is None and tril is None and factor is None else None
         super().__init__(shift, _scale_of(multiple, diag, tril, factor, inner), validate_args, name, event_ndims)
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         if self._multiple is None:
             return super()._forward_log_det_jacobian(x)
         return LOG(absolute(self._multiple)) * cast(shape_op(x)[-1], x.dtype)
 
 
-def _scale_of(multiple: Any, diag: Any, tril: Any, factor: Any, inner: Any) -> Any:
+def _scale_of(
+    multiple: Tensor | None, diag: Tensor | None, tril: Tensor | None, factor: Tensor | None, inner: Tensor | None
+) -> Any:
     """Returns the operator of the sum of these matrices, or None where there are none."""
     if factor is None and tril is None:
         if diag is None:
@@ -239,13 +241,13 @@ class Permute(Bijector):
                 self.permutation = IDENTITY(self.permutation)
         super().__init__([self.permutation], True, validate_args, None, 1, name=name or "permute")
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         return gather(x, self.permutation, axis=-1)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return gather(y, INVERT_PERMUTATION(self.permutation), axis=-1)
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         return constant(0.0, x.dtype)
 
 
@@ -253,7 +255,11 @@ class Reshape(Bijector):
     """Events of the shape `event_shape_in` in the shape `event_shape_out`; -1 stands for one dimension that follows."""
 
     def __init__(
-        self, event_shape_out: Any, event_shape_in: Any = (-1,), validate_args: bool = False, name: str | None = None
+        self,
+        event_shape_out: TensorLike,
+        event_shape_in: TensorLike = (-1,),
+        validate_args: bool = False,
+        name: str | None = None,
     ) -> None:
         self._out, self._in = (
             tuple(int(n) for n in np.asarray(s).reshape(-1)) for s in (event_shape_out, event_shape_in)
@@ -263,13 +269,13 @@ class Reshape(Bijector):
                 raise InvalidArgumentError(f"Reshape: the shape {shape}; needed sizes, of which one may be -1")
         super().__init__(None, True, validate_args, None, len(self._in), len(self._out), name or "reshape")
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         return self._changed(x, self._in, self._out)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return self._changed(y, self._out, self._in)
 
-    def _changed(self, value: Any, old: tuple[int, ...], new: tuple[int, ...]) -> Any:
+    def _changed(self, value: Tensor, old: tuple[int, ...], new: tuple[int, ...]) -> Tensor:
         ndims = value.shape.ndims
         batch = shape_op(value)[: ndims - len(old)] if ndims is not None else shape_op(value)[: rank(value) - len(old)]
         result = RESHAPE(value, concat([batch, self._sizes(shape_op(value), old, new)], 0))
@@ -277,7 +283,7 @@ class Reshape(Bijector):
         return result
 
     @staticmethod
-    def _sizes(shape: Any, old: tuple[int, ...], new: tuple[int, ...]) -> Any:
+    def _sizes(shape: Tensor, old: tuple[int, ...], new: tuple[int, ...]) -> Tensor:
         if -1 not in new:
             return constant(list(new), int32)
         total = reduce_prod(shape[-len(old) :]) if old else constant(1, int32)
@@ -293,7 +299,7 @@ class Reshape(Bijector):
         rest = None if None in event else math.prod(n or 0 for n in event) // max(known, 1)
         return as_shape([*batch, *(rest if n == -1 else n for n in new)])
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         return constant(0.0, x.dtype)
 
     def _forward_event_shape(self, shape: Shape) -> Shape:
@@ -302,10 +308,10 @@ class Reshape(Bijector):
     def _inverse_event_shape(self, shape: Shape) -> Shape:
         return self._static(shape, self._out, self._in)
 
-    def _forward_event_shape_tensor(self, shape: Any) -> Any:
+    def _forward_event_shape_tensor(self, shape: Any) -> Tensor:
         return self._sizes(shape, self._in, self._out)
 
-    def _inverse_event_shape_tensor(self, shape: Any) -> Any:
+    def _inverse_event_shape_tensor(self, shape: Any) -> Tensor:
         return self._sizes(shape, self._out, self._in)
 
 
@@ -315,7 +321,7 @@ class Ordered(Bijector):
     def __init__(self, validate_args: bool = False, name: str = "ordered") -> None:
         super().__init__(None, False, validate_args, None, 1, name=name)
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         if self.validate_args:
             with control_dependencies(
                 [
@@ -328,10 +334,10 @@ class Ordered(Bijector):
                 x = IDENTITY(x)
         return concat([x[..., :1], LOG(x[..., 1:] - x[..., :-1])], -1)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return cumsum(concat([y[..., :1], EXP(y[..., 1:])], -1), -1)
 
-    def _inverse_log_det_jacobian(self, y: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: Tensor) -> Tensor:
         return reduce_sum(y[..., 1:], -1)
 
 
@@ -342,17 +348,17 @@ class SoftmaxCentered(Bijector):
         _check_rank(name, event_ndims, 1)
         super().__init__(None, False, validate_args, None, 1, name=name)
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         return softmax(concat([x, zeros_like(x[..., :1])], -1))
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         logs = LOG(y)
         return logs[..., :-1] - logs[..., -1:]
 
-    def _inverse_log_det_jacobian(self, y: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: Tensor) -> Tensor:
         return -reduce_sum(LOG(y), -1)
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         n = cast(shape_op(x)[-1] + 1, x.dtype)
         return reduce_sum(x, -1) - n * SOFTPLUS(reduce_logsumexp(x, -1))
 
@@ -367,10 +373,10 @@ class SoftmaxCentered(Bijector):
         dims = shape.as_list() if shape.ndims else [None]
         return as_shape([*dims[:-1], None if dims[-1] is None else dims[-1] + by])
 
-    def _forward_event_shape_tensor(self, shape: Any) -> Any:
+    def _forward_event_shape_tensor(self, shape: Any) -> Tensor:
         return concat([shape[:-1], shape[-1:] + 1], 0)
 
-    def _inverse_event_shape_tensor(self, shape: Any) -> Any:
+    def _inverse_event_shape_tensor(self, shape: Any) -> Tensor:
         return concat([shape[:-1], shape[-1:] - 1], 0)
 
 
@@ -381,16 +387,16 @@ class FillTriangular(Bijector):
         self._upper = upper
         super().__init__(None, True, validate_args, None, 1, 2, name)
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         return fill_triangular(x, self._upper)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return fill_triangular_inverse(y, self._upper)
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         return zeros_like(x[..., 0])
 
-    def _inverse_log_det_jacobian(self, y: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: Tensor) -> Tensor:
         return zeros_like(y[..., 0, 0])
 
     def _forward_event_shape(self, shape: Shape) -> Shape:
@@ -402,11 +408,11 @@ class FillTriangular(Bijector):
         dims = shape.as_list()
         return as_shape([*dims[:-2], None if dims[-1] is None else dims[-1] * (dims[-1] + 1) // 2])
 
-    def _forward_event_shape_tensor(self, shape: Any) -> Any:
+    def _forward_event_shape_tensor(self, shape: Any) -> Tensor:
         n = cast((SQRT(cast(8 * shape[-1] + 1, float32)) - 1.0) / 2.0 + 0.5, int32)
         return concat([shape[:-1], stack([n, n])], 0)
 
-    def _inverse_event_shape_tensor(self, shape: Any) -> Any:
+    def _inverse_event_shape_tensor(self, shape: Any) -> Tensor:
         n = shape[-1]
         return concat([shape[:-2], EXPAND_DIMS(n * (n + 1) // 2, 0)], 0)
 
@@ -420,16 +426,16 @@ class TransformDiagonal(Bijector):
             diag_bijector.graph_parents, diag_bijector.is_constant_jacobian, validate_args, None, 2, name=name
         )
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         return matrix_set_diag(x, self._inner.forward(MATRIX_DIAG_PART(x)))
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return matrix_set_diag(y, self._inner.inverse(MATRIX_DIAG_PART(y)))
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         return self._inner.forward_log_det_jacobian(MATRIX_DIAG_PART(x), 1)
 
-    def _inverse_log_det_jacobian(self, y: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: Tensor) -> Tensor:
         return self._inner.inverse_log_det_jacobian(MATRIX_DIAG_PART(y), 1)
 
 
@@ -459,13 +465,13 @@ class CholeskyOuterProduct(Bijector):
         _check_rank(name, event_ndims, 2)
         super().__init__(None, False, validate_args, None, 2, name=name)
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         return matmul(x, x, transpose_b=True)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return cholesky(y)
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         diag = MATRIX_DIAG_PART(x)
         n = shape_op(diag)[-1]
         powers = cast(n - range_op(n), x.dtype)
@@ -478,11 +484,11 @@ class MatrixInverseTriL(Bijector):
     def __init__(self, validate_args: bool = False, name: str = "matrix_inverse_tril") -> None:
         super().__init__(None, False, validate_args, None, 2, name=name)
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Tensor) -> Tensor:
         return matrix_triangular_solve(x, MATRIX_DIAG(ones_like(x[..., 0])), lower=True)
 
     _inverse = _forward
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         n = cast(shape_op(x)[-1], x.dtype)
         return -(n + 1.0) * reduce_sum(LOG(absolute(MATRIX_DIAG_PART(x))), -1)

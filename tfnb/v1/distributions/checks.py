@@ -42,7 +42,7 @@ def after(checks: Sequence[Operation], *tensors: Tensor) -> list[Any]:
         return [IDENTITY(tensor) for tensor in tensors]
 
 
-def positive(tensor: Tensor, validate_args: bool) -> Any:
+def positive(tensor: Tensor, validate_args: bool) -> Tensor:
     """Returns `tensor`. With `validate_args` the step fails if an element is not positive."""
     return after([require_positive(tensor)] if validate_args else [], tensor)[0]
 
@@ -56,7 +56,7 @@ def within_one(probs: Tensor, *others: Tensor) -> list[Any]:
     return after([low, high], probs, *others)
 
 
-def checked_counts(counts: Tensor, total: Tensor, sums: str, validate_args: bool) -> Any:
+def checked_counts(counts: Tensor, total: Tensor, sums: str, validate_args: bool) -> Tensor:
     """Returns `counts`. With `validate_args` the step fails unless they are integers >= 0 that sum to `total`.
 
     sums: the message when they do not sum to it.

@@ -24,7 +24,7 @@ from tfnb.ops.logging.print_assert import assert_that
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.reduce_functions import reduce_all, reduce_sum
 from tfnb.ops.math.unary import CEIL, FLOOR, LOG
-from tfnb.types import float32
+from tfnb.types import Shape, float32
 from tfnb.v1.distributions.distribution import NOT_REPARAMETERIZED, Distribution, Draw, tensors_of
 from tfnb.v1.distributions.transformed import SeedStream
 
@@ -67,12 +67,12 @@ class Independent(Distribution):
         )
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Shape:
         """The last dimensions of the batch, and the event of the distribution."""
         batch = self.distribution.batch_shape
         return batch[batch.ndims - self.reinterpreted_batch_ndims :].concatenate(self.distribution.event_shape)
 
-    def _event(self) -> Any:
+    def _event(self) -> Tensor:
         batch = shape_op(self.distribution._batch())
         return concat(
             [batch[self.distribution.batch_shape.ndims - self.reinterpreted_batch_ndims :], self.distribution._event()],
@@ -86,27 +86,27 @@ class Independent(Distribution):
     def _axes(self) -> list[int]:
         return list(range(-self.reinterpreted_batch_ndims, 0))
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         return self.distribution.sample(draw.shape, draw.seed)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         each = self.distribution.log_prob(x)
         return reduce_sum(each, self._axes()) if self.reinterpreted_batch_ndims else each
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         each = self.distribution.entropy() + zeros_like(cast(self.distribution._batch(), float32))
         return reduce_sum(each, self._axes()) if self.reinterpreted_batch_ndims else each
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return self.distribution.mean()
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return self.distribution.variance()
 
-    def _stddev(self) -> Any:
+    def _stddev(self) -> Tensor:
         return self.distribution.stddev()
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         return self.distribution.mode()
 
 
@@ -116,7 +116,7 @@ class BatchReshape(Distribution):
     def __init__(
         self,
         distribution: Distribution,
-        batch_shape: Any,
+        batch_shape: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str | None = None,
@@ -139,51 +139,51 @@ class BatchReshape(Distribution):
         )
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Shape:
         """That of the distribution."""
         return self.distribution.event_shape
 
-    def _event(self) -> Any:
+    def _event(self) -> Tensor:
         return self.distribution._event()
 
     def _batch(self) -> Tensor:
         result: Tensor = RESHAPE(self.distribution._batch(), self._shape)
         return result
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         return RESHAPE(self.distribution.sample(draw.shape, draw.seed), draw.full)
 
-    def _back(self, x: Any) -> tuple[Any, Any]:
+    def _back(self, x: Tensor) -> tuple[Any, Any]:
         """(x in the shape of the distribution's batch, the shape of the sample)."""
         inner = concat([shape_op(self.distribution._batch()), self.distribution._event()], 0)
         lead = shape_op(x)[: rank(x) - len(self._shape) - size_op(self.distribution._event())]
         return RESHAPE(x, concat([lead, inner], 0)), lead
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         inner, lead = self._back(x)
         return RESHAPE(self.distribution.log_prob(inner), concat([lead, self._shape], 0))
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         inner, lead = self._back(x)
         return RESHAPE(self.distribution.cdf(inner), concat([lead, self._shape], 0))
 
-    def _statistic(self, value: Any) -> Any:
+    def _statistic(self, value: Tensor) -> Tensor:
         full = value + zeros_like(self.distribution._batch()) if not self.event_shape.ndims else value
         return RESHAPE(full, concat([self._shape, self.distribution._event()], 0))
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         return RESHAPE(self.distribution.entropy() + zeros_like(self.distribution._batch()), self._shape)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return self._statistic(self.distribution.mean())
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         return self._statistic(self.distribution.mode())
 
-    def _stddev(self) -> Any:
+    def _stddev(self) -> Tensor:
         return self._statistic(self.distribution.stddev())
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return self._statistic(self.distribution.variance())
 
 
@@ -219,12 +219,12 @@ class QuantizedDistribution(Distribution):
     def _batch(self) -> Tensor:
         return self.distribution._batch()
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         x = CEIL(self.distribution.sample(draw.shape, draw.seed))
         x = x if self._high is None else where(x + zeros_like(self._high) < self._high, x, ones_like(x) * self._high)
         return x if self._low is None else where(x < self._low + zeros_like(x), ones_like(x) * self._low, x)
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         j = FLOOR(x)
         result = self.distribution.cdf(j)
         if self._low is not None:
@@ -233,10 +233,10 @@ class QuantizedDistribution(Distribution):
             result = where(j + zeros_like(result) >= self._high, ones_like(result), result)
         return result
 
-    def _prob(self, x: Tensor) -> Any:
+    def _prob(self, x: Tensor) -> Tensor:
         return self._cdf(x) - self._cdf(x - 1.0)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         return LOG(self._prob(x))
 
 
@@ -272,17 +272,17 @@ class Autoregressive(Distribution):
         )
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Shape:
         """That of the distribution of the first argument."""
         return self._first.event_shape
 
-    def _event(self) -> Any:
+    def _event(self) -> Tensor:
         return self._first._event()
 
     def _batch(self) -> Tensor:
         return self._first._batch()
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         seeds = SeedStream(draw.seed, "Autoregressive")
         x = self._first.sample(draw.shape, seeds())
         seed = seeds()  # the same numbers in each step, so that what is fixed stays as it is
@@ -290,5 +290,5 @@ class Autoregressive(Distribution):
             x = self.distribution_fn(x).sample((), seed)
         return x
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         return self.distribution_fn(x).log_prob(x)

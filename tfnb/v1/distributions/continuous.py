@@ -6,7 +6,6 @@ Invariant: parameters broadcast against each other, and against values.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -71,39 +70,39 @@ class Normal(Distribution):
             name,
         )
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         return self.loc + self.scale * random_normal(draw.full, dtype=self.dtype, seed=draw.seed)
 
-    def _z(self, x: Tensor) -> Any:
+    def _z(self, x: Tensor) -> Tensor:
         return (x - self.loc) / self.scale
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         return -0.5 * SQUARE(self._z(x)) - 0.5 * math.log(2 * math.pi) - LOG(self.scale)
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         return ndtr(self._z(x))
 
-    def _survival_function(self, x: Tensor) -> Any:
+    def _survival_function(self, x: Tensor) -> Tensor:
         return ndtr(-self._z(x))
 
-    def _quantile(self, p: Any) -> Any:
+    def _quantile(self, p: Tensor) -> Tensor:
         return self.loc + self.scale * ndtri(p)
 
-    def _log_cdf(self, x: Tensor) -> Any:
+    def _log_cdf(self, x: Tensor) -> Tensor:
         return log_ndtr(self._z(x))
 
-    def _log_survival_function(self, x: Tensor) -> Any:
+    def _log_survival_function(self, x: Tensor) -> Tensor:
         return log_ndtr(-self._z(x))
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         return 0.5 + 0.5 * math.log(2 * math.pi) + LOG(self.scale * ones_like(self.loc))
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return self.loc * ones_like(self.scale)
 
     _mode = _mean
 
-    def _stddev(self) -> Any:
+    def _stddev(self) -> Tensor:
         return self.scale * ones_like(self.loc)
 
 
@@ -136,28 +135,28 @@ class Uniform(Distribution):
             name,
         )
 
-    def range(self, name: str = "range") -> Any:
+    def range(self, name: str = "range") -> Tensor:
         """Returns `high` - `low`."""
         return self._call("range", name, lambda: self.high - self.low)
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         return self.low + (self.high - self.low) * random_uniform(draw.full, dtype=self.dtype, seed=draw.seed)
 
-    def _prob(self, x: Tensor) -> Any:
+    def _prob(self, x: Tensor) -> Tensor:
         y = x + zeros_like(self.low + self.high)
         inside = LOGICAL_AND(y >= self.low, y < self.high)
         return where(IS_NAN(y), y, cast(inside, self.dtype) / (self.high - self.low))
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         return MINIMUM(MAXIMUM((x - self.low) / (self.high - self.low), 0.0), 1.0)
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         return LOG(self.high - self.low)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return (self.low + self.high) / 2.0
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return SQUARE(self.high - self.low) / 12.0
 
 
@@ -182,29 +181,29 @@ class Gamma(Distribution):
         kind = FULLY_REPARAMETERIZED if isinstance(self, Exponential) else NOT_REPARAMETERIZED
         super().__init__(self.rate.dtype, kind, validate_args, allow_nan_stats, parameters, parents, name)
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         ones = ones_like(self.concentration + self.rate)
         return random_gamma(draw.shape, self.concentration * ones, self.rate * ones, self.dtype, draw.seed)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         a, b = self.concentration, self.rate
         return (a - 1.0) * LOG(x) - b * x + a * LOG(b) - LGAMMA(a)
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         y = self.rate * x
         return IGAMMA(self.concentration * ones_like(y), y + zeros_like(self.concentration))
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         a = self.concentration
         return a - LOG(self.rate) + LGAMMA(a) + (1.0 - a) * DIGAMMA(a)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return self.concentration / self.rate
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return self.concentration / SQUARE(self.rate)
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         mode = (self.concentration - 1.0) / self.rate
         defined = self.concentration * ones_like(mode) > 1.0
         return where_defined(self, defined, mode, "the mode of a gamma distribution needs concentration > 1")
@@ -230,15 +229,15 @@ class Exponential(Gamma):
             "name": name,
         }
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         # The smallest number is above 0, so that no draw is infinite.
         tiny = float(np.finfo(self.dtype.np).tiny)
         return -LOG(random_uniform(draw.full, tiny, 1.0, self.dtype, draw.seed)) / self.rate
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         return -EXPM1(-self.rate * x)
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         return zeros_like(self.rate)
 
 
@@ -265,50 +264,50 @@ class Beta(Distribution):
         parents = [self.concentration1, self.concentration0]
         super().__init__(a.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, parameters, parents, name)
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         ones = ones_like(self.total_concentration)
         x = random_gamma(draw.shape, self.concentration1 * ones, dtype=self.dtype, seed=draw.seed)
         second = None if draw.seed is None else draw.seed + 1
         y = random_gamma(draw.shape, self.concentration0 * ones, dtype=self.dtype, seed=second)
         return x / (x + y)
 
-    def _log_normalization(self) -> Any:
+    def _log_normalization(self) -> Tensor:
         return LGAMMA(self.concentration1) + LGAMMA(self.concentration0) - LGAMMA(self.total_concentration)
 
-    def _inside(self, x: Tensor) -> Any:
+    def _inside(self, x: Tensor) -> Tensor:
         if not self.validate_args:
             return x
         below = require(x < 1.0, "sample must be no larger than `1`. Condition x < y did not hold: x", x)
         return after([require_positive(x, "sample must be positive."), below], x)[0]
 
-    def _log_prob(self, value: Tensor) -> Any:
+    def _log_prob(self, value: Tensor) -> Tensor:
         x = self._inside(value)
         powers = (self.concentration1 - 1.0) * LOG(x) + (self.concentration0 - 1.0) * LOG1P(-x)
         return powers - self._log_normalization()
 
-    def _cdf(self, value: Tensor) -> Any:
+    def _cdf(self, value: Tensor) -> Tensor:
         x = self._inside(value)
         zeros = zeros_like(x + self.total_concentration)
         return BETAINC(self.concentration1 + zeros, self.concentration0 + zeros, x + zeros)
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         a, b, total = self.concentration1, self.concentration0, self.total_concentration
         powers = (a - 1.0) * DIGAMMA(a) + (b - 1.0) * DIGAMMA(b) - (total - 2.0) * DIGAMMA(total)
         return self._log_normalization() - powers
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return self.concentration1 / self.total_concentration
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return self._mean() * (1.0 - self._mean()) / (1.0 + self.total_concentration)
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         mode = (self.concentration1 - 1.0) / (self.total_concentration - 2.0)
         defined = MINIMUM(self.concentration1, self.concentration0) * ones_like(mode) > 1.0
         return where_defined(self, defined, mode, "the mode of a beta distribution needs concentrations > 1")
 
 
-def _log_cdf_laplace(z: Tensor) -> Any:
+def _log_cdf_laplace(z: Tensor) -> Tensor:
     # Each side computes with numbers that are safe for it, so that no gradient is infinite times 0.
     return where(z < 0.0, z - math.log(2.0), LOG1P(-0.5 * EXP(-absolute(z))))
 
@@ -340,37 +339,37 @@ class Laplace(Distribution):
             name,
         )
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         # The smallest number is the next one above -1, so that no draw is infinite.
         low = float(np.nextafter(np.asarray(-1, self.dtype.np), np.asarray(0, self.dtype.np)))
         u = random_uniform(draw.full, low, 1.0, self.dtype, draw.seed)
         return self.loc - self.scale * SIGN(u) * LOG1P(-absolute(u))
 
-    def _z(self, x: Tensor) -> Any:
+    def _z(self, x: Tensor) -> Tensor:
         return (x - self.loc) / self.scale
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         return -absolute(self._z(x)) - math.log(2.0) - LOG(self.scale)
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         z = self._z(x)
         return 0.5 - 0.5 * SIGN(z) * EXPM1(-absolute(z))
 
-    def _log_cdf(self, x: Tensor) -> Any:
+    def _log_cdf(self, x: Tensor) -> Tensor:
         return _log_cdf_laplace(self._z(x))
 
-    def _log_survival_function(self, x: Tensor) -> Any:
+    def _log_survival_function(self, x: Tensor) -> Tensor:
         return _log_cdf_laplace(-self._z(x))
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         return math.log(2.0) + 1.0 + LOG(self.scale * ones_like(self.loc))
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return self.loc * ones_like(self.scale)
 
     _mode = _mean
 
-    def _stddev(self) -> Any:
+    def _stddev(self) -> Tensor:
         return math.sqrt(2.0) * self.scale * ones_like(self.loc)
 
 
@@ -397,52 +396,52 @@ class StudentT(Distribution):
             self.loc.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, parameters, parents, name
         )
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         second = None if draw.seed is None else draw.seed + 1
         df = self.df * ones_like(self._batch())
         chi2 = random_gamma(draw.shape, 0.5 * df, 0.5 * ones_like(df), self.dtype, second)
         return self.loc + self.scale * random_normal(draw.full, dtype=self.dtype, seed=draw.seed) * RSQRT(chi2 / df)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         z = (x - self.loc) / self.scale
         constant = LGAMMA(0.5 * self.df) + 0.5 * LOG(self.df * math.pi) - LGAMMA(0.5 * (self.df + 1.0))
         return -0.5 * (self.df + 1.0) * LOG1P(SQUARE(z) / self.df) - constant - LOG(absolute(self.scale))
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         z = (x - self.loc) / absolute(self.scale)
         df = self.df + zeros_like(z)
         tail = 0.5 * BETAINC(0.5 * df, 0.5 * ones_like(df), df / (df + SQUARE(z)))
         return where(z + zeros_like(df) < 0.0, tail, 1.0 - tail)
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         half, more = 0.5 * self.df, 0.5 * (self.df + 1.0)
         log_beta = LGAMMA(half) + math.lgamma(0.5) - LGAMMA(more)
         powers = more * (DIGAMMA(more) - DIGAMMA(half))
         stretched = LOG(absolute(self.scale)) + zeros_like(self.loc)
         return stretched + 0.5 * LOG(self.df) + log_beta + powers
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         mean = self.loc * ones_like(self.df * self.scale)
         defined = self.df * ones_like(mean) > 1.0
         return where_defined(self, defined, mean, "the mean of Student's t distribution needs df > 1")
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         df = self.df * ones_like(self._batch())
         finite = SQUARE(self.scale) * df / where(df > 2.0, df - 2.0, ones_like(df))
         variance = where(df > 2.0, finite, ones_like(df) * np.inf)
         return where_defined(self, df > 1.0, variance, "the variance of Student's t distribution needs df > 1")
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         return self.loc * ones_like(self.df * self.scale)
 
 
-def _normals(a: Normal, b: Normal, name: str | None = None) -> Any:
+def _normals(a: Normal, b: Normal, name: str | None = None) -> Tensor:
     with name_scope(name or "kl_normal_normal"):
         ratio = SQUARE(a.scale / b.scale)
         return SQUARE(a.loc - b.loc) / (2.0 * SQUARE(b.scale)) + 0.5 * (ratio - 1.0 - LOG(ratio))
 
 
-def _gammas(a: Gamma, b: Gamma, name: str | None = None) -> Any:
+def _gammas(a: Gamma, b: Gamma, name: str | None = None) -> Tensor:
     with name_scope(name or "kl_gamma_gamma"):
         shapes = (a.concentration - b.concentration) * DIGAMMA(a.concentration)
         normalisers = LGAMMA(b.concentration) - LGAMMA(a.concentration)
@@ -450,10 +449,10 @@ def _gammas(a: Gamma, b: Gamma, name: str | None = None) -> Any:
         return shapes + normalisers + rates
 
 
-def _betas(a: Beta, b: Beta, name: str | None = None) -> Any:
+def _betas(a: Beta, b: Beta, name: str | None = None) -> Tensor:
     with name_scope(name or "kl_beta_beta"):
 
-        def part(x: Any, y: Any) -> Any:
+        def part(x: Tensor, y: Tensor) -> Tensor:
             return LGAMMA(y) - LGAMMA(x) + (x - y) * DIGAMMA(x)
 
         each = part(a.concentration1, b.concentration1) + part(a.concentration0, b.concentration0)

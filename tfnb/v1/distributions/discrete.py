@@ -35,7 +35,7 @@ from tfnb.ops.nn.losses import (
 )
 from tfnb.ops.random.functions import multinomial, random_uniform
 from tfnb.ops.random.gamma_poisson import random_poisson
-from tfnb.types import DTypeLike, as_dtype, int32
+from tfnb.types import DTypeLike, Shape, as_dtype, int32
 from tfnb.v1.distributions.checks import after, positive, require, within_one
 from tfnb.v1.distributions.distribution import (
     NOT_REPARAMETERIZED,
@@ -88,10 +88,10 @@ class Bernoulli(Distribution):
             as_dtype(dtype), NOT_REPARAMETERIZED, validate_args, allow_nan_stats, parameters, [self.logits], name
         )
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         return cast(random_uniform(draw.full, dtype=self.probs.dtype, seed=draw.seed) < self.probs, self.dtype)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         event = cast(x, self.logits.dtype)
         if self.validate_args:
             low = require(event >= 0.0, "Elements must be non-negative.", x)
@@ -99,16 +99,16 @@ class Bernoulli(Distribution):
         zeros = zeros_like(event + self.logits)
         return -sigmoid_cross_entropy_with_logits(labels=event + zeros, logits=self.logits + zeros)
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         return -self.logits * (SIGMOID(self.logits) - 1.0) + SOFTPLUS(-self.logits)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return IDENTITY(self.probs)
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return self.probs * (1.0 - self.probs)
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         return cast(self.probs > 0.5, self.dtype)
 
 
@@ -135,39 +135,39 @@ class Categorical(Distribution):
         )
 
     @property
-    def event_size(self) -> Any:
+    def event_size(self) -> Tensor:
         """The number of classes, a scalar int32 tensor."""
         return shape_op(self.logits)[-1]
 
     def _batch(self) -> Tensor:
         return self.logits[..., 0]
 
-    def _classes_last(self, shape: Tensor, seed: int | None) -> Any:
+    def _classes_last(self, shape: Tensor, seed: int | None) -> Tensor:
         classes = shape_op(self.logits)[-1]
         number = reduce_prod(shape)
         drawn = multinomial(RESHAPE(self.logits, [-1, classes]), number, seed)
         return RESHAPE(transpose(drawn), concat([shape, shape_op(self.logits)[:-1]], 0))
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         return cast(self._classes_last(draw.shape, draw.seed), self.dtype)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         zeros = zeros_like(cast(x, self.logits.dtype) + self.logits[..., 0])
         labels = cast(x, int32) + cast(zeros, int32)
         logits = self.logits + zeros[..., None]
         return -sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         zeros = zeros_like(cast(x, self.probs.dtype) + self.probs[..., 0])
         # TensorFlow's: the probability of a class below x, without x itself
         below = range_op(shape_op(self.probs)[-1]) < (cast(x, int32) + cast(zeros, int32))[..., None]
         return reduce_sum(self.probs * cast(below, self.probs.dtype), -1)
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         log_probs = log_softmax(self.logits)
         return -reduce_sum(EXP(log_probs) * where(log_probs > -np.inf, log_probs, zeros_like(log_probs)), -1)
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         return cast(argmax(self.logits, -1), self.dtype)
 
 
@@ -186,26 +186,26 @@ class OneHotCategorical(Categorical):
         super().__init__(logits, probs, dtype, validate_args, allow_nan_stats, name)
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Shape:
         """The number of classes, as a shape."""
         return self.logits.shape[-1:]
 
-    def _event(self) -> Any:
+    def _event(self) -> Tensor:
         return shape_op(self.logits)[-1:]
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         return one_hot(self._classes_last(draw.shape, draw.seed), shape_op(self.logits)[-1], dtype=self.dtype)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         return reduce_sum(cast(x, self.logits.dtype) * log_softmax(self.logits), -1)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return softmax(self.logits)
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return self._mean() * (1.0 - self._mean())
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         return one_hot(argmax(self.logits, -1), shape_op(self.logits)[-1], dtype=self.dtype)
 
 
@@ -235,37 +235,37 @@ class Poisson(Distribution):
             self.rate.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, parameters, [self.rate], name
         )
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         return random_poisson(self.rate, draw.shape, self.dtype, draw.seed)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         value = x * self.log_rate - LGAMMA(1.0 + x) - self.rate
         if self.interpolate_nondiscrete:
             return value
         whole = EQUAL(x + zeros_like(value), FLOOR(x + zeros_like(value)))
         return where(whole, value, zeros_like(value) - np.inf)
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         n = x if self.interpolate_nondiscrete else FLOOR(x)
         return IGAMMAC(1.0 + n + zeros_like(self.rate), self.rate + zeros_like(n))
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return IDENTITY(self.rate)
 
     _variance = _mean
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         return FLOOR(self.rate)
 
 
-def _bernoullis(a: Bernoulli, b: Bernoulli, name: str | None = None) -> Any:
+def _bernoullis(a: Bernoulli, b: Bernoulli, name: str | None = None) -> Tensor:
     with name_scope(name or "kl_bernoulli_bernoulli"):
         no = SOFTPLUS(b.logits) - SOFTPLUS(a.logits)
         yes = SOFTPLUS(-b.logits) - SOFTPLUS(-a.logits)
         return a.probs * yes + (1.0 - a.probs) * no
 
 
-def _categoricals(a: Categorical, b: Categorical, name: str | None = None) -> Any:
+def _categoricals(a: Categorical, b: Categorical, name: str | None = None) -> Tensor:
     with name_scope(name or "kl_categorical_categorical"):
         difference = log_softmax(a.logits) - log_softmax(b.logits)
         return reduce_sum(softmax(a.logits) * difference, -1)

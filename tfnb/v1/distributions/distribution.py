@@ -85,7 +85,7 @@ def tensors_of(name: str, dtype: DType | None, **parameters: Any) -> list[Any]:
         ]
 
 
-def where_defined(distribution: Distribution, defined: Tensor, value: Tensor, message: str) -> Any:
+def where_defined(distribution: Distribution, defined: Tensor, value: Tensor, message: str) -> Tensor:
     """Returns `value` where `defined`, else NaN; without `allow_nan_stats` the step fails with `message` instead."""
     if distribution.allow_nan_stats:
         return where(defined, value, zeros_like(value) + np.nan)
@@ -123,7 +123,7 @@ class Distribution:
         self._graph_parents = list(graph_parents or ())
 
     @classmethod
-    def param_shapes(cls, sample_shape: Any, name: str = "DistributionParamShapes") -> dict[str, Any]:
+    def param_shapes(cls, sample_shape: TensorLike, name: str = "DistributionParamShapes") -> dict[str, Any]:
         """Returns the shape that each parameter needs so that one draw has the shape `sample_shape`, as tensors.
 
         Raises `UnimplementedError` for a class whose parameters have other shapes than its draws.
@@ -142,7 +142,7 @@ class Distribution:
             raise InvalidArgumentError(f"the shape of a draw must be known, got {sample_shape}")
         return {name: as_shape(shape) for name in cls.param_shapes([])}
 
-    def _call(self, method: str, name: str | None, function: Callable[..., Any], *args: Any) -> Any:
+    def _call(self, method: str, name: str | None, function: Callable[..., Any], *args: TensorLike) -> Any:
         graph = graph_of([*self._graph_parents, *args])
         with graph.as_default(), graph.name_scope(self.name[:-1]), graph.name_scope(name or method):
             return function(*args)
@@ -155,7 +155,7 @@ class Distribution:
             raise UnimplementedError(f"{type(self).__name__} has no {quantity}")
         return function
 
-    def _sample_by_number(self, draw: Draw) -> Any:
+    def _sample_by_number(self, draw: Draw) -> Tensor:
         """Draws as many samples as the shape has elements, for a subclass that counts them."""
         sample_n: Any = self._known("sample_n")
         return RESHAPE(sample_n(reduce_prod(draw.shape), seed=draw.seed), draw.full)
@@ -170,24 +170,24 @@ class Distribution:
         return self._batch().shape if known is None else as_shape(known())
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Shape:
         """The shape of one draw, as far as it is known."""
         known = getattr(self, "_event_shape", None)
         return Shape(()) if known is None else as_shape(known())
 
-    def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Any:
+    def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
         """Returns the shape of the batch, int32."""
         return self._call("batch_shape_tensor", name, lambda: shape_op(self._batch()))
 
-    def event_shape_tensor(self, name: str = "event_shape_tensor") -> Any:
+    def event_shape_tensor(self, name: str = "event_shape_tensor") -> Tensor:
         """Returns the shape of one draw, int32."""
         return self._call("event_shape_tensor", name, self._event)
 
-    def is_scalar_event(self, name: str = "is_scalar_event") -> Any:
+    def is_scalar_event(self, name: str = "is_scalar_event") -> Tensor:
         """Returns whether one draw is a scalar."""
         return self._call("is_scalar_event", name, lambda: EQUAL(size_op(self._event()), 0))
 
-    def is_scalar_batch(self, name: str = "is_scalar_batch") -> Any:
+    def is_scalar_batch(self, name: str = "is_scalar_batch") -> Tensor:
         """Returns whether there is one distribution, not a batch."""
         return self._call("is_scalar_batch", name, lambda: EQUAL(rank(self._batch()), 0))
 
@@ -201,7 +201,7 @@ class Distribution:
             total = total + parent
         return total
 
-    def _event(self) -> Any:
+    def _event(self) -> Tensor:
         known = getattr(self, "_event_shape_tensor", None)
         return constant(np.zeros(0, np.int32)) if known is None else cast(known(), int32)
 
@@ -209,10 +209,10 @@ class Distribution:
         """Returns a distribution of the same kind, with some of the arguments changed."""
         return type(self)(**{**self.parameters, **override_parameters_kwargs})
 
-    def sample(self, sample_shape: Any = (), seed: int | None = None, name: str = "sample") -> Any:
+    def sample(self, sample_shape: TensorLike = (), seed: int | None = None, name: str = "sample") -> Tensor:
         """Returns draws of shape `sample_shape` + batch_shape + event_shape. sample_shape: an integer or a shape."""
 
-        def draw() -> Any:
+        def draw() -> Tensor:
             shape = RESHAPE(cast(sample_shape, int32), [-1])
             full = concat([shape, shape_op(self._batch()), self._event()], 0)
             drawn = self._known("sample")(Draw(shape, full, seed))
@@ -224,80 +224,80 @@ class Distribution:
 
         return self._call("sample", name, draw)
 
-    def log_prob(self, value: TensorLike, name: str = "log_prob") -> Any:
+    def log_prob(self, value: TensorLike, name: str = "log_prob") -> Tensor:
         """Returns the logarithm of the density or probability of `value`, of shape sample_shape + batch_shape."""
         if hasattr(self, "_log_prob"):
             return self._call("log_prob", name, lambda v: self._log_prob(self._value(v)), value)
         return self._call("log_prob", name, lambda v: LOG(self._known("prob")(self._value(v))), value)
 
-    def prob(self, value: TensorLike, name: str = "prob") -> Any:
+    def prob(self, value: TensorLike, name: str = "prob") -> Tensor:
         """Returns the density or probability of `value`."""
         if hasattr(self, "_prob"):
             return self._call("prob", name, lambda v: self._prob(self._value(v)), value)
         return self._call("prob", name, lambda v: EXP(self._known("log_prob")(self._value(v))), value)
 
-    def cdf(self, value: TensorLike, name: str = "cdf") -> Any:
+    def cdf(self, value: TensorLike, name: str = "cdf") -> Tensor:
         """Returns the probability of a draw of at most `value`."""
         if hasattr(self, "_cdf"):
             return self._call("cdf", name, lambda v: self._cdf(self._value(v)), value)
         return self._call("cdf", name, lambda v: EXP(self._known("log_cdf")(self._value(v))), value)
 
-    def log_cdf(self, value: TensorLike, name: str = "log_cdf") -> Any:
+    def log_cdf(self, value: TensorLike, name: str = "log_cdf") -> Tensor:
         """Returns the logarithm of the probability of a draw of at most `value`."""
         if hasattr(self, "_log_cdf"):
             return self._call("log_cdf", name, lambda v: self._log_cdf(self._value(v)), value)
         return self._call("log_cdf", name, lambda v: LOG(self._known("cdf")(self._value(v))), value)
 
-    def survival_function(self, value: TensorLike, name: str = "survival_function") -> Any:
+    def survival_function(self, value: TensorLike, name: str = "survival_function") -> Tensor:
         """Returns the probability of a draw larger than `value`."""
         if hasattr(self, "_survival_function"):
             return self._call("survival_function", name, lambda v: self._survival_function(self._value(v)), value)
         return self._call("survival_function", name, lambda v: 1.0 - self.cdf(v), value)
 
-    def log_survival_function(self, value: TensorLike, name: str = "log_survival_function") -> Any:
+    def log_survival_function(self, value: TensorLike, name: str = "log_survival_function") -> Tensor:
         """Returns the logarithm of the probability of a draw larger than `value`."""
         if hasattr(self, "_log_survival_function"):
             function = self._log_survival_function
             return self._call("log_survival_function", name, lambda v: function(self._value(v)), value)
         return self._call("log_survival_function", name, lambda v: LOG1P(-self.cdf(v)), value)
 
-    def quantile(self, value: TensorLike, name: str = "quantile") -> Any:
+    def quantile(self, value: TensorLike, name: str = "quantile") -> Tensor:
         """Returns the number that a draw exceeds with probability 1 - `value`."""
         return self._call("quantile", name, lambda v: self._known("quantile")(self._value(v)), value)
 
-    def entropy(self, name: str = "entropy") -> Any:
+    def entropy(self, name: str = "entropy") -> Tensor:
         """Returns the Shannon entropy, in nats."""
         return self._call("entropy", name, self._known("entropy"))
 
-    def mean(self, name: str = "mean") -> Any:
+    def mean(self, name: str = "mean") -> Tensor:
         """Returns the mean."""
         return self._call("mean", name, self._known("mean"))
 
-    def variance(self, name: str = "variance") -> Any:
+    def variance(self, name: str = "variance") -> Tensor:
         """Returns the variance of each element of a draw."""
         if hasattr(self, "_variance"):
             return self._call("variance", name, self._variance)
         return self._call("variance", name, lambda: SQUARE(self._known("stddev")()))
 
-    def stddev(self, name: str = "stddev") -> Any:
+    def stddev(self, name: str = "stddev") -> Tensor:
         """Returns the standard deviation of each element of a draw."""
         if hasattr(self, "_stddev"):
             return self._call("stddev", name, self._stddev)
         return self._call("stddev", name, lambda: SQRT(self._known("variance")()))
 
-    def covariance(self, name: str = "covariance") -> Any:
+    def covariance(self, name: str = "covariance") -> Tensor:
         """Returns the matrices of covariances between the elements of a draw."""
         return self._call("covariance", name, self._known("covariance"))
 
-    def mode(self, name: str = "mode") -> Any:
+    def mode(self, name: str = "mode") -> Tensor:
         """Returns the most probable value."""
         return self._call("mode", name, self._known("mode"))
 
-    def cross_entropy(self, other: Distribution, name: str = "cross_entropy") -> Any:
+    def cross_entropy(self, other: Distribution, name: str = "cross_entropy") -> Tensor:
         """Returns the entropy of this distribution plus its divergence from the distribution `other`."""
         return self._call("cross_entropy", name, lambda: self.entropy() + kl_divergence(self, other))
 
-    def kl_divergence(self, other: Distribution, name: str = "kl_divergence") -> Any:
+    def kl_divergence(self, other: Distribution, name: str = "kl_divergence") -> Tensor:
         """Returns the Kullback-Leibler divergence from this distribution to the distribution `other`.
 
         A step fails when it is NaN, unless this distribution has `allow_nan_stats`.
@@ -342,7 +342,7 @@ def kl_divergence(
     distribution_b: Distribution,
     allow_nan_stats: bool = True,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the Kullback-Leibler divergence from `distribution_a` to `distribution_b`, of the shape of the batch.
 
     Without `allow_nan_stats` a step fails when it is NaN. Raises `UnimplementedError` for classes without a registered

@@ -6,7 +6,6 @@ Invariant: as in `continuous`, parameters broadcast against each other, and agai
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -92,7 +91,7 @@ class _LocScale(Distribution):
             self.loc.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, parameters, parents, name
         )
 
-    def _z(self, x: Any) -> Any:
+    def _z(self, x: Tensor) -> Tensor:
         return (x - self.loc) / self.scale
 
 
@@ -109,25 +108,25 @@ class Cauchy(_LocScale):
     ) -> None:
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         return self._quantile(random_uniform(draw.full, dtype=self.dtype, seed=draw.seed))
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         return -math.log(math.pi) - LOG(self.scale) - LOG1P(SQUARE(self._z(x)))
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         return ATAN(self._z(x)) / math.pi + 0.5
 
-    def _quantile(self, p: Any) -> Any:
+    def _quantile(self, p: Tensor) -> Tensor:
         return self.loc + self.scale * TAN(math.pi * (p - 0.5))
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         return math.log(4 * math.pi) + LOG(self.scale * ones_like(self.loc))
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         return self.loc * ones_like(self.scale)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         value = self.loc * ones_like(self.scale)
         return where_defined(self, value > np.inf, value, "the mean of Cauchy's distribution is undefined")
 
@@ -147,33 +146,33 @@ class Logistic(_LocScale):
     ) -> None:
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         tiny = float(np.finfo(self.dtype.np).tiny)
         u = random_uniform(draw.full, tiny, 1.0, self.dtype, draw.seed)
         return self.loc + self.scale * (LOG(u) - LOG1P(-u))
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         z = self._z(x)
         return -z - 2.0 * SOFTPLUS(-z) - LOG(self.scale)
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         return SIGMOID(self._z(x))
 
-    def _log_cdf(self, x: Tensor) -> Any:
+    def _log_cdf(self, x: Tensor) -> Tensor:
         return -SOFTPLUS(-self._z(x))
 
-    def _quantile(self, p: Any) -> Any:
+    def _quantile(self, p: Tensor) -> Tensor:
         return self.loc + self.scale * (LOG(p) - LOG1P(-p))
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         return 2.0 + LOG(self.scale * ones_like(self.loc))
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return self.loc * ones_like(self.scale)
 
     _mode = _mean
 
-    def _stddev(self) -> Any:
+    def _stddev(self) -> Tensor:
         return self.scale * ones_like(self.loc) * (math.pi / math.sqrt(3))
 
 
@@ -189,29 +188,29 @@ class HalfNormal(Distribution):
             self.scale.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, parameters, [self.scale], name
         )
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         return absolute(random_normal(draw.full, dtype=self.dtype, seed=draw.seed) * self.scale)
 
-    def _prob(self, x: Tensor) -> Any:
+    def _prob(self, x: Tensor) -> Tensor:
         density = math.sqrt(2 / math.pi) / self.scale * EXP(-0.5 * SQUARE(x / self.scale))
         return density * cast(x >= 0.0, self.dtype)
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         return ERF(RELU(x) / self.scale / math.sqrt(2.0))
 
-    def _quantile(self, p: Any) -> Any:
+    def _quantile(self, p: Tensor) -> Tensor:
         return math.sqrt(2.0) * self.scale * ERFINV(p)
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         return 0.5 * LOG(math.pi * SQUARE(self.scale) / 2.0) + 0.5
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return self.scale * math.sqrt(2 / math.pi)
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         return zeros_like(self.scale)
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return SQUARE(self.scale) * (1.0 - 2.0 / math.pi)
 
 
@@ -250,23 +249,23 @@ class InverseGamma(Distribution):
             name,
         )
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         ones = ones_like(self.concentration + self.rate)
         return 1.0 / random_gamma(draw.shape, self.concentration * ones, self.rate * ones, self.dtype, draw.seed)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         a, b = self.concentration, self.rate
         return a * LOG(b) - LGAMMA(a) - (1.0 + a) * LOG(x) - b / x
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         y = self.rate / x
         return IGAMMAC(self.concentration + zeros_like(y), y + zeros_like(self.concentration))
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         a = self.concentration
         return a + LOG(self.rate) + LGAMMA(a) - (1.0 + a) * DIGAMMA(a)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         mean = self.rate / (self.concentration - 1.0)
         return where_defined(
             self,
@@ -275,7 +274,7 @@ class InverseGamma(Distribution):
             "the mean of an inverse gamma distribution needs concentration > 1",
         )
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         variance = SQUARE(self.rate / (self.concentration - 1.0)) / (self.concentration - 2.0)
         return where_defined(
             self,
@@ -284,7 +283,7 @@ class InverseGamma(Distribution):
             "the variance of an inverse gamma distribution needs concentration > 2",
         )
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         return self.rate / (1.0 + self.concentration)
 
 
@@ -310,34 +309,34 @@ class Kumaraswamy(Distribution):
         parents = [self.concentration1, self.concentration0]
         super().__init__(a.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, parameters, parents, name)
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         u = random_uniform(draw.full, dtype=self.dtype, seed=draw.seed)
         return EXP(LOG1P(-EXP(LOG1P(-u) / self.concentration0)) / self.concentration1)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         a, b = self.concentration1, self.concentration0
         return LOG(a) + LOG(b) + (a - 1.0) * LOG(x) + (b - 1.0) * LOG1P(-(x**a))
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         return -EXPM1(self.concentration0 * LOG1P(-(x**self.concentration1)))
 
-    def _moment(self, n: int) -> Any:
+    def _moment(self, n: int) -> Tensor:
         a, b = self.concentration1, self.concentration0
         first = 1.0 + n / a
         return EXP(LOG(b) + LGAMMA(first) + LGAMMA(b) - LGAMMA(first + b))
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
         harmonic = DIGAMMA(b + 1.0) - DIGAMMA_OF_ONE
         return (1.0 - 1.0 / a) * harmonic + (1.0 - 1.0 / b) - LOG(a) - LOG(b)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return self._moment(1)
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return self._moment(2) - SQUARE(self._moment(1))
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
         mode = ((a - 1.0) / (a * b - 1.0)) ** (1.0 / a)
         defined = MINIMUM(a, b) * ones_like(mode) > 1.0

@@ -29,7 +29,7 @@ from tfnb.ops.nn.activations import SOFTPLUS
 from tfnb.ops.nn.losses import log_softmax
 from tfnb.ops.random.functions import random_uniform
 from tfnb.ops.random.gamma_poisson import random_gamma, random_poisson
-from tfnb.types import DTypeLike, as_shape, int32
+from tfnb.types import DTypeLike, Shape, as_shape, int32
 from tfnb.v1.bijectors.scalar import Exp, Sigmoid
 from tfnb.v1.distributions.checks import positive, within_one
 from tfnb.v1.distributions.discrete import logits_and_probs
@@ -94,30 +94,30 @@ class Binomial(_Logits):
     ) -> None:
         super().__init__(total_count, logits, probs, validate_args, allow_nan_stats, name, dict(locals()))
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         most = cast(reduce_max(self.total_count), int32)
         u = random_uniform(concat([draw.full, EXPAND_DIMS(most, 0)], 0), dtype=self.dtype, seed=draw.seed)
         used = cast(range_op(most), self.dtype) < (self.total_count + zeros_like(self._batch()))[..., None]
         hits = LOGICAL_AND(u < (self.probs + zeros_like(self._batch()))[..., None], used)
         return reduce_sum(cast(hits, self.dtype), -1)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         n = self.total_count
         ways = LGAMMA(n + 1.0) - LGAMMA(x + 1.0) - LGAMMA(n - x + 1.0)
         return ways + x * LOG(self.probs) + (n - x) * LOG1P(-self.probs)
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         n, zeros = self.total_count, zeros_like(x + self._batch())
         full = BETAINC(MAXIMUM(n - x, 1e-6) + zeros, 1.0 + x + zeros, 1.0 - self.probs + zeros)
         return where(x + zeros >= n + zeros, ones_like(full), full)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return self.total_count * self.probs
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return self._mean() * (1.0 - self.probs)
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         return FLOOR((1.0 + self.total_count) * self.probs)
 
 
@@ -134,30 +134,30 @@ class Geometric(_Logits):
     ) -> None:
         super().__init__(None, logits, probs, validate_args, allow_nan_stats, name, dict(locals()))
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         tiny = float(np.finfo(self.dtype.np).tiny)
         return FLOOR(LOG(random_uniform(draw.full, tiny, 1.0, self.dtype, draw.seed)) / LOG1P(-self.probs))
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         zeros = zeros_like(x + self.probs)
         safe = where(EQUAL(x + zeros, 0.0), zeros, self.probs + zeros)
         return x * LOG1P(-safe) + LOG(self.probs)
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         return where(
             x + zeros_like(self.probs) < 0.0, zeros_like(x + self.probs), -EXPM1((1.0 + FLOOR(x)) * LOG1P(-self.probs))
         )
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         return SOFTPLUS(self.logits) / self.probs - self.logits
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return EXP(-self.logits)
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return self._mean() / self.probs
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         return zeros_like(self.probs)
 
 
@@ -175,7 +175,7 @@ class NegativeBinomial(_Logits):
     ) -> None:
         super().__init__(total_count, logits, probs, validate_args, allow_nan_stats, name, dict(locals()))
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         rate = random_gamma(
             draw.shape,
             self.total_count + zeros_like(self._batch()),
@@ -186,22 +186,22 @@ class NegativeBinomial(_Logits):
         second = None if draw.seed is None else draw.seed + 1
         return random_poisson(rate, constant(np.zeros(0, np.int32)), self.dtype, second)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         n = self.total_count
         ways = LGAMMA(n + x) - LGAMMA(1.0 + x) - LGAMMA(n)
         return ways + n * LOG1P(-self.probs) + x * LOG(self.probs)
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         zeros = zeros_like(x + self._batch())
         return BETAINC(self.total_count + zeros, 1.0 + FLOOR(x) + zeros, 1.0 - self.probs + zeros)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return self.total_count * EXP(self.logits)
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return self._mean() / (1.0 - self.probs)
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         above = FLOOR((self.total_count - 1.0) * EXP(self.logits))
         return where(self.total_count + zeros_like(above) > 1.0, above, zeros_like(above))
 
@@ -233,38 +233,38 @@ class Deterministic(Distribution):
         )
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Shape:
         """The last dimension of a vector, else none."""
         return self.loc.shape[-1:] if self._rank else as_shape(())
 
-    def _event(self) -> Any:
+    def _event(self) -> Tensor:
         return shape_op(self.loc)[-1:] if self._rank else constant(np.zeros(0, np.int32))
 
     def _batch(self) -> Tensor:
         return self.loc[..., 0] if self._rank else self.loc
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         return BROADCAST_TO(self.loc, draw.full)
 
-    def _near(self, x: Any) -> Any:
+    def _near(self, x: Tensor) -> Tensor:
         return absolute(x - self.loc) <= self.atol + self.rtol * absolute(self.loc)
 
-    def _prob(self, x: Tensor) -> Any:
+    def _prob(self, x: Tensor) -> Tensor:
         near = self._near(x)
         return cast(reduce_all(near, -1) if self._rank else near, self.dtype)
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         return cast(x >= self.loc - self.atol - self.rtol * absolute(self.loc), self.dtype)
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         return zeros_like(self._batch())
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return IDENTITY(self.loc)
 
     _mode = _mean
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return zeros_like(self.loc)
 
 
@@ -284,7 +284,7 @@ class VectorDeterministic(Deterministic):
     ) -> None:
         super().__init__(loc, atol, rtol, validate_args, allow_nan_stats, name)
 
-    def cdf(self, value: TensorLike, name: str = "cdf") -> Any:
+    def cdf(self, value: TensorLike, name: str = "cdf") -> Tensor:
         """Raises `UnimplementedError`: vectors have no order."""
         raise UnimplementedError(f"VectorDeterministic has no {name}: vectors have no order")
 
@@ -335,25 +335,25 @@ class ExpRelaxedOneHotCategorical(Distribution):
         )
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Shape:
         """The number of classes, as a shape."""
         return self.logits.shape[-1:]
 
-    def _event(self) -> Any:
+    def _event(self) -> Tensor:
         return shape_op(self.logits)[-1:]
 
     def _batch(self) -> Tensor:
         return self.logits[..., 0]
 
-    def _over(self) -> Any:
+    def _over(self) -> Tensor:
         return EXPAND_DIMS(self.temperature, -1)
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         tiny = float(np.finfo(self.dtype.np).tiny)
         u = random_uniform(draw.full, tiny, 1.0, self.dtype, draw.seed)
         return log_softmax((self.logits - LOG(-LOG(u))) / self._over())
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         n = cast(shape_op(self.logits)[-1], self.dtype)
         constant_part = LGAMMA(n) + (n - 1.0) * LOG(self.temperature)
         scaled = self.logits - x * self._over()

@@ -6,7 +6,6 @@ Invariant: a draw is symmetric and positive definite, or its Cholesky factor whe
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from tfnb.ops.math.reduce_functions import reduce_sum
 from tfnb.ops.math.unary import DIGAMMA, LGAMMA, LOG, SQRT, SQUARE, absolute
 from tfnb.ops.random.functions import random_normal
 from tfnb.ops.random.gamma_poisson import random_gamma
+from tfnb.types import Shape
 from tfnb.v1.distributions.checks import positive
 from tfnb.v1.distributions.distribution import FULLY_REPARAMETERIZED, Distribution, Draw, tensors_of, where_defined
 
@@ -63,25 +63,25 @@ class WishartCholesky(Distribution):
             name,
         )
 
-    def scale(self) -> Any:
+    def scale(self) -> Tensor:
         """Returns the scale S: [..., n, n]."""
         return matmul(self._tril, self._tril, transpose_b=True)
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Shape:
         """The shape of a matrix."""
         return self._tril.shape[-2:]
 
-    def _event(self) -> Any:
+    def _event(self) -> Tensor:
         return shape_op(self._tril)[-2:]
 
     def _batch(self) -> Tensor:
         return self.df + self._tril[..., 0, 0]
 
-    def _df(self) -> Any:
+    def _df(self) -> Tensor:
         return self.df + zeros_like(self._batch())
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         # Bartlett's decomposition: chi numbers on the diagonal, normal ones below it.
         second = None if draw.seed is None else draw.seed + 1
         normal = random_normal(draw.full, dtype=self.dtype, seed=draw.seed)
@@ -91,14 +91,14 @@ class WishartCholesky(Distribution):
         product = matmul(self._tril + zeros_like(factor), factor)
         return product if self.cholesky_input_output_matrices else matmul(product, product, transpose_b=True)
 
-    def _log_multigamma(self, a: Any) -> Any:
+    def _log_multigamma(self, a: Tensor) -> Tensor:
         parts = a[..., None] - constant(np.arange(self.dimension) / 2.0, self.dtype)
         return 0.25 * self.dimension * (self.dimension - 1) * math.log(math.pi) + reduce_sum(LGAMMA(parts), -1)
 
-    def _log_det_tril(self) -> Any:
+    def _log_det_tril(self) -> Tensor:
         return reduce_sum(LOG(absolute(MATRIX_DIAG_PART(self._tril))), -1)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         root = x if self.cholesky_input_output_matrices else cholesky(x)
         full = self._tril + zeros_like(root)
         z = matrix_triangular_solve(full, root + zeros_like(full), lower=True)
@@ -108,12 +108,12 @@ class WishartCholesky(Distribution):
         norm = df * self._log_det_tril() + 0.5 * df * n * math.log(2.0) + self._log_multigamma(0.5 * df)
         return (df - n - 1.0) * log_det - 0.5 * trace - norm
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         if self.cholesky_input_output_matrices:
             return SQRT(self._df())[..., None, None] * self._tril
         return self._df()[..., None, None] * self.scale()
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         scale = SQRT(self._df())[..., None, None] * self.scale()
         diag = MATRIX_DIAG_PART(scale)
         return (
@@ -122,7 +122,7 @@ class WishartCholesky(Distribution):
             else SQRT(SQUARE(scale))
         )
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         factor = self._df() - float(self.dimension) - 1.0
         mode = factor[..., None, None] * self.scale()
         return where_defined(
@@ -132,7 +132,7 @@ class WishartCholesky(Distribution):
             "the mode of a Wishart distribution needs df >= dimension + 1",
         )
 
-    def mean_log_det(self, name: str = "mean_log_det") -> Any:
+    def mean_log_det(self, name: str = "mean_log_det") -> Tensor:
         """Returns the mean of log det."""
         with name_scope(name):
             parts = 0.5 * self._df()[..., None] - constant(np.arange(self.dimension) / 2.0, self.dtype)

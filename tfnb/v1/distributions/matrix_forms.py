@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-def softplus_inverse(x: TensorLike, name: str | None = None) -> Any:
+def softplus_inverse(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns log(exp(x) - 1) of positive numbers, also where exp(x) is too large or too near to 1."""
     with name_scope(name or "softplus_inverse"):
         value = x if isinstance(x, Tensor) else convert_to_tensor(x)
@@ -57,7 +57,7 @@ def _side(length: int) -> int:
     return n
 
 
-def fill_triangular(x: TensorLike, upper: bool = False, name: str | None = None) -> Any:
+def fill_triangular(x: TensorLike, upper: bool = False, name: str | None = None) -> Tensor:
     """Returns lower (or `upper`) triangular matrices of vectors: [..., n (n + 1) / 2] to [..., n, n].
 
     The elements go clockwise around the matrix, as in TensorFlow. Another length is an `InvalidArgumentError`, in the
@@ -79,12 +79,12 @@ def fill_triangular(x: TensorLike, upper: bool = False, name: str | None = None)
         return result
 
 
-def _side_in_step(m: Tensor) -> Any:
+def _side_in_step(m: Tensor) -> Tensor:
     """Returns the side of a triangle of m elements. Another m makes matrices of another size, which is an error."""
     return cast(SQRT(0.25 + 2.0 * cast(m, float64)) - 0.5, int32)
 
 
-def fill_triangular_inverse(x: TensorLike, upper: bool = False, name: str | None = None) -> Any:
+def fill_triangular_inverse(x: TensorLike, upper: bool = False, name: str | None = None) -> Tensor:
     """Returns the vectors of which `fill_triangular` makes the matrices `x`: [..., n, n] to [..., n (n + 1) / 2]."""
     with name_scope(name or "fill_triangular_inverse"):
         matrix = convert_to_tensor(x)
@@ -104,7 +104,7 @@ def fill_triangular_inverse(x: TensorLike, upper: bool = False, name: str | None
 
 def matrix_diag_transform(
     matrix: TensorLike, transform: Callable[[Any], Any] | None = None, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns the matrices `matrix` [..., n, n] with `transform` of their diagonals instead of these."""
     with name_scope(name or "matrix_diag_transform"):
         value = convert_to_tensor(matrix)
@@ -116,7 +116,7 @@ def tridiag(
     diag: TensorLike | None = None,
     above: TensorLike | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns matrices [..., n, n] with the diagonals `below` [..., n - 1], `diag` [..., n] and `above` [..., n - 1].
 
     Raises `InvalidArgumentError` without any of them.
@@ -139,7 +139,7 @@ def tridiag(
         return total
 
 
-def triangle_solve(scale: Any, vectors: Any, adjoint: bool = False) -> Any:
+def triangle_solve(scale: Tensor, vectors: Tensor, adjoint: bool = False) -> Tensor:
     """Returns L^-1 v for lower triangular matrices [..., n, n] and vectors [..., n], whose batches broadcast."""
     wide = vectors[..., None]
     full = scale + zeros_like(wide)

@@ -20,6 +20,7 @@ from tfnb.ops.linalg.diag import one_hot
 from tfnb.ops.math.reduce_functions import reduce_logsumexp, reduce_sum
 from tfnb.ops.math.unary import SQUARE
 from tfnb.ops.nn.losses import log_softmax, softmax
+from tfnb.types import Shape
 from tfnb.v1.distributions.distribution import NOT_REPARAMETERIZED, Distribution, Draw
 from tfnb.v1.distributions.transformed import SeedStream
 
@@ -54,17 +55,17 @@ class MixtureSameFamily(Distribution):
         )
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Shape:
         """That of the components."""
         return self.components_distribution.event_shape
 
-    def _event(self) -> Any:
+    def _event(self) -> Tensor:
         return self.components_distribution._event()
 
     def _batch(self) -> Tensor:
         return self.components_distribution._batch()[..., 0]
 
-    def _over(self, probs: Any) -> Any:
+    def _over(self, probs: Tensor) -> Tensor:
         for _ in range(self.event_shape.ndims or 0):
             probs = EXPAND_DIMS(probs, -1)
         return probs
@@ -72,7 +73,7 @@ class MixtureSameFamily(Distribution):
     def _axis(self) -> int:
         return -1 - (self.event_shape.ndims or 0)
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         x = self.components_distribution.sample(draw.shape, draw.seed)
         second = None if draw.seed is None else draw.seed + 1
         n = shape_op(self.components_distribution._batch())[-1]
@@ -85,23 +86,23 @@ class MixtureSameFamily(Distribution):
     def _mixture_rank(self) -> int:
         return self.mixture_distribution.batch_shape.ndims or 0
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         spread = EXPAND_DIMS(x, self._axis())
         return reduce_logsumexp(
             self.components_distribution.log_prob(spread) + log_softmax(self.mixture_distribution.logits), -1
         )
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         return reduce_sum(
             self.components_distribution.cdf(EXPAND_DIMS(x, self._axis())) * self.mixture_distribution.probs, -1
         )
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return reduce_sum(
             self._over(self.mixture_distribution.probs) * self.components_distribution.mean(), self._axis()
         )
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         probs, mean = self._over(self.mixture_distribution.probs), self.components_distribution.mean()
         within = reduce_sum(probs * self.components_distribution.variance(), self._axis())
         between = reduce_sum(probs * SQUARE(mean - EXPAND_DIMS(self._mean(), self._axis())), self._axis())
@@ -138,17 +139,17 @@ class Mixture(Distribution):
         super().__init__(components[0].dtype, kind, validate_args, allow_nan_stats, parameters, [self.cat.logits], name)
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Shape:
         """That of the components."""
         return self.components[0].event_shape
 
-    def _event(self) -> Any:
+    def _event(self) -> Tensor:
         return self.components[0]._event()
 
     def _batch(self) -> Tensor:
         return self.cat._batch()
 
-    def _all(self, values: Sequence[Any], event: bool) -> Any:
+    def _all(self, values: Sequence[Any], event: bool) -> Tensor:
         """Stacks what the components gave at a new last axis of the batch."""
         full = [
             v + zeros_like(self.components[0]._batch()) if not event or not self.event_shape.ndims else v
@@ -156,13 +157,13 @@ class Mixture(Distribution):
         ]
         return stack(full, -1 - (self.event_shape.ndims or 0) if event else -1)
 
-    def _probs(self, event: bool) -> Any:
+    def _probs(self, event: bool) -> Tensor:
         probs = softmax(self.cat.logits)
         for _ in range((self.event_shape.ndims or 0) if event else 0):
             probs = EXPAND_DIMS(probs, -1)
         return probs
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         seeds = SeedStream(draw.seed, "Mixture")
         own = seeds()
         drawn = stack([c.sample(draw.shape, seeds()) for c in self.components], -1 - (self.event_shape.ndims or 0))
@@ -171,19 +172,19 @@ class Mixture(Distribution):
             chosen = EXPAND_DIMS(chosen, -1)
         return reduce_sum(drawn * chosen, -1 - (self.event_shape.ndims or 0))
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         each = stack([c.log_prob(x) for c in self.components], -1)
         return reduce_logsumexp(each + log_softmax(self.cat.logits), -1)
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         return reduce_sum(stack([c.cdf(x) for c in self.components], -1) * self._probs(False), -1)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return reduce_sum(
             self._all([c.mean() for c in self.components], True) * self._probs(True), -1 - (self.event_shape.ndims or 0)
         )
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         axis = -1 - (self.event_shape.ndims or 0)
         means, deviations = (
             self._all([c.mean() for c in self.components], True),
@@ -193,7 +194,7 @@ class Mixture(Distribution):
         mean = reduce_sum(means * probs, axis)
         return reduce_sum((SQUARE(deviations) + SQUARE(means)) * probs, axis) - SQUARE(mean)
 
-    def entropy_lower_bound(self, name: str = "entropy_lower_bound") -> Any:
+    def entropy_lower_bound(self, name: str = "entropy_lower_bound") -> Tensor:
         """Returns the mean entropy of the components, which the entropy of the mixture is not below."""
         with name_scope(name):
             return reduce_sum(self._all([c.entropy() for c in self.components], False) * self._probs(False), -1)

@@ -28,6 +28,7 @@ from tfnb.ops.math.reduce_functions import reduce_all, reduce_sum
 from tfnb.ops.math.unary import ASINH, LOG, SINH, SQUARE, absolute
 from tfnb.ops.nn.activations import SOFTPLUS
 from tfnb.ops.random.functions import random_normal
+from tfnb.types import Shape
 from tfnb.v1.bijectors.bijector import Chain
 from tfnb.v1.bijectors.scalar import SinhArcsinh as SinhArcsinhBijector
 from tfnb.v1.bijectors.vectors import Affine
@@ -84,41 +85,41 @@ class MultivariateNormalTriL(Distribution):
         )
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Shape:
         """The number of elements, as a shape."""
         return self.loc.shape[-1:]
 
-    def _event(self) -> Any:
+    def _event(self) -> Tensor:
         return shape_op(self.loc)[-1:]
 
     def _batch(self) -> Tensor:
         return self.loc[..., 0]
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         z = random_normal(draw.full, dtype=self.dtype, seed=draw.seed)
         return self.loc + reduce_sum(self.scale_tril * z[..., None, :], -1)
 
-    def _log_det(self) -> Any:
+    def _log_det(self) -> Tensor:
         return reduce_sum(LOG(absolute(MATRIX_DIAG_PART(self.scale_tril))), -1)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         z = triangle_solve(self.scale_tril, x - self.loc)
         n = cast(shape_op(self.loc)[-1], self.dtype)
         return -0.5 * reduce_sum(SQUARE(z), -1) - 0.5 * math.log(2 * math.pi) * n - self._log_det()
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         n = cast(shape_op(self.loc)[-1], self.dtype)
         return 0.5 * (1.0 + math.log(2 * math.pi)) * n + self._log_det() + zeros_like(self._batch())
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return IDENTITY(self.loc)
 
     _mode = _mean
 
-    def _covariance(self) -> Any:
+    def _covariance(self) -> Tensor:
         return matmul(self.scale_tril, self.scale_tril, transpose_b=True)
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return reduce_sum(SQUARE(self.scale_tril), -1)
 
 
@@ -216,40 +217,40 @@ class MultivariateNormalDiagPlusLowRank(Distribution):
         )
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Shape:
         """The number of elements, as a shape."""
         return self.loc.shape[-1:]
 
-    def _event(self) -> Any:
+    def _event(self) -> Tensor:
         return shape_op(self.loc)[-1:]
 
     def _batch(self) -> Tensor:
         return self.loc[..., 0]
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         z = random_normal(draw.full, dtype=self.dtype, seed=draw.seed)
         return self.loc + reduce_sum(self._scale * z[..., None, :], -1)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         wide = (x - self.loc)[..., None]
         full = self._scale + zeros_like(wide)
         z = matrix_solve(full, wide + zeros_like(full[..., :1]))[..., 0]
         n = cast(shape_op(self.loc)[-1], self.dtype)
         return -0.5 * reduce_sum(SQUARE(z), -1) - 0.5 * math.log(2 * math.pi) * n - slogdet(self._scale)[1]
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         n = cast(shape_op(self.loc)[-1], self.dtype)
         return 0.5 * (1.0 + math.log(2 * math.pi)) * n + slogdet(self._scale)[1] + zeros_like(self._batch())
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return IDENTITY(self.loc)
 
     _mode = _mean
 
-    def _covariance(self) -> Any:
+    def _covariance(self) -> Tensor:
         return matmul(self._scale, self._scale, transpose_b=True)
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return reduce_sum(SQUARE(self._scale), -1)
 
 
@@ -261,9 +262,9 @@ class _VectorDiag(TransformedDistribution):
     def __init__(
         self,
         base: Callable[..., Distribution],
-        loc: Any,
-        scale_diag: Any,
-        scale_identity_multiplier: Any,
+        loc: TensorLike | None,
+        scale_diag: TensorLike | None,
+        scale_identity_multiplier: TensorLike | None,
         validate_args: bool,
         name: str,
     ) -> None:
@@ -284,16 +285,16 @@ class _VectorDiag(TransformedDistribution):
             base(zero, zero + 1.0), Affine(self.loc, scale_diag=self._diag), shape[:-1], shape[-1:], validate_args, name
         )
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return self.loc + self._moments[0] * self._diag
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return self._moments[1] * SQUARE(self._diag)
 
-    def _stddev(self) -> Any:
+    def _stddev(self) -> Tensor:
         return math.sqrt(self._moments[1]) * absolute(self._diag)
 
-    def _covariance(self) -> Any:
+    def _covariance(self) -> Tensor:
         return MATRIX_DIAG(self._variance())
 
 
@@ -314,12 +315,12 @@ class VectorExponentialDiag(_VectorDiag):
         allow_nan_stats: bool = True,
         name: str = "VectorExponentialDiag",
     ) -> None:
-        def base(_: Any, one: Any) -> Distribution:
+        def base(_: Tensor, one: Tensor) -> Distribution:
             return Exponential(one, allow_nan_stats=allow_nan_stats)
 
         super().__init__(base, loc, scale_diag, scale_identity_multiplier, validate_args, name)
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         return IDENTITY(self.loc)
 
 
@@ -340,12 +341,12 @@ class VectorLaplaceDiag(_VectorDiag):
         allow_nan_stats: bool = True,
         name: str = "VectorLaplaceDiag",
     ) -> None:
-        def base(zero: Any, one: Any) -> Distribution:
+        def base(zero: Tensor, one: Tensor) -> Distribution:
             return Laplace(zero, one, allow_nan_stats=allow_nan_stats)
 
         super().__init__(base, loc, scale_diag, scale_identity_multiplier, validate_args, name)
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         return IDENTITY(self.loc)
 
 
@@ -368,7 +369,7 @@ class VectorSinhArcsinhDiag(TransformedDistribution):
         allow_nan_stats: bool = True,
         name: str = "VectorSinhArcsinhDiag",
     ) -> None:
-        def base(zero: Any, one: Any) -> Distribution:
+        def base(zero: Tensor, one: Tensor) -> Distribution:
             return distribution or Normal(zero, one, allow_nan_stats=allow_nan_stats)
 
         outline = _VectorDiag(base, loc, scale_diag, scale_identity_multiplier, validate_args, name)
@@ -387,7 +388,7 @@ class VectorSinhArcsinhDiag(TransformedDistribution):
         super().__init__(outline.distribution, bijector, shape[:-1], shape[-1:], validate_args, name)
 
 
-def _normals(a: Any, b: Any, name: str | None = None) -> Any:
+def _normals(a: Any, b: Any, name: str | None = None) -> Tensor:
     with name_scope(name or "kl_mvn_mvn"):
         n = cast(shape_op(a.loc)[-1], a.dtype)
         root = _root(b)
@@ -398,7 +399,7 @@ def _normals(a: Any, b: Any, name: str | None = None) -> Any:
         return reduce_sum(logs, -1) + 0.5 * (reduce_sum(SQUARE(mixed), [-2, -1]) + reduce_sum(SQUARE(distance), -1) - n)
 
 
-def _root(normal: Any) -> Any:
+def _root(normal: Any) -> Tensor:
     """Returns a lower triangular root of the covariance."""
     return normal.scale_tril if isinstance(normal, MultivariateNormalTriL) else cholesky(normal.covariance())
 

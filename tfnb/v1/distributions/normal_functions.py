@@ -7,7 +7,6 @@ numbers that are safe for it.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -25,12 +24,12 @@ __all__ = ["log_ndtr", "ndtr", "ndtri"]
 _TERMS = 5  # of the asymptotic series
 
 
-def ndtr(z: Tensor) -> Any:
+def ndtr(z: Tensor) -> Tensor:
     """Returns the probability of a number below `z`."""
     return 0.5 * ERFC(-z * math.sqrt(0.5))
 
 
-def ndtri(p: Tensor) -> Any:
+def ndtri(p: Tensor) -> Tensor:
     """Returns the number below which the probability is `p`: from -inf for 0 to inf for 1; NaN outside of that."""
     inside = LOGICAL_AND(p > 0.0, p < 1.0)
     ends = where(EQUAL(p, zeros_like(p)), zeros_like(p) - np.inf, zeros_like(p) + np.nan)
@@ -38,7 +37,7 @@ def ndtri(p: Tensor) -> Any:
     return where(inside, NDTRI(where(inside, p, 0.5 * ones_like(p))), ends)
 
 
-def log_ndtr(z: Tensor) -> Any:
+def log_ndtr(z: Tensor) -> Tensor:
     """Returns the logarithm of the probability of a number below `z`."""
     lower, upper = (-20.0, 8.0) if z.dtype.base_dtype is float64 else (-10.0, 5.0)
     far = MINIMUM(z, lower)  # where the probability underflows soon

@@ -13,6 +13,7 @@ import numpy as np
 from tfnb.client.graph.default_graph import control_dependencies, name_scope
 from tfnb.client.variables.initializers import Zeros
 from tfnb.client.variables.scope import get_variable, variable_scope
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat, stack
@@ -56,7 +57,7 @@ def percentile(
     keep_dims: bool = False,
     validate_args: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the `q`-th percentile (0 to 100, a scalar) of `x` over `axis`, by default over all.
 
     interpolation: "nearest" (the default), "lower" or "higher", the element that is taken between two. keep_dims:
@@ -104,7 +105,7 @@ def auto_correlation(
     center: bool = True,
     normalize: bool = True,
     name: str = "auto_correlation",
-) -> Any:
+) -> Tensor:
     """Returns the autocorrelation of `x` along `axis`, for the lags 0 to `max_lags`, by default all.
 
     center: whether the mean is subtracted. normalize: whether the result is divided by that of lag 0.
@@ -138,7 +139,7 @@ def reduce_weighted_logsumexp(
     keep_dims: bool = False,
     return_sign: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor | tuple[Tensor, Tensor]:
     """Returns log |sum of w exp(logx)| over `axis`, by default over all; with `return_sign` also the sign of the sum.
 
     w: weights of any sign, by default 1. keep_dims: whether dimensions of size 1 stay.
@@ -158,7 +159,7 @@ def reduce_weighted_logsumexp(
 
 
 def assign_moving_mean_variance(
-    mean_var: Any, variance_var: Any, value: TensorLike, decay: TensorLike, name: str | None = None
+    mean_var: Variable, variance_var: Variable, value: TensorLike, decay: TensorLike, name: str | None = None
 ) -> tuple[Any, Any]:
     """Updates exponentially weighted averages of `value` and its variance; returns the new (mean, variance).
 
@@ -194,8 +195,8 @@ def moving_mean_variance(
 
 
 def assign_log_moving_mean_exp(
-    log_mean_exp_var: Any, log_value: TensorLike, decay: TensorLike, name: str | None = None
-) -> Any:
+    log_mean_exp_var: Variable, log_value: TensorLike, decay: TensorLike, name: str | None = None
+) -> Tensor:
     """Updates the logarithm of an exponentially weighted average of exp(log_value); returns the new one.
 
     log_mean_exp_var: the variable. decay: how much of the old value stays.
@@ -207,7 +208,7 @@ def assign_log_moving_mean_exp(
         return assign(log_mean_exp_var, reduce_logsumexp(parts, 0))
 
 
-def _posterior(prior: Any, scale: TensorLike, s: TensorLike, n: TensorLike) -> tuple[Any, Any, Any]:
+def _posterior(prior: object, scale: TensorLike, s: TensorLike, n: TensorLike) -> tuple[Any, Any, Any]:
     """(mean, variance of the mean, variance of an observation)."""
     if not isinstance(prior, Normal):
         raise DTypeError(f"Expected prior to be an instance of type Normal, got {prior!r}")
@@ -222,7 +223,7 @@ def _posterior(prior: Any, scale: TensorLike, s: TensorLike, n: TensorLike) -> t
     )
 
 
-def normal_conjugates_known_scale_posterior(prior: Any, scale: TensorLike, s: TensorLike, n: TensorLike) -> Normal:
+def normal_conjugates_known_scale_posterior(prior: object, scale: TensorLike, s: TensorLike, n: TensorLike) -> Normal:
     """Returns the posterior of the mean of normal numbers of standard deviation `scale`, whose prior is a Normal.
 
     s: the sum of the `n` numbers. Raises `DTypeError` for another prior.
@@ -231,7 +232,7 @@ def normal_conjugates_known_scale_posterior(prior: Any, scale: TensorLike, s: Te
     return Normal(mean, SQRT(variance))
 
 
-def normal_conjugates_known_scale_predictive(prior: Any, scale: TensorLike, s: TensorLike, n: TensorLike) -> Normal:
+def normal_conjugates_known_scale_predictive(prior: object, scale: TensorLike, s: TensorLike, n: TensorLike) -> Normal:
     """Returns the distribution of the next number; for the arguments see `normal_conjugates_known_scale_posterior`."""
     mean, variance, sigma2 = _posterior(prior, scale, s, n)
     return Normal(mean, SQRT(variance + sigma2))

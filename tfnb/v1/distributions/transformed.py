@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfnb.client.graph.default_graph import name_scope
 from tfnb.errors import InvalidArgumentError, UnimplementedError
@@ -66,8 +67,8 @@ class TransformedDistribution(Distribution):
         self,
         distribution: Distribution,
         bijector: Bijector | None = None,
-        batch_shape: Any = None,
-        event_shape: Any = None,
+        batch_shape: ArrayLike | None = None,
+        event_shape: ArrayLike | None = None,
         validate_args: bool = False,
         name: str | None = None,
     ) -> None:
@@ -96,11 +97,11 @@ class TransformedDistribution(Distribution):
         return self.distribution.event_shape if self._new_event is None else self._new_event
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Shape:
         """The shape of one draw, as far as it is known."""
         return self.bijector.forward_event_shape(self._base_event)
 
-    def _event(self) -> Any:
+    def _event(self) -> Tensor:
         base = (
             self.distribution._event()
             if self._new_event is None
@@ -113,10 +114,10 @@ class TransformedDistribution(Distribution):
             return zeros(self._new_batch.known(), self.dtype)
         return self.distribution._batch()
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         return self.bijector.forward(self._base_sample(draw))
 
-    def _base_sample(self, draw: Draw) -> Any:
+    def _base_sample(self, draw: Draw) -> Tensor:
         extra = [int(n) for s in (self._new_batch, self._new_event) if s is not None for n in s.known()]
         shape = concat([draw.shape, constant(np.array(extra, np.int32))], 0) if extra else draw.shape
         return self.distribution.sample(shape, draw.seed)
@@ -125,7 +126,7 @@ class TransformedDistribution(Distribution):
         """Dimensions of an event that are a batch of the base distribution."""
         return [] if self._new_event is None else list(range(-(self._new_event.ndims or 0), 0))
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         ndims = self.event_shape.ndims or 0
         before = self.bijector.inverse(x)
         ildj = self.bijector.inverse_log_det_jacobian(x, max(ndims, self.bijector.inverse_min_event_ndims))
@@ -136,16 +137,16 @@ class TransformedDistribution(Distribution):
         extra = self._extra()
         return (reduce_sum(base, extra) if extra else base) + ildj
 
-    def _cdf(self, x: Tensor) -> Any:
+    def _cdf(self, x: Tensor) -> Tensor:
         return self.distribution.cdf(self.bijector.inverse(x))
 
-    def _log_cdf(self, x: Tensor) -> Any:
+    def _log_cdf(self, x: Tensor) -> Tensor:
         return self.distribution.log_cdf(self.bijector.inverse(x))
 
-    def _quantile(self, x: Tensor) -> Any:
+    def _quantile(self, x: Tensor) -> Tensor:
         return self.bijector.forward(self.distribution.quantile(x))
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         if not self.bijector.is_constant_jacobian:
             raise UnimplementedError("entropy is not implemented for a bijector whose Jacobian is not constant")
         base = self.distribution.entropy()
@@ -155,7 +156,7 @@ class TransformedDistribution(Distribution):
         event = zeros([1 if n is None else n for n in self.event_shape.as_list()], self.dtype)
         return base - self.bijector.inverse_log_det_jacobian(event, max(ndims, self.bijector.inverse_min_event_ndims))
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         if not self.bijector.is_constant_jacobian:
             raise UnimplementedError("mean is not implemented for non-affine bijectors")
         base = self.distribution.mean()
@@ -174,12 +175,12 @@ class ConditionalTransformedDistribution(TransformedDistribution):
 
     def sample(
         self,
-        sample_shape: Any = (),
+        sample_shape: TensorLike = (),
         seed: int | None = None,
         name: str = "sample",
         bijector_kwargs: Mapping[str, Any] | None = None,
         distribution_kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
+    ) -> Tensor:
         """Returns draws, with further arguments of the bijector and of the base distribution's `sample`."""
         x = self.distribution.sample(sample_shape, seed, **dict(distribution_kwargs or {}))
         with name_scope(name):
@@ -191,7 +192,7 @@ class ConditionalTransformedDistribution(TransformedDistribution):
         name: str = "log_prob",
         bijector_kwargs: Mapping[str, Any] | None = None,
         distribution_kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
+    ) -> Tensor:
         """Returns the log density of `value`, with further arguments of the bijector and of the base's `log_prob`."""
         with name_scope(name):
             own, tensor = dict(bijector_kwargs or {}), self._value(value)

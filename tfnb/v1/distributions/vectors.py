@@ -6,7 +6,6 @@ Invariant: the last axis of a draw is the vector; its length is the only event d
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from tfnb.ops.math.unary import DIGAMMA, LGAMMA, LOG, SQUARE, absolute
 from tfnb.ops.nn.losses import log_softmax
 from tfnb.ops.random.functions import multinomial, random_normal
 from tfnb.ops.random.gamma_poisson import random_gamma
-from tfnb.types import int32
+from tfnb.types import Shape, int32
 from tfnb.v1.distributions.checks import after, checked_counts, positive, require, require_positive
 from tfnb.v1.distributions.continuous import Normal
 from tfnb.v1.distributions.discrete import logits_and_probs
@@ -64,17 +63,17 @@ class Multinomial(Distribution):
         )
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Shape:
         """The number of classes, as a shape."""
         return self.logits.shape[-1:]
 
-    def _event(self) -> Any:
+    def _event(self) -> Tensor:
         return shape(self.logits)[-1:]
 
     def _batch(self) -> Tensor:
         return self.logits[..., 0] + self.total_count
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         # enough draws for the largest count; those beyond an element's own count are masked
         most = cast(reduce_max(self.total_count), int32)
         classes = shape(self.logits)[-1]
@@ -87,21 +86,21 @@ class Multinomial(Distribution):
         total = reduce_sum(one_hot(drawn, classes, dtype=self.dtype) * used[..., None], -2)
         return RESHAPE(transpose(total, [1, 0, 2]), draw.full)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         sums = "counts must sum to `self.total_count`"
         counts = checked_counts(x, self.total_count, sums, self.validate_args)
         ways = LGAMMA(self.total_count + 1.0) - reduce_sum(LGAMMA(counts + 1.0), -1)
         return ways + reduce_sum(counts * log_softmax(self.logits), -1)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return self.total_count[..., None] * self.probs
 
-    def _covariance(self) -> Any:
+    def _covariance(self) -> Tensor:
         p = self.probs + zeros_like(self._mean())
         outer = MATRIX_DIAG(p) - p[..., :, None] * p[..., None, :]
         return self.total_count[..., None, None] * outer
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return self._mean() * (1.0 - self.probs)
 
 
@@ -124,45 +123,45 @@ class Dirichlet(Distribution):
         )
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Shape:
         """The number of classes, as a shape."""
         return self.concentration.shape[-1:]
 
-    def _event(self) -> Any:
+    def _event(self) -> Tensor:
         return shape(self.concentration)[-1:]
 
     def _batch(self) -> Tensor:
         return self.total_concentration
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         drawn = random_gamma(draw.shape, self.concentration, dtype=self.dtype, seed=draw.seed)
         return drawn / reduce_sum(drawn, -1, keepdims=True)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         if self.validate_args:
             near = absolute(reduce_sum(x, -1) - 1.0) < 1e-5
             total = require(near, "sample last-dimension must sum to `1`. Condition x ~= y did not hold: x", x)
             x = after([require_positive(x, "samples must be positive."), total], x)[0]
         return reduce_sum((self.concentration - 1.0) * LOG(x), -1) - lbeta(self.concentration)
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         classes = cast(shape(self.concentration)[-1], self.dtype)
         total = self.total_concentration
         powers = reduce_sum((self.concentration - 1.0) * DIGAMMA(self.concentration), -1)
         return lbeta(self.concentration) + (total - classes) * DIGAMMA(total) - powers
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return self.concentration / self.total_concentration[..., None]
 
-    def _covariance(self) -> Any:
+    def _covariance(self) -> Tensor:
         mean = self._mean()
         spread = MATRIX_DIAG(mean) - mean[..., :, None] * mean[..., None, :]
         return spread / (1.0 + self.total_concentration[..., None, None])
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         return self._mean() * (1.0 - self._mean()) / (1.0 + self.total_concentration[..., None])
 
-    def _mode(self) -> Any:
+    def _mode(self) -> Tensor:
         classes = cast(shape(self.concentration)[-1], self.dtype)
         mode = (self.concentration - 1.0) / (self.total_concentration[..., None] - classes)
         defined = reduce_all(self.concentration > 1.0, -1, keepdims=True)
@@ -196,30 +195,30 @@ class DirichletMultinomial(Dirichlet):
     def _batch(self) -> Tensor:
         return self.total_concentration + self._count
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         concentration = self.concentration + zeros_like(self._batch())[..., None]
         probs = Dirichlet(concentration)._sample(draw)
         second = None if draw.seed is None else draw.seed + 1
         return Multinomial(self._count, probs=probs)._sample(Draw(constant(np.zeros(0, np.int32)), draw.full, second))
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         sums = "counts last-dimension must sum to `self.total_count`"
         counts = checked_counts(x, self._count, sums, self.validate_args)
         ways = LGAMMA(self._count + 1.0) - reduce_sum(LGAMMA(counts + 1.0), -1)
         return ways + lbeta(self.concentration + counts) - lbeta(self.concentration)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return self._count[..., None] * self.concentration / self.total_concentration[..., None]
 
-    def _scale(self) -> Any:
+    def _scale(self) -> Tensor:
         return (self.total_concentration + self._count) / (1.0 + self.total_concentration)
 
-    def _covariance(self) -> Any:
+    def _covariance(self) -> Tensor:
         p = self._mean() / self._count[..., None]
         spread = MATRIX_DIAG(p) - p[..., :, None] * p[..., None, :]
         return (self._count * self._scale())[..., None, None] * spread
 
-    def _variance(self) -> Any:
+    def _variance(self) -> Tensor:
         p = self._mean() / self._count[..., None]
         return (self._count * self._scale())[..., None] * p * (1.0 - p)
 
@@ -266,47 +265,47 @@ class MultivariateNormalDiag(Distribution):
         )
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Shape:
         """The number of elements, as a shape."""
         return self.loc.shape[-1:]
 
-    def _event(self) -> Any:
+    def _event(self) -> Tensor:
         return shape(self.loc)[-1:]
 
     def _batch(self) -> Tensor:
         return self.loc[..., 0]
 
-    def _sample(self, draw: Draw) -> Any:
+    def _sample(self, draw: Draw) -> Tensor:
         return self.loc + self._diag * random_normal(draw.full, dtype=self.dtype, seed=draw.seed)
 
-    def _log_prob(self, x: Tensor) -> Any:
+    def _log_prob(self, x: Tensor) -> Tensor:
         z = (x - self.loc) / self._diag
         each = -0.5 * SQUARE(z) - 0.5 * math.log(2 * math.pi) - LOG(absolute(self._diag))
         return reduce_sum(each, -1)
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> Tensor:
         return reduce_sum(0.5 + 0.5 * math.log(2 * math.pi) + LOG(absolute(self._diag)), -1)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> Tensor:
         return IDENTITY(self.loc)
 
     _mode = _mean
 
-    def _stddev(self) -> Any:
+    def _stddev(self) -> Tensor:
         return absolute(self._diag)
 
-    def _covariance(self) -> Any:
+    def _covariance(self) -> Tensor:
         return MATRIX_DIAG(SQUARE(self._diag))
 
 
-def _dirichlets(a: Dirichlet, b: Dirichlet, name: str | None = None) -> Any:
+def _dirichlets(a: Dirichlet, b: Dirichlet, name: str | None = None) -> Tensor:
     with name_scope(name or "kl_dirichlet_dirichlet"):
         logarithms = DIGAMMA(a.concentration) - DIGAMMA(a.total_concentration)[..., None]
         powers = reduce_sum((a.concentration - b.concentration) * logarithms, -1)
         return powers - lbeta(a.concentration) + lbeta(b.concentration)
 
 
-def _diagonals(a: MultivariateNormalDiag, b: MultivariateNormalDiag, name: str | None = None) -> Any:
+def _diagonals(a: MultivariateNormalDiag, b: MultivariateNormalDiag, name: str | None = None) -> Tensor:
     with name_scope(name or "kl_mvn_mvn"):
         each = Normal(a.loc, a.stddev()).kl_divergence(Normal(b.loc, b.stddev()))
         return reduce_sum(each, -1)
