@@ -12,6 +12,7 @@ from typing import Any
 
 from tfnb.client.graph.default_graph import name_scope
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import convert_to_tensor, zeros_like
 from tfnb.ops.array.shape_ops import shape
@@ -53,13 +54,13 @@ def assert_is_batch_matrix(tensor: Tensor) -> None:
         raise InvalidArgumentError(f"Expected [batch] matrix to have at least two dimensions.  Found: {tensor}")
 
 
-def assert_compatible_matrix_dimensions(operator: LinearOperator, x: Tensor) -> Any:
+def assert_compatible_matrix_dimensions(operator: LinearOperator, x: Tensor) -> Operation:
     """Returns an operation that fails in a step in which `x` has not as many rows as `operator` has columns."""
     message = "Dimensions are not compatible.  shape[-2] of argument to be the same as this operator"
     return ASSERTIONS["assert_equal"](shape(x)[-2], operator.domain_dimension_tensor(), message=message)
 
 
-def assert_zero_imag_part(x: TensorLike, message: str | None = None, name: str = "assert_zero_imag_part") -> Any:
+def assert_zero_imag_part(x: TensorLike, message: str | None = None, name: str = "assert_zero_imag_part") -> Operation:
     """Returns an operation that fails in a step in which an element of `x` is not real."""
     with name_scope(name):
         tensor = convert_to_tensor(x)
@@ -69,14 +70,14 @@ def assert_zero_imag_part(x: TensorLike, message: str | None = None, name: str =
 
 def assert_no_entries_with_modulus_zero(
     x: TensorLike, message: str | None = None, name: str = "assert_no_entries_with_modulus_zero"
-) -> Any:
+) -> Operation:
     """Returns an operation that fails in a step in which an element of `x` is zero."""
     with name_scope(name):
         sizes = absolute(convert_to_tensor(x))
         return assert_less(zeros_like(sizes), sizes, message=message)
 
 
-def shape_tensor(shape: Any, name: str | None = None) -> Any:
+def shape_tensor(shape: TensorLike, name: str | None = None) -> Tensor:
     """Returns `shape` as a tensor; that of a scalar, which has no element, is int32."""
     empty = isinstance(shape, (tuple, list)) and not shape
     return convert_to_tensor(shape, dtype=int32 if empty else None, name=name)
@@ -94,7 +95,9 @@ def broadcast_matrix_batch_dims(batch_matrices: Sequence[TensorLike], name: str 
         return [same_batch(matrix, widest)[0] for matrix in matrices]
 
 
-def _broadcast(function: Callable[..., Any], name: str, first: TensorLike, second: TensorLike, **options: Any) -> Any:
+def _broadcast(
+    function: Callable[..., Any], name: str, first: TensorLike, second: TensorLike, **options: bool
+) -> Tensor:
     with name_scope(name):
         a = convert_to_tensor(first)
         return function(*broadcast_matrix_batch_dims([a, convert_to_tensor(second, dtype=a.dtype)]), **options)
@@ -110,7 +113,7 @@ def matmul_with_broadcast(
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns a @ b. a: shape (batch..., n, m), b: (batch..., m, k), or the transposes of that."""
     options = {
         "transpose_a": transpose_a,
@@ -123,21 +126,21 @@ def matmul_with_broadcast(
     return _broadcast(matmul, name or "MatMulWithBroadcast", a, b, **options)
 
 
-def cholesky_solve_with_broadcast(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Any:
+def cholesky_solve_with_broadcast(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Tensor:
     """Returns x of L L^H x = rhs. chol: L, shape (batch..., n, n). rhs: shape (batch..., n, k)."""
     return _broadcast(cholesky_solve, name or "CholeskySolveWithBroadcast", chol, rhs)
 
 
 def matrix_solve_with_broadcast(
     matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns x of A x = rhs, or with `adjoint` of A^H x = rhs. matrix: A, shape (batch..., n, n)."""
     return _broadcast(matrix_solve, name or "MatrixSolveWithBroadcast", matrix, rhs, adjoint=adjoint)
 
 
 def matrix_triangular_solve_with_broadcast(
     matrix: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns x of A x = rhs for a triangle A, or with `adjoint` of A^H x = rhs; `lower`: the lower triangle is read.
 
     matrix: shape (batch..., n, n). rhs: shape (batch..., n, k).

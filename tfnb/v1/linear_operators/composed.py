@@ -13,7 +13,9 @@ import numpy as np
 
 from tfnb.client.variables.variable import group
 from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import broadcast_all
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.array_functions import eye
 from tfnb.ops.array.concat import concat, stack
 from tfnb.ops.array.constants import zeros
@@ -98,7 +100,7 @@ class _Wrapped(LinearOperator):
         dims = self._operator.shape.sizes
         return Shape(None) if dims is None else Shape((*dims[:-2], dims[-1], dims[-2]))
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> Tensor:
         sizes = self._operator.shape_tensor()
         return concat([sizes[:-2], sizes[-1:], sizes[-2:-1]], 0)
 
@@ -109,34 +111,34 @@ class LinearOperatorAdjoint(_Wrapped):
     def _ending(self, name: str) -> str:
         return f"{name}_adjoint"
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> Tensor:
         return adjoint_of(self._operator.to_dense())
 
-    def _matmul(self, x: Any, adjoint: bool, adjoint_arg: bool) -> Any:
+    def _matmul(self, x: Tensor, adjoint: bool, adjoint_arg: bool) -> Tensor:
         return self._operator.matmul(x, not adjoint, adjoint_arg)
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: Tensor, adjoint: bool) -> Tensor:
         return self._operator.solve(rhs, not adjoint)
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> Tensor:
         return conj(self._operator.determinant())
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> Tensor:
         return self._operator.log_abs_determinant()
 
-    def _diag_part(self) -> Any:
+    def _diag_part(self) -> Tensor:
         return conj(self._operator.diag_part())
 
     def _adjoint(self) -> LinearOperator:
         return self._operator
 
-    def _assert_non_singular(self) -> Any:
+    def _assert_non_singular(self) -> Operation:
         return self._operator.assert_non_singular()
 
-    def _assert_positive_definite(self) -> Any:
+    def _assert_positive_definite(self) -> Operation:
         return self._operator.assert_positive_definite()
 
-    def _assert_self_adjoint(self) -> Any:
+    def _assert_self_adjoint(self) -> Operation:
         return self._operator.assert_self_adjoint()
 
 
@@ -162,25 +164,25 @@ class LinearOperatorInversion(_Wrapped):
     def _ending(self, name: str) -> str:
         return f"{name}_inv"
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> Tensor:
         return self._operator.solve(eye(self._operator.shape_tensor()[-1], dtype=self.dtype))
 
-    def _matmul(self, x: Any, adjoint: bool, adjoint_arg: bool) -> Any:
+    def _matmul(self, x: Tensor, adjoint: bool, adjoint_arg: bool) -> Tensor:
         return self._operator.solve(x, adjoint, adjoint_arg)
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: Tensor, adjoint: bool) -> Tensor:
         return self._operator.matmul(rhs, adjoint)
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> Tensor:
         return 1 / self._operator.determinant()
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> Tensor:
         return -self._operator.log_abs_determinant()
 
     def _inverse(self) -> LinearOperator:
         return self._operator
 
-    def _assert_non_singular(self) -> Any:
+    def _assert_non_singular(self) -> Operation:
         return self._operator.assert_non_singular()
 
 
@@ -221,10 +223,10 @@ class _OfOperators(LinearOperator):
     def _batches(self) -> Shape:
         return broadcast_all([operator.batch_shape for operator in self._operators])
 
-    def _batch_tensor(self) -> Any:
+    def _batch_tensor(self) -> Tensor:
         return reduce(broadcast_dynamic_shape, (operator.batch_shape_tensor() for operator in self._operators))
 
-    def _assert_non_singular(self) -> Any:
+    def _assert_non_singular(self) -> Operation:
         return group(*(operator.assert_non_singular() for operator in self._operators))
 
 
@@ -243,32 +245,32 @@ class LinearOperatorComposition(_OfOperators):
         first, last = self._operators[0], self._operators[-1]
         return self._batches().concatenate(Shape((first.range_dimension, last.domain_dimension)))
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> Tensor:
         sides = [self._operators[0].range_dimension_tensor(), self._operators[-1].domain_dimension_tensor()]
         return concat([self._batch_tensor(), stack(sides)], 0)
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> Tensor:
         result = self._operators[-1].to_dense()
         for operator in reversed(self._operators[:-1]):
             result = operator.matmul(result)
         return result
 
-    def _matmul(self, x: Any, adjoint: bool, adjoint_arg: bool) -> Any:
+    def _matmul(self, x: Tensor, adjoint: bool, adjoint_arg: bool) -> Tensor:
         order = self._operators if adjoint else self._operators[::-1]
         result = order[0].matmul(x, adjoint, adjoint_arg)
         for operator in order[1:]:
             result = operator.matmul(result, adjoint)
         return result
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: Tensor, adjoint: bool) -> Tensor:
         for operator in self._operators[::-1] if adjoint else self._operators:
             rhs = operator.solve(rhs, adjoint)
         return rhs
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> Tensor:
         return reduce(lambda a, b: a * b, [operator.determinant() for operator in self._operators])
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> Tensor:
         return reduce(lambda a, b: a + b, [operator.log_abs_determinant() for operator in self._operators])
 
 
@@ -284,12 +286,12 @@ class LinearOperatorBlockDiag(_OfOperators):
             sides.append(None if None in sizes else sum(sizes))
         return self._batches().concatenate(Shape(tuple(sides)))
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> Tensor:
         rows = sum(operator.range_dimension_tensor() for operator in self._operators)
         columns = sum(operator.domain_dimension_tensor() for operator in self._operators)
         return concat([self._batch_tensor(), stack([rows, columns])], 0)
 
-    def _parts(self, x: Any, adjoint: bool) -> list[Any]:
+    def _parts(self, x: Tensor, adjoint: bool) -> list[Any]:
         """The rows of x that each block is multiplied by."""
         parts, first = [], 0
         for operator in self._operators:
@@ -298,11 +300,11 @@ class LinearOperatorBlockDiag(_OfOperators):
             first = first + size
         return parts
 
-    def _joined(self, parts: Sequence[Any]) -> Any:
+    def _joined(self, parts: Sequence[Any]) -> Tensor:
         batch = reduce(broadcast_dynamic_shape, (shape(part)[:-2] for part in parts))
         return concat([BROADCAST_TO(part, concat([batch, shape(part)[-2:]], 0)) for part in parts], -2)
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> Tensor:
         batch, before, rows = self._batch_tensor(), 0, []
         columns = self.domain_dimension_tensor()
         for operator in self._operators:
@@ -314,18 +316,18 @@ class LinearOperatorBlockDiag(_OfOperators):
             before = before + width
         return concat(rows, -2)
 
-    def _matmul(self, x: Any, adjoint: bool, adjoint_arg: bool) -> Any:
+    def _matmul(self, x: Tensor, adjoint: bool, adjoint_arg: bool) -> Tensor:
         parts = self._parts(adjoint_of(x) if adjoint_arg else x, adjoint)
         return self._joined([o.matmul(p, adjoint) for o, p in zip(self._operators, parts, strict=True)])
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: Tensor, adjoint: bool) -> Tensor:
         parts = self._parts(rhs, not adjoint)
         return self._joined([o.solve(p, adjoint) for o, p in zip(self._operators, parts, strict=True)])
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> Tensor:
         return reduce(lambda a, b: a * b, [operator.determinant() for operator in self._operators])
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> Tensor:
         return reduce(lambda a, b: a + b, [operator.log_abs_determinant() for operator in self._operators])
 
 
@@ -341,14 +343,14 @@ class LinearOperatorKronecker(_OfOperators):
             sides.append(None if None in sizes else int(np.prod(sizes)))
         return self._batches().concatenate(Shape(tuple(sides)))
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> Tensor:
         sides = [
             reduce(lambda a, b: a * b, [getattr(operator, of)() for operator in self._operators])
             for of in ("range_dimension_tensor", "domain_dimension_tensor")
         ]
         return concat([self._batch_tensor(), stack(sides)], 0)
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> Tensor:
         return reduce(_kronecker, (operator.to_dense() for operator in self._operators))
 
     def _powers(self) -> list[Any]:
@@ -356,17 +358,17 @@ class LinearOperatorKronecker(_OfOperators):
         total = self.domain_dimension_tensor()
         return [cast(total // operator.domain_dimension_tensor(), self.dtype) for operator in self._operators]
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> Tensor:
         pairs = zip(self._operators, self._powers(), strict=True)
         return reduce(lambda a, b: a * b, [POW(operator.determinant(), n) for operator, n in pairs])
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> Tensor:
         pairs = zip(self._operators, self._powers(), strict=True)
         values = [o.log_abs_determinant() * n for o, n in pairs]
         return reduce(lambda a, b: a + b, values)
 
 
-def _kronecker(a: Any, b: Any) -> Any:
+def _kronecker(a: Tensor, b: Tensor) -> Tensor:
     """The Kronecker product of two stacks of matrices."""
     first, second = shape(a), shape(b)
     left = EXPAND_DIMS(EXPAND_DIMS(a, np.int32(-1)), np.int32(-3))

@@ -5,14 +5,12 @@ Invariant: the change is kept as its factors, and never written out for a produc
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tfnb.dimension import Dimension
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.shapes import broadcast_all
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.array_functions import eye
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import convert_to_tensor, ones, zeros
@@ -59,7 +57,7 @@ class LinearOperatorHouseholder(LinearOperator):
         super().__init__(self._axis.dtype, [self._axis], True, True, False, True, name)
 
     @property
-    def reflection_axis(self) -> Any:
+    def reflection_axis(self) -> Tensor:
         """The axis."""
         return self._axis
 
@@ -67,40 +65,40 @@ class LinearOperatorHouseholder(LinearOperator):
         dims = self._axis.shape.sizes
         return Shape(None) if dims is None else Shape((*dims, dims[-1]))
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> Tensor:
         sizes = shape(self._axis)
         return concat([sizes, sizes[-1:]], 0)
 
-    def _unit(self) -> Any:
+    def _unit(self) -> Tensor:
         norm = SQRT(reduce_sum(real(self._axis * conj(self._axis)), -1, keepdims=True))
         return as_column(self._axis / cast(norm, self.dtype))
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> Tensor:
         unit = self._unit()
         return eye(shape(self._axis)[-1], dtype=self.dtype) - 2 * matmul(unit, unit, adjoint_b=True)
 
-    def _matmul(self, x: Any, adjoint: bool, adjoint_arg: bool) -> Any:
+    def _matmul(self, x: Tensor, adjoint: bool, adjoint_arg: bool) -> Tensor:
         unit, right = same_batch(self._unit(), adjoint_of(x) if adjoint_arg else x)
         return right - 2 * matmul(unit, matmul(unit, right, adjoint_a=True))
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: Tensor, adjoint: bool) -> Tensor:
         return self._matmul(rhs, False, False)
 
     def _inverse(self) -> LinearOperator:
         return self
 
-    def _diag_part(self) -> Any:
+    def _diag_part(self) -> Tensor:
         unit = self._unit()
         return 1 - 2 * reduce_sum(unit * conj(unit), -1)
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> Tensor:
         return -ones(self.batch_shape_tensor(), dtype=self.dtype)
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> Tensor:
         return zeros(self.batch_shape_tensor(), dtype=self.dtype.real_dtype)
 
 
-def _check_update(base: LinearOperator, u: Any, v: Any, diag: Any) -> None:
+def _check_update(base: LinearOperator, u: Tensor, v: Tensor, diag: Tensor | None) -> None:
     """Raises `ShapeError` where the static shapes of the parts of L + U D V^H do not fit."""
     batch, rank = base.batch_shape, Dimension(None)
     sides = ((u, (base.range_dimension,)), (v, (base.domain_dimension,)), *(() if diag is None else ((diag, ()),)))
@@ -158,12 +156,12 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         super().__init__(dtype, parents, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name)
 
     @property
-    def u(self) -> Any:
+    def u(self) -> Tensor:
         """The left factor of the update."""
         return self._u
 
     @property
-    def v(self) -> Any:
+    def v(self) -> Tensor:
         """The right factor of the update."""
         return self._v
 
@@ -173,7 +171,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         return self._positive
 
     @property
-    def diag_update(self) -> Any:
+    def diag_update(self) -> Tensor | None:
         """The diagonal of the update, or None for the identity."""
         return self._diag
 
@@ -194,20 +192,20 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         batch = broadcast_all([self._base.batch_shape, Shape(None if dims is None else dims[:-2])])
         return batch.concatenate(Shape((self._base.range_dimension.value, self._base.domain_dimension.value)))
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> Tensor:
         batch = broadcast_dynamic_shape(self._base.batch_shape_tensor(), shape(self._u)[:-2])
         return concat([batch, self._base.shape_tensor()[-2:]], 0)
 
-    def _weighted(self, adjoint: bool) -> Any:
+    def _weighted(self, adjoint: bool) -> Tensor:
         factor = self._v if adjoint else self._u
         if self._diag is None:
             return factor
         return factor * EXPAND_DIMS(conj(self._diag) if adjoint else self._diag, np.int32(-2))
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> Tensor:
         return self._base.to_dense() + matmul(*same_batch(self._weighted(False), self._v), adjoint_b=True)
 
-    def _matmul(self, x: Any, adjoint: bool, adjoint_arg: bool) -> Any:
+    def _matmul(self, x: Tensor, adjoint: bool, adjoint_arg: bool) -> Tensor:
         right = adjoint_of(x) if adjoint_arg else x
         inner = matmul(*same_batch(self._u if adjoint else self._v, right), adjoint_a=True)
         return self._base.matmul(right, adjoint) + matmul(*same_batch(self._weighted(adjoint), inner))

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, UnimplementedError
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import convert_to_tensor, ones
 from tfnb.ops.array.select_broadcast import broadcast_dynamic_shape
@@ -33,7 +34,7 @@ from tfnb.v1.linear_operators.shapes import OperatorShape
 __all__ = ["LinearOperator", "same_batch", "solved"]
 
 
-def same_batch(a: Any, b: Any) -> tuple[Any, Any]:
+def same_batch(a: Tensor, b: Tensor) -> tuple[Any, Any]:
     """Returns two stacks of matrices, broadcast to the same batch."""
     first, second = a.shape.sizes, b.shape.sizes
     if first is not None and second is not None and first[:-2] == second[:-2] and None not in first[:-2]:
@@ -44,7 +45,7 @@ def same_batch(a: Any, b: Any) -> tuple[Any, Any]:
     return BROADCAST_TO(a, left), BROADCAST_TO(b, right)
 
 
-def solved(matrix: Any, rhs: Any, adjoint: bool, positive: bool = False) -> Any:
+def solved(matrix: Tensor, rhs: Tensor, adjoint: bool, positive: bool = False) -> Tensor:
     """Returns x of matrix @ x = rhs, for batches that broadcast; `positive`: self-adjoint and positive definite."""
     left, right = same_batch(matrix, rhs)
     return cholesky_solve(cholesky(left), right) if positive else matrix_solve(left, right, adjoint=adjoint)
@@ -58,26 +59,26 @@ class LinearOperator(OperatorShape):
     the operator was made of. Raises `InvalidArgumentError` for properties that contradict each other.
     """
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> Tensor:
         if type(self)._matmul is LinearOperator._matmul:
             raise UnimplementedError(f"{self.name}: {type(self).__name__} defines neither _to_dense nor _matmul")
         sides = concat([self.batch_shape_tensor(), [self.domain_dimension_tensor()] * 2], 0)
         return self._matmul(MATRIX_DIAG(ones(sides[:-1], self.dtype)), False, False)
 
-    def _matmul(self, x: Any, adjoint: bool, adjoint_arg: bool) -> Any:
+    def _matmul(self, x: Tensor, adjoint: bool, adjoint_arg: bool) -> Tensor:
         left, right = same_batch(self._to_dense(), x)
         return matmul(left, right, adjoint_a=adjoint, adjoint_b=adjoint_arg)
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: Tensor, adjoint: bool) -> Tensor:
         return solved(self._to_dense(), rhs, adjoint, self._uses_cholesky())
 
-    def _diag_part(self) -> Any:
+    def _diag_part(self) -> Tensor:
         return MATRIX_DIAG_PART(self._to_dense())
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> Tensor:
         return EXP(self._log_abs_determinant()) if self._uses_cholesky() else MATRIX_DETERMINANT(self._to_dense())
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> Tensor:
         if self._uses_cholesky():
             return 2.0 * reduce_sum(LOG(real(MATRIX_DIAG_PART(cholesky(self._to_dense())))), -1)
         return LOG(absolute(self._determinant()))
@@ -101,7 +102,9 @@ class LinearOperator(OperatorShape):
                 f"shape {self.shape}"
             )
 
-    def matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul") -> Any:
+    def matmul(
+        self, x: TensorLike | LinearOperator, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul"
+    ) -> Any:
         """Returns A @ x, or with `adjoint` A^H @ x.
 
         x: shape (batch..., columns, k), or with `adjoint_arg` the adjoint of that; or another operator, which makes an
@@ -121,13 +124,15 @@ class LinearOperator(OperatorShape):
 
     __matmul__ = matmul
 
-    def matvec(self, x: TensorLike, adjoint: bool = False, name: str = "matvec") -> Any:
+    def matvec(self, x: TensorLike, adjoint: bool = False, name: str = "matvec") -> Tensor:
         """Returns A @ x, or with `adjoint` A^H @ x, of vectors x, shape (batch..., columns)."""
         with self._name_scope(name):
             column = expand_dims(convert_to_tensor(x, dtype=self.dtype), -1)
         return squeeze(self.matmul(column, adjoint, name=name), [-1])
 
-    def solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve") -> Any:
+    def solve(
+        self, rhs: TensorLike | LinearOperator, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve"
+    ) -> Any:
         """Returns X of A @ X = rhs, or with `adjoint` of A^H @ X = rhs.
 
         rhs: shape (batch..., rows, k), or with `adjoint_arg` the adjoint of that; or another operator. Batches
@@ -148,19 +153,19 @@ class LinearOperator(OperatorShape):
             _check_sides(self.name, self.range_dimension.value, None if dims is None else dims[-2])
             return self._solve(right, adjoint)
 
-    def solvevec(self, rhs: TensorLike, adjoint: bool = False, name: str = "solve") -> Any:
+    def solvevec(self, rhs: TensorLike, adjoint: bool = False, name: str = "solve") -> Tensor:
         """Returns x of A @ x = rhs, or with `adjoint` of A^H @ x = rhs, of vectors rhs, shape (batch..., rows)."""
         with self._name_scope(name):
             column = expand_dims(convert_to_tensor(rhs, dtype=self.dtype), -1)
         return squeeze(self.solve(column, adjoint, name=name), [-1])
 
-    def determinant(self, name: str = "det") -> Any:
+    def determinant(self, name: str = "det") -> Tensor:
         """Returns the determinants, shape (batch...). Raises `UnimplementedError` unless the matrix is square."""
         self._need_square("determinant")
         with self._name_scope(name):
             return self._determinant()
 
-    def log_abs_determinant(self, name: str = "log_abs_det") -> Any:
+    def log_abs_determinant(self, name: str = "log_abs_det") -> Tensor:
         """Returns log |det A|, shape (batch...), in the operator's dtype.
 
         Raises `UnimplementedError` unless the matrix is square.
@@ -169,22 +174,22 @@ class LinearOperator(OperatorShape):
         with self._name_scope(name):
             return cast(self._log_abs_determinant(), self.dtype)
 
-    def trace(self, name: str = "trace") -> Any:
+    def trace(self, name: str = "trace") -> Tensor:
         """Returns the sums of the diagonals, shape (batch...)."""
         with self._name_scope(name):
             return reduce_sum(self._diag_part(), -1)
 
-    def diag_part(self, name: str = "diag_part") -> Any:
+    def diag_part(self, name: str = "diag_part") -> Tensor:
         """Returns the diagonals, shape (batch..., min(rows, columns))."""
         with self._name_scope(name):
             return self._diag_part()
 
-    def to_dense(self, name: str = "to_dense") -> Any:
+    def to_dense(self, name: str = "to_dense") -> Tensor:
         """Returns the matrix itself, a tensor of shape (batch..., rows, columns)."""
         with self._name_scope(name):
             return self._to_dense()
 
-    def add_to_tensor(self, x: TensorLike, name: str = "add_to_tensor") -> Any:
+    def add_to_tensor(self, x: TensorLike, name: str = "add_to_tensor") -> Tensor:
         """Returns A + x; the shape of x must broadcast with that of A."""
         with self._name_scope(name):
             return self._to_dense() + convert_to_tensor(x, dtype=self.dtype)
@@ -221,22 +226,22 @@ class LinearOperator(OperatorShape):
         with self._name_scope(name):
             return self._cholesky()
 
-    def assert_non_singular(self, name: str = "assert_non_singular") -> Any:
+    def assert_non_singular(self, name: str = "assert_non_singular") -> Operation:
         """Returns an operation that fails in a step in which a matrix is singular, up to rounding."""
         with self._name_scope(name):
             return self._assert_non_singular()
 
-    def assert_positive_definite(self, name: str = "assert_positive_definite") -> Any:
+    def assert_positive_definite(self, name: str = "assert_positive_definite") -> Operation:
         """Returns an operation that fails in a step in which a matrix is not positive definite."""
         with self._name_scope(name):
             return self._assert_positive_definite()
 
-    def assert_self_adjoint(self, name: str = "assert_self_adjoint") -> Any:
+    def assert_self_adjoint(self, name: str = "assert_self_adjoint") -> Operation:
         """Returns an operation that fails in a step in which a matrix is not its own adjoint."""
         with self._name_scope(name):
             return self._assert_self_adjoint()
 
-    def _assert_non_singular(self) -> Any:
+    def _assert_non_singular(self) -> Operation:
         if self._uses_cholesky():
             return self._assert_positive_definite()
         values = svd(self._to_dense(), compute_uv=False)
@@ -246,11 +251,11 @@ class LinearOperator(OperatorShape):
         bound = np.asarray(limit, condition.dtype.np)
         return assert_less(condition, bound, message="Singular matrix up to precision epsilon.")
 
-    def _assert_positive_definite(self) -> Any:
+    def _assert_positive_definite(self) -> Operation:
         diagonal = real(MATRIX_DIAG_PART(cholesky(self._to_dense())))
         return ASSERTIONS["assert_positive"](diagonal, message="Matrix was not positive definite.")
 
-    def _assert_self_adjoint(self) -> Any:
+    def _assert_self_adjoint(self) -> Operation:
         dense = self._to_dense()
         return ASSERTIONS["assert_equal"](dense, adjoint_of(dense), message="Matrix was not equal to its adjoint.")
 

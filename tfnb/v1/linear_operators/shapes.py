@@ -16,7 +16,7 @@ from tfnb.client.graph.default_graph import name_scope
 from tfnb.dimension import Dimension
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.const import constant_value
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.batch_functions import gather
 from tfnb.ops.array.constants import constant, convert_to_tensor
 from tfnb.ops.array.shape_ops import size
@@ -86,7 +86,7 @@ class OperatorShape:
         """Returns the scope of a method's names: `name` below that of the operator. Operators of programs enter it."""
         return name_scope(self.name if name is None else f"{self.name}/{name}")
 
-    def _check_input_dtype(self, arg: Any) -> None:
+    def _check_input_dtype(self, arg: Tensor) -> None:
         """Raises `DTypeError` unless a tensor has the dtype of the operator. Operators of programs call it."""
         if arg.dtype.base_dtype != self.dtype:
             raise DTypeError(f"Expected argument to have dtype {self.dtype}.  Found: {arg.dtype} in tensor {arg}")
@@ -94,7 +94,7 @@ class OperatorShape:
     def _shape(self) -> Shape:
         raise NotImplementedError
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> Tensor:
         raise NotImplementedError
 
     @property
@@ -167,7 +167,7 @@ class OperatorShape:
         dims = self.shape.sizes
         return Dimension(None if dims is None else dims[-2])
 
-    def shape_tensor(self, name: str = "shape_tensor") -> Any:
+    def shape_tensor(self, name: str = "shape_tensor") -> Tensor:
         """Returns the shape as an int32 vector."""
         with self._name_scope(name):
             known = self.shape
@@ -175,11 +175,11 @@ class OperatorShape:
                 return constant(np.asarray(known.known(), np.int32))
             return self._shape_tensor()
 
-    def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Any:
+    def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
         """Returns the shape without rows and columns, an int32 vector."""
         return self.shape_tensor(name)[:-2]
 
-    def tensor_rank_tensor(self, name: str = "tensor_rank_tensor") -> Any:
+    def tensor_rank_tensor(self, name: str = "tensor_rank_tensor") -> Tensor:
         """Returns the number of dimensions, an int32 scalar."""
         rank = self.tensor_rank
         return size(self.shape_tensor(name)) if rank is None else constant(rank, int32)
@@ -192,7 +192,7 @@ class OperatorShape:
         """Returns the number of rows, an int32 scalar."""
         return self._side(-2, name)
 
-    def _side(self, axis: int, name: str) -> Any:
+    def _side(self, axis: int, name: str) -> Tensor:
         shape = self.shape_tensor(name)
         return gather(shape, size(shape) + np.int32(axis))
 

@@ -5,13 +5,12 @@ Invariant: a structure that decides a property, as the identity is self-adjoint,
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.const import constant_value
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.array_functions import eye
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import constant, convert_to_tensor, ones, zeros
@@ -41,12 +40,12 @@ __all__ = [
 ]
 
 
-def as_column(x: Any) -> Any:
+def as_column(x: TensorLike) -> Tensor:
     """Returns vectors, shape (batch..., n), as matrices of one column each, shape (batch..., n, 1)."""
     return EXPAND_DIMS(x, np.int32(-1))
 
 
-def as_matrix(x: TensorLike, name: str, least: int) -> Any:
+def as_matrix(x: TensorLike, name: str, least: int) -> Tensor:
     """Returns the argument `name` of an operator as a tensor, which must have at least `least` dimensions."""
     tensor = convert_to_tensor(x, name=name)
     if tensor.shape.ndims is not None and tensor.shape.ndims < least:
@@ -54,7 +53,7 @@ def as_matrix(x: TensorLike, name: str, least: int) -> Any:
     return tensor
 
 
-def not_zero(values: Any, message: str) -> Any:
+def not_zero(values: Tensor, message: str) -> Operation:
     """Returns an operation that fails in a step in which a value is zero."""
     return ASSERTIONS["assert_none_equal"](values, values * 0, message=message)
 
@@ -78,10 +77,10 @@ class LinearOperatorFullMatrix(LinearOperator):
     def _shape(self) -> Shape:
         return self._matrix.shape
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> Tensor:
         return shape(self._matrix)
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> Tensor:
         return self._matrix
 
 
@@ -106,23 +105,23 @@ class LinearOperatorLowerTriangular(LinearOperator):
     def _shape(self) -> Shape:
         return self._tril.shape
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> Tensor:
         return shape(self._tril)
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> Tensor:
         return self._tril
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: Tensor, adjoint: bool) -> Tensor:
         left, right = same_batch(self._tril, rhs)
         return matrix_triangular_solve(left, right, lower=True, adjoint=adjoint)
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> Tensor:
         return reduce_prod(MATRIX_DIAG_PART(self._tril), -1)
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> Tensor:
         return reduce_sum(LOG(absolute(MATRIX_DIAG_PART(self._tril))), -1)
 
-    def _assert_non_singular(self) -> Any:
+    def _assert_non_singular(self) -> Operation:
         return not_zero(MATRIX_DIAG_PART(self._tril), "Singular operator:  Diagonal contained zero values.")
 
 
@@ -149,7 +148,7 @@ class LinearOperatorDiag(LinearOperator):
         super().__init__(self._diag.dtype, [self._diag], *hints, name)
 
     @property
-    def diag(self) -> Any:
+    def diag(self) -> Tensor:
         """The diagonal."""
         return self._diag
 
@@ -157,30 +156,30 @@ class LinearOperatorDiag(LinearOperator):
         dims = self._diag.shape.sizes
         return Shape(None) if dims is None else Shape((*dims, dims[-1]))
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> Tensor:
         sizes = shape(self._diag)
         return concat([sizes, sizes[-1:]], 0)
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> Tensor:
         return MATRIX_DIAG(self._diag)
 
-    def _matmul(self, x: Any, adjoint: bool, adjoint_arg: bool) -> Any:
+    def _matmul(self, x: Tensor, adjoint: bool, adjoint_arg: bool) -> Tensor:
         factors = conj(self._diag) if adjoint else self._diag
         return as_column(factors) * (adjoint_of(x) if adjoint_arg else x)
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: Tensor, adjoint: bool) -> Tensor:
         return rhs / as_column(conj(self._diag) if adjoint else self._diag)
 
-    def _diag_part(self) -> Any:
+    def _diag_part(self) -> Tensor:
         return self._diag
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> Tensor:
         return reduce_prod(self._diag, -1)
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> Tensor:
         return reduce_sum(LOG(absolute(self._diag)), -1)
 
-    def _same(self, diag: Any, positive: bool | None = None) -> LinearOperatorDiag:
+    def _same(self, diag: Tensor, positive: bool | None = None) -> LinearOperatorDiag:
         definite = self.is_positive_definite if positive is None else positive
         return LinearOperatorDiag(diag, self.is_non_singular, self.is_self_adjoint, definite)
 
@@ -193,14 +192,14 @@ class LinearOperatorDiag(LinearOperator):
     def _cholesky(self) -> LinearOperator:
         return self._same(SQRT(self._diag), positive=True)
 
-    def _assert_non_singular(self) -> Any:
+    def _assert_non_singular(self) -> Operation:
         return not_zero(self._diag, "Singular operator:  Diagonal contained zero values.")
 
-    def _assert_positive_definite(self) -> Any:
+    def _assert_positive_definite(self) -> Operation:
         message = "A diagonal entry has a non-positive real part: the operator is not positive definite."
         return ASSERTIONS["assert_positive"](real(self._diag), message=message)
 
-    def _assert_self_adjoint(self) -> Any:
+    def _assert_self_adjoint(self) -> Operation:
         parts = imag(self._diag) if self._diag.dtype.is_complex else self._diag * 0
         message = "This diagonal operator contained non-zero imaginary values.  Thus it was not self-adjoint."
         return ASSERTIONS["assert_equal"](parts, parts * 0, message=message)
@@ -229,11 +228,11 @@ class _OfSides(LinearOperator):
     def _shape(self) -> Shape:
         return self._batch_shape().concatenate(Shape((self._rows[1], self._columns[1])))
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> Tensor:
         sides = [as_column(self._rows[0]), as_column(self._columns[0])]
         return concat(sides if self._batch is None else [self._batch, *sides], 0)
 
-    def _sizes(self, *last: Any) -> Any:
+    def _sizes(self, *last: TensorLike) -> Tensor:
         """The batch followed by other sizes."""
         parts = [as_column(part) for part in last]
         if not parts:
@@ -268,25 +267,25 @@ class LinearOperatorIdentity(_OfSides):
         self._set_sides(num_rows, None, batch_shape, assert_proper_shapes)
         super().__init__(as_dtype(dtype or float32), None, True, True, True, True, name)
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> Tensor:
         return eye(self._rows[0], batch_shape=self._batch, dtype=self.dtype)
 
-    def _matmul(self, x: Any, adjoint: bool, adjoint_arg: bool) -> Any:
+    def _matmul(self, x: Tensor, adjoint: bool, adjoint_arg: bool) -> Tensor:
         right = adjoint_of(x) if adjoint_arg else x
         if self._batch is None and not self._checks:
             return right
         return right + zeros(self._sizes(self._rows[0], np.int32(1)), dtype=self.dtype)
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: Tensor, adjoint: bool) -> Tensor:
         return self._matmul(rhs, False, False)
 
-    def _diag_part(self) -> Any:
+    def _diag_part(self) -> Tensor:
         return ones(self._sizes(self._rows[0]), dtype=self.dtype)
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> Tensor:
         return ones(self._sizes(), dtype=self.dtype)
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> Tensor:
         return zeros(self._sizes(), dtype=self.dtype.real_dtype)
 
     def _inverse(self) -> LinearOperator:
@@ -295,7 +294,7 @@ class LinearOperatorIdentity(_OfSides):
     def _cholesky(self) -> LinearOperator:
         return self
 
-    def _assert_non_singular(self) -> Any:
+    def _assert_non_singular(self) -> Operation:
         return NO_OP()
 
     _assert_positive_definite = _assert_self_adjoint = _assert_non_singular
@@ -331,41 +330,41 @@ class LinearOperatorScaledIdentity(_OfSides):
         super().__init__(self._multiplier.dtype, [self._multiplier], *hints, name)
 
     @property
-    def multiplier(self) -> Any:
+    def multiplier(self) -> Tensor:
         """The multiplier."""
         return self._multiplier
 
     def _batch_shape(self) -> Shape:
         return self._multiplier.shape
 
-    def _factor(self, adjoint: bool, dimensions: int) -> Any:
+    def _factor(self, adjoint: bool, dimensions: int) -> Tensor:
         factor = conj(self._multiplier) if adjoint else self._multiplier
         for _ in range(dimensions):
             factor = as_column(factor)
         return factor
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> Tensor:
         return eye(self._rows[0], dtype=self.dtype) * self._factor(False, 2)
 
-    def _checked(self, x: Any) -> Any:
+    def _checked(self, x: Tensor) -> Tensor:
         return x + zeros(concat([as_column(self._rows[0]), constant([1])], 0), dtype=self.dtype) if self._checks else x
 
-    def _matmul(self, x: Any, adjoint: bool, adjoint_arg: bool) -> Any:
+    def _matmul(self, x: Tensor, adjoint: bool, adjoint_arg: bool) -> Tensor:
         return self._checked(adjoint_of(x) if adjoint_arg else x) * self._factor(adjoint, 2)
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: Tensor, adjoint: bool) -> Tensor:
         return self._checked(rhs) / self._factor(adjoint, 2)
 
-    def _diag_part(self) -> Any:
+    def _diag_part(self) -> Tensor:
         return ones(as_column(self._rows[0]), dtype=self.dtype) * self._factor(False, 1)
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> Tensor:
         return POW(self._multiplier, cast(self._rows[0], self.dtype))
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> Tensor:
         return LOG(absolute(self._multiplier)) * cast(self._rows[0], self.dtype.real_dtype)
 
-    def _same(self, multiplier: Any) -> LinearOperator:
+    def _same(self, multiplier: Tensor) -> LinearOperator:
         hints = (self.is_non_singular, self.is_self_adjoint, self.is_positive_definite)
         return LinearOperatorScaledIdentity(self._rows[0], multiplier, *hints)
 
@@ -378,10 +377,10 @@ class LinearOperatorScaledIdentity(_OfSides):
     def _cholesky(self) -> LinearOperator:
         return self._same(SQRT(self._multiplier))
 
-    def _assert_non_singular(self) -> Any:
+    def _assert_non_singular(self) -> Operation:
         return not_zero(self._multiplier, "LinearOperator was singular")
 
-    def _assert_positive_definite(self) -> Any:
+    def _assert_positive_definite(self) -> Operation:
         return ASSERTIONS["assert_positive"](
             real(self._multiplier), message="LinearOperator was not positive definite."
         )
@@ -413,13 +412,13 @@ class LinearOperatorZeros(_OfSides):
         self._set_sides(num_rows, num_columns, batch_shape, assert_proper_shapes)
         super().__init__(as_dtype(dtype or float32), None, False, is_self_adjoint, False, is_square, name)
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> Tensor:
         return zeros(self.shape_tensor(), dtype=self.dtype)
 
-    def _diag_part(self) -> Any:
+    def _diag_part(self) -> Tensor:
         return MATRIX_DIAG_PART(self._to_dense())
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> Tensor:
         return zeros(self._sizes(), dtype=self.dtype)
 
     def _adjoint(self) -> LinearOperator:
@@ -428,10 +427,10 @@ class LinearOperatorZeros(_OfSides):
             self._columns[0], self._rows[0], self._batch, self.dtype, False, square, False, square, self._checks
         )
 
-    def _assert_non_singular(self) -> Any:
+    def _assert_non_singular(self) -> Operation:
         raise InvalidArgumentError("Zeros operators are always non-invertible.")
 
-    def _assert_positive_definite(self) -> Any:
+    def _assert_positive_definite(self) -> Operation:
         raise InvalidArgumentError("Zeros operators are always non-positive definite.")
 
 

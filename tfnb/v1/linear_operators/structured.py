@@ -5,13 +5,12 @@ Invariant: a circulant matrix is F^-1 S F, of the Fourier transform F and its sp
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import broadcast_shapes
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.array_functions import eye
 from tfnb.ops.array.batch_functions import gather
 from tfnb.ops.array.concat import concat
@@ -71,7 +70,7 @@ class _Circulant(LinearOperator):
         super().__init__(dtype, [given], is_non_singular, is_self_adjoint, is_positive_definite, True, name)
 
     @property
-    def spectrum(self) -> Any:
+    def spectrum(self) -> Tensor:
         """The spectrum."""
         return self._spectrum
 
@@ -86,16 +85,16 @@ class _Circulant(LinearOperator):
         dims = self._spectrum.shape.sizes
         return Shape((None,) * self.depth) if dims is None else Shape(dims[-self.depth :])
 
-    def block_shape_tensor(self) -> Any:
+    def block_shape_tensor(self) -> Tensor:
         """Returns the shape of a block, an int32 vector."""
         return shape(self._spectrum)[-self.depth :]
 
-    def convolution_kernel(self, name: str = "convolution_kernel") -> Any:
+    def convolution_kernel(self, name: str = "convolution_kernel") -> Tensor:
         """Returns the first column as a block: the inverse transform of the spectrum."""
         with self._name_scope(name):
             return cast(self._transform(self._spectrum, "ifft"), self.dtype)
 
-    def assert_hermitian_spectrum(self, name: str = "assert_hermitian_spectrum") -> Any:
+    def assert_hermitian_spectrum(self, name: str = "assert_hermitian_spectrum") -> Operation:
         """Returns an operation that fails in a step in which the matrix is not real."""
         with self._name_scope(name):
             kernel = self._transform(self._spectrum, "ifft")
@@ -103,10 +102,10 @@ class _Circulant(LinearOperator):
             parts = absolute(imag(kernel))
             return assert_less(parts, np.asarray(eps, parts.dtype.np), message="Spectrum was not Hermitian")
 
-    def _transform(self, x: Any, kind: str) -> Any:
+    def _transform(self, x: Tensor, kind: str) -> Tensor:
         return TRANSFORMS[kind + ("" if self.depth == 1 else f"{self.depth}d")](x)
 
-    def _size(self) -> Any:
+    def _size(self) -> Tensor:
         return reduce_prod(self.block_shape_tensor(), 0)
 
     def _shape(self) -> Shape:
@@ -117,11 +116,11 @@ class _Circulant(LinearOperator):
         n = None if None in block else int(np.prod([d for d in block if d is not None]))
         return Shape((*dims[: -self.depth], n, n))
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> Tensor:
         n = EXPAND_DIMS(self._size(), np.int32(0))
         return concat([shape(self._spectrum)[: -self.depth], n, n], 0)
 
-    def _filtered(self, x: Any, factors: Any) -> Any:
+    def _filtered(self, x: Tensor, factors: Tensor) -> Tensor:
         """Multiplies the transform of the columns of x by the spectrum's `factors`."""
         rows = cast(matrix_transpose(x), self._spectrum.dtype)
         sizes = shape(rows)
@@ -131,30 +130,30 @@ class _Circulant(LinearOperator):
         batch = shape(product)[: -self.depth]
         return cast(matrix_transpose(RESHAPE(product, concat([batch, sizes[-1:]], 0))), self.dtype)
 
-    def _matmul(self, x: Any, adjoint: bool, adjoint_arg: bool) -> Any:
+    def _matmul(self, x: Tensor, adjoint: bool, adjoint_arg: bool) -> Tensor:
         factors = conj(self._spectrum) if adjoint else self._spectrum
         return self._filtered(adjoint_of(x) if adjoint_arg else x, factors)
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: Tensor, adjoint: bool) -> Tensor:
         return self._filtered(rhs, RECIPROCAL(conj(self._spectrum) if adjoint else self._spectrum))
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> Tensor:
         return self._matmul(eye(self._size(), dtype=self.dtype), False, False)
 
     def _axes(self) -> list[int]:
         return list(range(-self.depth, 0))
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> Tensor:
         return cast(reduce_prod(self._spectrum, self._axes()), self.dtype)
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> Tensor:
         return cast(reduce_sum(LOG(absolute(self._spectrum)), self._axes()), self.dtype.real_dtype)
 
-    def _diag_part(self) -> Any:
+    def _diag_part(self) -> Tensor:
         mean = cast(reduce_mean(self._spectrum, self._axes()), self.dtype)
         return EXPAND_DIMS(mean, np.int32(-1)) * ones(EXPAND_DIMS(self._size(), np.int32(0)), dtype=self.dtype)
 
-    def _same(self, spectrum: Any) -> LinearOperator:
+    def _same(self, spectrum: Tensor) -> LinearOperator:
         hints = (self.is_non_singular, self.is_self_adjoint, self.is_positive_definite)
         return type(self)(spectrum, self.dtype, *hints)
 
@@ -164,10 +163,10 @@ class _Circulant(LinearOperator):
     def _inverse(self) -> LinearOperator:
         return self._same(RECIPROCAL(self._spectrum))
 
-    def _assert_non_singular(self) -> Any:
+    def _assert_non_singular(self) -> Operation:
         return not_zero(absolute(self._spectrum), "Singular operator:  Spectrum contained zero values.")
 
-    def _assert_positive_definite(self) -> Any:
+    def _assert_positive_definite(self) -> Operation:
         return ASSERTIONS["assert_positive"](
             real(self._spectrum), message="Real parts of spectrum were not all positive."
         )
@@ -228,12 +227,12 @@ class LinearOperatorToeplitz(LinearOperator):
         super().__init__(self._col.dtype, parents, is_non_singular, is_self_adjoint, is_positive_definite, True, name)
 
     @property
-    def col(self) -> Any:
+    def col(self) -> Tensor:
         """The first column."""
         return self._col
 
     @property
-    def row(self) -> Any:
+    def row(self) -> Tensor:
         """The first row."""
         return self._row
 
@@ -241,11 +240,11 @@ class LinearOperatorToeplitz(LinearOperator):
         both = broadcast_shapes(self._col.shape, self._row.shape)
         return Shape(None) if both.sizes is None else Shape((*both.sizes, both.sizes[-1]))
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> Tensor:
         sizes = broadcast_dynamic_shape(shape(self._col), shape(self._row))
         return concat([sizes, sizes[-1:]], 0)
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> Tensor:
         sizes = broadcast_dynamic_shape(shape(self._col), shape(self._row))
         col, row = BROADCAST_TO(self._col, sizes), BROADCAST_TO(self._row, sizes)
         diagonals = concat([reverse(row[..., 1:], [-1]), col], -1)
@@ -254,5 +253,5 @@ class LinearOperatorToeplitz(LinearOperator):
         at = EXPAND_DIMS(numbers, np.int32(1)) - EXPAND_DIMS(numbers, np.int32(0)) + n - 1
         return gather(diagonals, at, axis=-1)
 
-    def _diag_part(self) -> Any:
+    def _diag_part(self) -> Tensor:
         return self._col[..., :1] * ones(shape(self._to_dense())[:-1], dtype=self.dtype)
