@@ -5,20 +5,22 @@ Invariant: each is a canned estimator of `tf.estimator` under the older methods 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from tfnb.client.argument_types import Activation
 from tfnb.client.losses_metrics.losses import Reduction
 from tfnb.errors import InvalidArgumentError, refuse_given
 from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.math.binary import add_n
 from tfnb.ops.nn.activations import RELU
 from tfnb.v1.estimators.canned import class_head
 from tfnb.v1.estimators.heads import Head, RegressionHead
 from tfnb.v1.estimators.model_parts import DnnPart, LinearPart, trained
-from tfnb.v1.estimators.spec import EstimatorSpec
+from tfnb.v1.estimators.spec import EstimatorSpec, RunConfig
 from tfnb.v1.feature_columns.columns import NumericColumn, numeric_column
 from tfnb.v1.learn.estimator import BaseEstimator
 
@@ -47,16 +49,16 @@ class _Old(BaseEstimator):
         head: Head,
         parts: Sequence[Any],
         model_dir: str | None,
-        config: Any,
+        config: RunConfig | None,
         gradient_clip_norm: float | None,
         engineer: Callable[[Any, Any], Any] | None,
-        **refused: Any,
+        **refused: object,
     ) -> None:
         refuse_given(type(self).__name__, _EXTRA, **refused)
         self._head, self._parts, self._clip, self._engineer = head, list(parts), gradient_clip_norm, engineer
         super().__init__(model_dir, config)
 
-    def _spec(self, features: Any, labels: Any, mode: str, params: Any, config: Any) -> EstimatorSpec:
+    def _spec(self, features: object, labels: object, mode: str, params: object, config: object) -> EstimatorSpec:
         if self._engineer is not None:
             features, labels = self._engineer(features, labels)
         given = features if isinstance(features, Mapping) else {"": features}
@@ -64,10 +66,12 @@ class _Old(BaseEstimator):
         total = logits[0] if len(logits) == 1 else add_n(logits)
         return self._head.create_estimator_spec(given, mode, total, labels, train_op_fn=lambda loss: self._train(loss))
 
-    def _train(self, loss: Any) -> Any:
+    def _train(self, loss: Tensor) -> Any:
         return trained(loss, self._parts, self._clip)
 
-    def _predicted(self, key: str, x: Any, input_fn: Any, batch_size: int | None, as_iterable: bool) -> Any:
+    def _predicted(
+        self, key: str, x: object, input_fn: Callable[..., Any] | None, batch_size: int | None, as_iterable: bool
+    ) -> Any:
         rows = self.predict(x, input_fn, batch_size, [key], True)
         values = (np.squeeze(r[key]) if key in ("classes", "class_ids", "predictions") else r[key] for r in rows)
         return values if as_iterable else np.array(list(values))
@@ -75,22 +79,30 @@ class _Old(BaseEstimator):
 
 class _Classifier(_Old):
     def predict_classes(
-        self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, as_iterable: bool = True
+        self,
+        x: object = None,
+        input_fn: Callable[..., Any] | None = None,
+        batch_size: int | None = None,
+        as_iterable: bool = True,
     ) -> Any:
         """Returns the class of each example; see `Estimator.predict`."""
         named = getattr(self._head, "_vocabulary", None) is not None
         return self._predicted("classes" if named else "class_ids", x, input_fn, batch_size, as_iterable)
 
     def predict_proba(
-        self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, as_iterable: bool = True
+        self,
+        x: object = None,
+        input_fn: Callable[..., Any] | None = None,
+        batch_size: int | None = None,
+        as_iterable: bool = True,
     ) -> Any:
         """Returns the probabilities of the classes of each example; see `Estimator.predict`."""
         return self._predicted("probabilities", x, input_fn, batch_size, as_iterable)
 
     def predict(
         self,
-        x: Any = None,
-        input_fn: Any = None,
+        x: object = None,
+        input_fn: Callable[..., Any] | None = None,
         batch_size: int | None = None,
         outputs: Sequence[str] | None = None,
         as_iterable: bool = True,
@@ -104,15 +116,19 @@ class _Classifier(_Old):
 
 class _Regressor(_Old):
     def predict_scores(
-        self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, as_iterable: bool = True
+        self,
+        x: object = None,
+        input_fn: Callable[..., Any] | None = None,
+        batch_size: int | None = None,
+        as_iterable: bool = True,
     ) -> Any:
         """Returns the number of each example; see `Estimator.predict`."""
         return self._predicted("predictions", x, input_fn, batch_size, as_iterable)
 
     def predict(
         self,
-        x: Any = None,
-        input_fn: Any = None,
+        x: object = None,
+        input_fn: Callable[..., Any] | None = None,
         batch_size: int | None = None,
         outputs: Sequence[str] | None = None,
         as_iterable: bool = True,
@@ -132,11 +148,13 @@ def _numbers(n: int, weights: str | None) -> Head:
     return RegressionHead(n, weights, Reduction.SUM_OVER_BATCH_SIZE)
 
 
-def _dnn(units: Sequence[int], columns: Any, optimizer: Any, activation: Any, dropout: float | None) -> DnnPart:
+def _dnn(
+    units: Sequence[int], columns: Iterable[Any], optimizer: object, activation: Activation, dropout: float | None
+) -> DnnPart:
     return DnnPart(units, list(columns), optimizer or "Adagrad", 0.05, activation, dropout, None, False)
 
 
-def _linear(columns: Any, optimizer: Any, most: float = 0.2) -> LinearPart:
+def _linear(columns: Iterable[Any], optimizer: object, most: float = 0.2) -> LinearPart:
     return LinearPart(list(columns), optimizer or "Ftrl", most, None, "sum")
 
 
@@ -154,16 +172,16 @@ class DNNEstimator(_Old):
         self,
         head: Head,
         hidden_units: Sequence[int],
-        feature_columns: Any,
+        feature_columns: Iterable[Any],
         model_dir: str | None = None,
-        optimizer: Any = None,
-        activation_fn: Any = RELU,
+        optimizer: object = None,
+        activation_fn: Activation = RELU,
         dropout: float | None = None,
         gradient_clip_norm: float | None = None,
-        config: Any = None,
-        feature_engineering_fn: Any = None,
-        embedding_lr_multipliers: Any = None,
-        input_layer_min_slice_size: Any = None,
+        config: RunConfig | None = None,
+        feature_engineering_fn: Callable[[Any, Any], Any] | None = None,
+        embedding_lr_multipliers: object = None,
+        input_layer_min_slice_size: object = None,
     ) -> None:
         part = _dnn(hidden_units, feature_columns, optimizer, activation_fn, dropout)
         super().__init__(
@@ -186,19 +204,19 @@ class DNNClassifier(_Classifier):
     def __init__(
         self,
         hidden_units: Sequence[int],
-        feature_columns: Any,
+        feature_columns: Iterable[Any],
         model_dir: str | None = None,
         n_classes: int = 2,
         weight_column_name: str | None = None,
-        optimizer: Any = None,
-        activation_fn: Any = RELU,
+        optimizer: object = None,
+        activation_fn: Activation = RELU,
         dropout: float | None = None,
         gradient_clip_norm: float | None = None,
         enable_centered_bias: bool = False,
-        config: Any = None,
-        feature_engineering_fn: Any = None,
-        embedding_lr_multipliers: Any = None,
-        input_layer_min_slice_size: Any = None,
+        config: RunConfig | None = None,
+        feature_engineering_fn: Callable[[Any, Any], Any] | None = None,
+        embedding_lr_multipliers: object = None,
+        input_layer_min_slice_size: object = None,
         label_keys: Sequence[str] | None = None,
     ) -> None:
         part = _dnn(hidden_units, feature_columns, optimizer, activation_fn, dropout)
@@ -223,19 +241,19 @@ class DNNRegressor(_Regressor):
     def __init__(
         self,
         hidden_units: Sequence[int],
-        feature_columns: Any,
+        feature_columns: Iterable[Any],
         model_dir: str | None = None,
         weight_column_name: str | None = None,
-        optimizer: Any = None,
-        activation_fn: Any = RELU,
+        optimizer: object = None,
+        activation_fn: Activation = RELU,
         dropout: float | None = None,
         gradient_clip_norm: float | None = None,
         enable_centered_bias: bool = False,
-        config: Any = None,
-        feature_engineering_fn: Any = None,
+        config: RunConfig | None = None,
+        feature_engineering_fn: Callable[[Any, Any], Any] | None = None,
         label_dimension: int = 1,
-        embedding_lr_multipliers: Any = None,
-        input_layer_min_slice_size: Any = None,
+        embedding_lr_multipliers: object = None,
+        input_layer_min_slice_size: object = None,
     ) -> None:
         part = _dnn(hidden_units, feature_columns, optimizer, activation_fn, dropout)
         super().__init__(
@@ -258,14 +276,14 @@ class LinearEstimator(_Old):
 
     def __init__(
         self,
-        feature_columns: Any,
+        feature_columns: Iterable[Any],
         head: Head,
         model_dir: str | None = None,
         weight_column_name: str | None = None,
-        optimizer: Any = None,
+        optimizer: object = None,
         gradient_clip_norm: float | None = None,
-        config: Any = None,
-        feature_engineering_fn: Any = None,
+        config: RunConfig | None = None,
+        feature_engineering_fn: Callable[[Any, Any], Any] | None = None,
     ) -> None:
         super().__init__(
             head,
@@ -285,15 +303,15 @@ class LinearClassifier(_Classifier):
 
     def __init__(
         self,
-        feature_columns: Any,
+        feature_columns: Iterable[Any],
         model_dir: str | None = None,
         n_classes: int = 2,
         weight_column_name: str | None = None,
-        optimizer: Any = None,
+        optimizer: object = None,
         gradient_clip_norm: float | None = None,
         enable_centered_bias: bool = False,
-        config: Any = None,
-        feature_engineering_fn: Any = None,
+        config: RunConfig | None = None,
+        feature_engineering_fn: Callable[[Any, Any], Any] | None = None,
         label_keys: Sequence[str] | None = None,
     ) -> None:
         head = _classes(n_classes, weight_column_name, label_keys)
@@ -315,15 +333,15 @@ class LinearRegressor(_Regressor):
 
     def __init__(
         self,
-        feature_columns: Any,
+        feature_columns: Iterable[Any],
         model_dir: str | None = None,
         weight_column_name: str | None = None,
-        optimizer: Any = None,
+        optimizer: object = None,
         gradient_clip_norm: float | None = None,
         enable_centered_bias: bool = False,
         label_dimension: int = 1,
-        config: Any = None,
-        feature_engineering_fn: Any = None,
+        config: RunConfig | None = None,
+        feature_engineering_fn: Callable[[Any, Any], Any] | None = None,
     ) -> None:
         head = _numbers(label_dimension, weight_column_name)
         super().__init__(
@@ -338,7 +356,13 @@ class LinearRegressor(_Regressor):
 
 
 def _both(
-    linear: Any, linear_optimizer: Any, columns: Any, optimizer: Any, units: Any, activation: Any, dropout: float | None
+    linear: Iterable[Any] | None,
+    linear_optimizer: object,
+    columns: Iterable[Any] | None,
+    optimizer: object,
+    units: Sequence[int] | None,
+    activation: Activation,
+    dropout: float | None,
 ) -> list[Any]:
     parts: list[Any] = []
     if columns:
@@ -361,19 +385,19 @@ class DNNLinearCombinedEstimator(_Old):
         self,
         head: Head,
         model_dir: str | None = None,
-        linear_feature_columns: Any = None,
-        linear_optimizer: Any = None,
-        dnn_feature_columns: Any = None,
-        dnn_optimizer: Any = None,
+        linear_feature_columns: Iterable[Any] | None = None,
+        linear_optimizer: object = None,
+        dnn_feature_columns: Iterable[Any] | None = None,
+        dnn_optimizer: object = None,
         dnn_hidden_units: Sequence[int] | None = None,
-        dnn_activation_fn: Any = RELU,
+        dnn_activation_fn: Activation = RELU,
         dnn_dropout: float | None = None,
         gradient_clip_norm: float | None = None,
-        config: Any = None,
-        feature_engineering_fn: Any = None,
-        embedding_lr_multipliers: Any = None,
+        config: RunConfig | None = None,
+        feature_engineering_fn: Callable[[Any, Any], Any] | None = None,
+        embedding_lr_multipliers: object = None,
         fix_global_step_increment_bug: bool = True,
-        input_layer_partitioner: Any = None,
+        input_layer_partitioner: object = None,
     ) -> None:
         parts = _both(
             linear_feature_columns,
@@ -407,19 +431,19 @@ class DNNLinearCombinedClassifier(_Classifier):
         model_dir: str | None = None,
         n_classes: int = 2,
         weight_column_name: str | None = None,
-        linear_feature_columns: Any = None,
-        linear_optimizer: Any = None,
-        dnn_feature_columns: Any = None,
-        dnn_optimizer: Any = None,
+        linear_feature_columns: Iterable[Any] | None = None,
+        linear_optimizer: object = None,
+        dnn_feature_columns: Iterable[Any] | None = None,
+        dnn_optimizer: object = None,
         dnn_hidden_units: Sequence[int] | None = None,
-        dnn_activation_fn: Any = RELU,
+        dnn_activation_fn: Activation = RELU,
         dnn_dropout: float | None = None,
         gradient_clip_norm: float | None = None,
         enable_centered_bias: bool = False,
-        config: Any = None,
-        feature_engineering_fn: Any = None,
-        embedding_lr_multipliers: Any = None,
-        input_layer_min_slice_size: Any = None,
+        config: RunConfig | None = None,
+        feature_engineering_fn: Callable[[Any, Any], Any] | None = None,
+        embedding_lr_multipliers: object = None,
+        input_layer_min_slice_size: object = None,
         label_keys: Sequence[str] | None = None,
         fix_global_step_increment_bug: bool = True,
     ) -> None:
@@ -455,20 +479,20 @@ class DNNLinearCombinedRegressor(_Regressor):
         self,
         model_dir: str | None = None,
         weight_column_name: str | None = None,
-        linear_feature_columns: Any = None,
-        linear_optimizer: Any = None,
-        dnn_feature_columns: Any = None,
-        dnn_optimizer: Any = None,
+        linear_feature_columns: Iterable[Any] | None = None,
+        linear_optimizer: object = None,
+        dnn_feature_columns: Iterable[Any] | None = None,
+        dnn_optimizer: object = None,
         dnn_hidden_units: Sequence[int] | None = None,
-        dnn_activation_fn: Any = RELU,
+        dnn_activation_fn: Activation = RELU,
         dnn_dropout: float | None = None,
         gradient_clip_norm: float | None = None,
         enable_centered_bias: bool = False,
         label_dimension: int = 1,
-        config: Any = None,
-        feature_engineering_fn: Any = None,
-        embedding_lr_multipliers: Any = None,
-        input_layer_min_slice_size: Any = None,
+        config: RunConfig | None = None,
+        feature_engineering_fn: Callable[[Any, Any], Any] | None = None,
+        embedding_lr_multipliers: object = None,
+        input_layer_min_slice_size: object = None,
         fix_global_step_increment_bug: bool = True,
     ) -> None:
         parts = _both(

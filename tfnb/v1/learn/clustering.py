@@ -6,7 +6,7 @@ they have seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,10 @@ from tfnb.client.graph.default_graph import control_dependencies
 from tfnb.client.losses_metrics import metrics
 from tfnb.client.variables.initializers import Zeros
 from tfnb.client.variables.scope import get_variable
-from tfnb.client.variables.variable import group
+from tfnb.client.variables.variable import Variable, group
 from tfnb.errors import InvalidArgumentError, refuse_given
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import convert_to_tensor, ones_like, zeros_like
 from tfnb.ops.array.gather import UNSORTED_SEGMENT_SUM
@@ -32,12 +34,13 @@ from tfnb.ops.math.reduce_functions import argmin, reduce_min, reduce_sum
 from tfnb.ops.math.unary import SQUARE
 from tfnb.ops.nn.bias_dropout_moments import l2_normalize
 from tfnb.ops.state.variables import assign, assign_add
-from tfnb.train.hooks.session_run_hook import SessionRunArgs, SessionRunHook
+from tfnb.session.session import Session
+from tfnb.train.hooks.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from tfnb.train.optimizers.global_step import get_global_step
 from tfnb.train.saving.signatures import PredictOutput
 from tfnb.types import bool_, float32, int32
 from tfnb.v1.estimators.estimator import Estimator
-from tfnb.v1.estimators.spec import EstimatorSpec, ModeKeys
+from tfnb.v1.estimators.spec import EstimatorSpec, ModeKeys, RunConfig
 from tfnb.v1.feature_columns.layers import input_layer
 
 __all__ = [
@@ -90,9 +93,9 @@ class KMeans:
 
     def __init__(
         self,
-        inputs: Any,
+        inputs: TensorLike,
         num_clusters: int,
-        initial_clusters: Any = RANDOM_INIT,
+        initial_clusters: str | TensorLike | Callable[..., Any] = RANDOM_INIT,
         distance_metric: str = SQUARED_EUCLIDEAN_DISTANCE,
         use_mini_batch: bool = False,
         mini_batch_steps_per_iteration: int = 1,
@@ -114,10 +117,10 @@ class KMeans:
         self._n, self._initial, self._cosine = num_clusters, initial_clusters, distance_metric == COSINE_DISTANCE
         self._mini, self._seed = use_mini_batch, random_seed
 
-    def _points(self, x: Any) -> Any:
+    def _points(self, x: Tensor) -> Tensor:
         return l2_normalize(x, 1) if self._cosine else x
 
-    def _distances(self, x: Any, centres: Any) -> Any:
+    def _distances(self, x: Tensor, centres: Tensor) -> Tensor:
         """Returns the distances [examples, centres]."""
         product = matmul(x, centres, transpose_b=True)
         if self._cosine:
@@ -127,7 +130,7 @@ class KMeans:
         )
         return MAXIMUM(squares, 0.0)
 
-    def _start(self, points: Any) -> Any:
+    def _start(self, points: Tensor) -> Tensor:
         """Returns the initial centres of the points."""
         if callable(self._initial):
             return convert_to_tensor(self._initial(points, self._n))
@@ -158,7 +161,7 @@ class KMeans:
         counts = get_variable("counts", [self._n], first.dtype, Zeros(), trainable=False)
         done = get_variable("initialized", [], bool_, Zeros(), trainable=False)
 
-        def begin() -> Any:
+        def begin() -> Operation:
             points = concat([self._points(x) for x in self._inputs], 0)
             with control_dependencies([assign(centres, self._points(self._start(points))).op]):
                 return assign(done, True).op
@@ -172,7 +175,7 @@ class KMeans:
         step = self._update(concat(points, 0), concat(nearest, 0), centres, counts)
         return every, nearest, scores, IDENTITY(done), init, step
 
-    def _update(self, points: Any, nearest: Any, centres: Any, counts: Any) -> Any:
+    def _update(self, points: Tensor, nearest: Tensor, centres: Variable, counts: Variable) -> Operation:
         seen = UNSORTED_SEGMENT_SUM(ones_like(points[:, 0]), nearest, self._n)
         total = UNSORTED_SEGMENT_SUM(points, nearest, self._n)
         before = IDENTITY(counts) if self._mini else zeros_like(seen)
@@ -187,10 +190,10 @@ class KMeans:
 class InitialCentres(SessionRunHook):
     """Initialises the centres before the first step."""
 
-    def __init__(self, op: Any) -> None:
+    def __init__(self, op: Operation | Tensor) -> None:
         self._op = op
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: object) -> None:
         """Runs the initialisation in `session`; `coord` is not used."""
         session.run(self._op)
 
@@ -198,15 +201,15 @@ class InitialCentres(SessionRunHook):
 class StopWhenStill(SessionRunHook):
     """Ends the training when the loss changes by less than a share of it."""
 
-    def __init__(self, loss: Any, tolerance: float) -> None:
+    def __init__(self, loss: Tensor, tolerance: float) -> None:
         self._loss, self._tolerance = loss, tolerance
         self._last: float | None = None
 
-    def before_run(self, run_context: Any) -> SessionRunArgs:
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Asks for the loss."""
         return SessionRunArgs(self._loss)
 
-    def after_run(self, run_context: Any, run_values: Any) -> None:
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Stops, if the loss hardly changed."""
         now = float(run_values.results)
         if self._last is not None and abs(self._last - now) < self._tolerance * abs(self._last):
@@ -230,18 +233,18 @@ class KMeansClustering(Estimator):
         self,
         num_clusters: int,
         model_dir: str | None = None,
-        initial_clusters: Any = RANDOM_INIT,
+        initial_clusters: str | TensorLike | Callable[..., Any] = RANDOM_INIT,
         distance_metric: str = SQUARED_EUCLIDEAN_DISTANCE,
         random_seed: int = 0,
         use_mini_batch: bool = True,
         mini_batch_steps_per_iteration: int = 1,
         kmeans_plus_plus_num_retries: int = 2,
         relative_tolerance: float | None = None,
-        config: Any = None,
-        feature_columns: Any = None,
+        config: RunConfig | None = None,
+        feature_columns: Iterable[Any] | None = None,
         seed: int | None = None,
     ) -> None:
-        def model_fn(features: Any, labels: Any, mode: str) -> EstimatorSpec:
+        def model_fn(features: object, labels: object, mode: str) -> EstimatorSpec:
             if labels is not None:
                 raise InvalidArgumentError("KMeans: the input function gives labels; clustering has none")
             matrix = _matrix(features, feature_columns)
@@ -287,13 +290,13 @@ class KMeansClustering(Estimator):
         for row in self.predict(input_fn, [self.ALL_DISTANCES]):
             yield row[self.ALL_DISTANCES]
 
-    def predict_cluster_index(self, input_fn: Callable[[], Any]) -> Iterator[int]:
+    def predict_cluster_index(self, input_fn: Callable[[], Any]) -> Iterator[np.int32]:
         """Yields the number of the nearest centre of each example."""
         for row in self.predict(input_fn, [self.CLUSTER_INDEX]):
             yield row[self.CLUSTER_INDEX]
 
 
-def _matrix(features: Any, columns: Any) -> Any:
+def _matrix(features: Any, columns: Iterable[Any] | None) -> Tensor:
     if columns is not None:
         return input_layer(features, columns)
     if not isinstance(features, Mapping):

@@ -26,6 +26,7 @@ from tfnb.v1.estimators.estimator import Estimator as CoreEstimator
 from tfnb.v1.estimators.export import ServingInputReceiver, TensorServingInputReceiver
 from tfnb.v1.estimators.inputs import numpy_input_fn
 from tfnb.v1.estimators.spec import EstimatorSpec
+from tfnb.v1.estimators.spec import RunConfig as CoreRunConfig
 from tfnb.v1.learn.model_fn import MetricSpec, ModelFnOps, RunConfig
 from tfnb.v1.learn.monitors import replace_monitors_with_hooks
 
@@ -62,7 +63,7 @@ class _Once:
         self._input_fn, self._graph, self._iterates = input_fn, get_default_graph(), True
         functools.update_wrapper(self, input_fn)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         self._graph = get_default_graph()
         made = self._input_fn(*args, **kwargs)
         parts = [t.values if isinstance(t, SparseTensor) else t for t in nest.flatten(made) if t is not None]
@@ -103,14 +104,14 @@ def _rows(batch: Any) -> Iterator[Any]:
 class BaseEstimator(Evaluable, Trainable):
     """An estimator without a model function; see `Estimator`."""
 
-    def __init__(self, model_dir: str | None = None, config: Any = None) -> None:
+    def __init__(self, model_dir: str | None = None, config: CoreRunConfig | None = None) -> None:
         self._core = CoreEstimator(self._spec, model_dir, self._config(config))
 
     @staticmethod
-    def _config(config: Any) -> Any:
+    def _config(config: CoreRunConfig | None) -> CoreRunConfig:
         return config if config is not None else RunConfig()
 
-    def _spec(self, features: Any, labels: Any, mode: str, params: Any, config: Any) -> EstimatorSpec:
+    def _spec(self, features: object, labels: object, mode: str, params: object, config: object) -> EstimatorSpec:
         raise UnimplementedError("BaseEstimator has no model function; use Estimator")
 
     @property
@@ -135,8 +136,8 @@ class BaseEstimator(Evaluable, Trainable):
 
     def fit(
         self,
-        x: Any = None,
-        y: Any = None,
+        x: object = None,
+        y: object = None,
         input_fn: Callable[..., Any] | None = None,
         steps: int | None = None,
         batch_size: int | None = None,
@@ -154,8 +155,8 @@ class BaseEstimator(Evaluable, Trainable):
 
     def partial_fit(
         self,
-        x: Any = None,
-        y: Any = None,
+        x: object = None,
+        y: object = None,
         input_fn: Callable[..., Any] | None = None,
         steps: int | None = 1,
         batch_size: int | None = None,
@@ -165,7 +166,7 @@ class BaseEstimator(Evaluable, Trainable):
         return self.fit(x, y, input_fn, steps, batch_size, monitors)
 
     def _data(
-        self, x: Any, y: Any, input_fn: Callable[..., Any] | None, batch_size: int | None, training: bool
+        self, x: object, y: object, input_fn: Callable[..., Any] | None, batch_size: int | None, training: bool
     ) -> Callable[..., Any]:
         if (x is None) == (input_fn is None):
             raise InvalidArgumentError("Either x or input_fn must be provided, and not both.")
@@ -177,8 +178,8 @@ class BaseEstimator(Evaluable, Trainable):
 
     def evaluate(
         self,
-        x: Any = None,
-        y: Any = None,
+        x: object = None,
+        y: object = None,
         input_fn: Callable[..., Any] | None = None,
         feed_fn: Callable[[], Any] | None = None,
         batch_size: int | None = None,
@@ -207,7 +208,7 @@ class BaseEstimator(Evaluable, Trainable):
         return found
 
     def _with_metrics(self, wanted: Mapping[Any, Any]) -> CoreEstimator:
-        def model_fn(features: Any, labels: Any, mode: str) -> EstimatorSpec:
+        def model_fn(features: object, labels: object, mode: str) -> EstimatorSpec:
             spec = self._core.spec_of(features, labels, mode)
             found = dict(spec.eval_metric_ops or {})
             for key, metric in wanted.items():
@@ -220,7 +221,7 @@ class BaseEstimator(Evaluable, Trainable):
 
     def predict(
         self,
-        x: Any = None,
+        x: object = None,
         input_fn: Callable[..., Any] | None = None,
         batch_size: int | None = None,
         outputs: Sequence[str] | None = None,
@@ -286,7 +287,7 @@ class BaseEstimator(Evaluable, Trainable):
         )
 
     def _with_default(self, key: str) -> CoreEstimator:
-        def model_fn(features: Any, labels: Any, mode: str) -> EstimatorSpec:
+        def model_fn(features: object, labels: object, mode: str) -> EstimatorSpec:
             spec = self._core.spec_of(features, labels, mode)
             outputs = dict(spec.export_outputs or {})
             if key not in outputs:
@@ -308,8 +309,8 @@ class Estimator(BaseEstimator):
         self,
         model_fn: Callable[..., Any] | None = None,
         model_dir: str | None = None,
-        config: Any = None,
-        params: Any = None,
+        config: CoreRunConfig | None = None,
+        params: object = None,
         feature_engineering_fn: Callable[[Any, Any], Any] | None = None,
     ) -> None:
         if model_fn is None or not callable(model_fn):
@@ -317,7 +318,7 @@ class Estimator(BaseEstimator):
         self._model_fn, self._engineer = model_fn, feature_engineering_fn
         self._core = CoreEstimator(self._spec, model_dir, self._config(config), params)
 
-    def _spec(self, features: Any, labels: Any, mode: str, params: Any, config: Any) -> EstimatorSpec:
+    def _spec(self, features: object, labels: object, mode: str, params: object, config: object) -> EstimatorSpec:
         if self._engineer is not None:
             features, labels = self._engineer(features, labels)
         names = inspect.signature(self._model_fn).parameters
@@ -341,8 +342,8 @@ class SKCompat(BaseEstimator):
 
     def fit(  # type: ignore[override]
         self,
-        x: Any,
-        y: Any,
+        x: object,
+        y: object,
         batch_size: int = 128,
         steps: int | None = None,
         max_steps: int | None = None,
@@ -354,8 +355,8 @@ class SKCompat(BaseEstimator):
 
     def score(
         self,
-        x: Any,
-        y: Any,
+        x: object,
+        y: object,
         batch_size: int = 128,
         steps: int | None = None,
         metrics: Mapping[Any, Any] | None = None,
@@ -366,7 +367,7 @@ class SKCompat(BaseEstimator):
         return {k: v for k, v in found.items() if k != "global_step"}
 
     def predict(  # type: ignore[override]
-        self, x: Any, batch_size: int = 128, outputs: Sequence[str] | None = None
+        self, x: object, batch_size: int = 128, outputs: Sequence[str] | None = None
     ) -> Any:
         """Returns the predictions of the array `x` as arrays; see `Estimator.predict`."""
         return self._estimator.predict(x, None, batch_size, outputs, False)

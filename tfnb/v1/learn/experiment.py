@@ -17,6 +17,7 @@ from tfnb.train.saving.checkpoint_state import latest_checkpoint
 from tfnb.v1.estimators.early_stopping import InMemoryEvaluatorHook
 from tfnb.v1.estimators.estimator import Estimator as CoreEstimator
 from tfnb.v1.estimators.export import build_parsing_serving_input_receiver_fn, build_raw_serving_input_receiver_fn
+from tfnb.v1.estimators.spec import RunConfig
 from tfnb.v1.learn.estimator import BaseEstimator
 from tfnb.v1.learn.model_fn import InputFnOps
 from tfnb.v1.learn.monitors import ValidationMonitor, replace_monitors_with_hooks
@@ -44,7 +45,7 @@ class ExportStrategy(NamedTuple):
 
     def export(
         self,
-        estimator: Any,
+        estimator: object,
         export_path: str,
         checkpoint_path: str | None = None,
         eval_result: Mapping[str, Any] | None = None,
@@ -148,7 +149,7 @@ class Experiment:
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator | CoreEstimator,
         train_input_fn: Callable[..., Any],
         eval_input_fn: Callable[..., Any],
         eval_metrics: Mapping[Any, Any] | None = None,
@@ -161,7 +162,7 @@ class Experiment:
         continuous_eval_throttle_secs: float = 60,
         min_eval_frequency: int | None = None,
         delay_workers_by_global_step: bool = False,
-        export_strategies: Any = None,
+        export_strategies: ExportStrategy | Sequence[ExportStrategy] | None = None,
         train_steps_per_iteration: int | None = None,
         checkpoint_and_export: bool = False,
         saving_listeners: Sequence[Any] | None = None,
@@ -201,7 +202,9 @@ class Experiment:
         """The batches of an evaluation."""
         return self._eval_steps
 
-    def reset_export_strategies(self, new_export_strategies: Any = None) -> list[ExportStrategy]:
+    def reset_export_strategies(
+        self, new_export_strategies: ExportStrategy | Sequence[ExportStrategy] | None = None
+    ) -> list[ExportStrategy]:
         """Replaces the export strategies, and returns the old ones."""
         old = getattr(self, "_strategies", [])
         new = new_export_strategies
@@ -332,8 +335,8 @@ def run(
     experiment_fn: Callable[..., Experiment],
     output_dir: str | None = None,
     schedule: str | None = None,
-    run_config: Any = None,
-    hparams: Any = None,
+    run_config: RunConfig | None = None,
+    hparams: object = None,
 ) -> Any:
     """Makes an experiment and calls its method `schedule`, by default "train_and_evaluate"; returns the result.
 

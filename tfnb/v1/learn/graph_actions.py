@@ -17,10 +17,13 @@ from tfnb.client.lookup.vocabularies import tables_initializer
 from tfnb.client.platform import tf_logging as logging
 from tfnb.client.variables.variable import variables_initializer
 from tfnb.errors import InvalidArgumentError, OutOfRangeError, refuse_given
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
+from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
+from tfnb.ir.tensor import Tensor
 from tfnb.session.session import Session
-from tfnb.summary.writer import FileWriterCache
+from tfnb.summary.writer import FileWriter, FileWriterCache
 from tfnb.train.hooks.basic_hooks import FeedFnHook, LoggingTensorHook, NanTensorHook, StopAtStepHook
 from tfnb.train.input.queue_runner import start_queue_runners
 from tfnb.train.optimizers.global_step import get_global_step, get_or_create_global_step
@@ -28,6 +31,7 @@ from tfnb.train.saving.saver import Saver
 from tfnb.train.sessions.coordinator import Coordinator
 from tfnb.train.sessions.monitored_session import MonitoredTrainingSession
 from tfnb.train.sessions.scaffold import Scaffold
+from tfnb.v1.keras.argument_types import TensorOrVariable
 from tfnb.v1.learn.monitors import replace_monitors_with_hooks
 
 __all__ = [
@@ -42,7 +46,7 @@ __all__ = [
 ]
 
 
-def get_summary_writer(logdir: str) -> Any:
+def get_summary_writer(logdir: str) -> FileWriter:
     """Returns the writer of event files in the folder `logdir`, which all callers share."""
     return FileWriterCache.get(logdir)
 
@@ -87,24 +91,29 @@ def run_feeds(
 
 
 def run_n(
-    output_dict: Mapping[str, Any], feed_dict: Any = None, restore_checkpoint_path: str | None = None, n: int = 1
+    output_dict: Mapping[str, Any],
+    feed_dict: Mapping[Any, Any] | None = None,
+    restore_checkpoint_path: str | None = None,
+    n: int = 1,
 ) -> list[dict[str, Any]]:
     """Returns the values of the tensors `output_dict` in `n` steps with the feeds `feed_dict`; see `run_feeds_iter`."""
     return run_feeds(output_dict, itertools.repeat(feed_dict, n), restore_checkpoint_path)
 
 
-def infer(restore_checkpoint_path: str | None, output_dict: Mapping[str, Any], feed_dict: Any = None) -> dict[str, Any]:
+def infer(
+    restore_checkpoint_path: str | None, output_dict: Mapping[str, Any], feed_dict: Mapping[Any, Any] | None = None
+) -> dict[str, Any]:
     """Returns the values of the tensors `output_dict` in a step with the feeds `feed_dict`; see `run_feeds_iter`."""
     return run_n(output_dict, feed_dict, restore_checkpoint_path)[0]
 
 
 def evaluate(
-    graph: Any,
+    graph: GraphBuilder,
     output_dir: str | None,
     checkpoint_path: str | None,
     eval_dict: Mapping[str, Any],
-    update_op: Any = None,
-    global_step_tensor: Any = None,
+    update_op: object = None,
+    global_step_tensor: TensorOrVariable | None = None,
     supervisor_master: str = "",
     log_every_steps: int = 10,
     feed_fn: Callable[[], Any] | None = None,
@@ -157,13 +166,13 @@ def write_scalars(folder: str, values: Mapping[str, Any], step: int) -> None:
 
 
 def train(
-    graph: Any,
+    graph: GraphBuilder,
     output_dir: str,
-    train_op: Any,
-    loss_op: Any,
+    train_op: object,
+    loss_op: Tensor,
     global_step_tensor: Any = None,
-    init_op: Any = None,
-    init_feed_dict: Any = None,
+    init_op: Operation | None = None,
+    init_feed_dict: Mapping[Any, Any] | None = None,
     init_fn: Callable[..., Any] | None = None,
     log_every_steps: int = 10,
     supervisor_is_chief: bool = True,

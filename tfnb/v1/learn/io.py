@@ -6,7 +6,7 @@ Invariant: a function that reads files adds queues to the graph, whose runners f
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from tfnb.client.platform.gfile import Glob
 from tfnb.client.sync.queues import FIFOQueue
 from tfnb.errors import InvalidArgumentError, refuse_given
 from tfnb.ir.sparse import SparseTensor
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.constants import constant
 from tfnb.ops.io.example_functions import parse_example
 from tfnb.train.input.batching import batch_join, shuffle_batch_join
@@ -75,13 +76,13 @@ def pandas_input_fn(
 
 def generator_input_fn(
     x: Callable[[], Iterator[Any]],
-    target_key: Any = None,
+    target_key: str | Sequence[str] | None = None,
     batch_size: int = 128,
     num_epochs: int | None = 1,
     shuffle: bool = True,
     queue_capacity: int = 1000,
     num_threads: int = 1,
-    pad_value: Any = None,
+    pad_value: object = None,
 ) -> Callable[[], Any]:
     """Returns the input function of the dicts that the generator function `x` yields, all of the same arrays.
 
@@ -142,7 +143,7 @@ def extract_pandas_labels(labels: Any) -> Any:
     return labels.to_numpy() if hasattr(labels, "to_numpy") else labels
 
 
-def extract_dask_data(data: Any) -> Any:
+def extract_dask_data(data: object) -> Any:
     """Returns the table of Dask `data` as that of pandas; anything else stays as it is."""
     return data.compute() if hasattr(data, "compute") else data
 
@@ -166,7 +167,7 @@ def _files(file_pattern: Any) -> list[str]:
 
 
 def read_keyed_batch_examples(
-    file_pattern: Any,
+    file_pattern: str | bytes | Sequence[str | bytes],
     batch_size: int,
     reader: Callable[[], Any],
     randomize_input: bool = True,
@@ -216,7 +217,7 @@ def read_keyed_batch_examples(
 
 
 def read_batch_examples(
-    file_pattern: Any,
+    file_pattern: str | bytes | Sequence[str | bytes],
     batch_size: int,
     reader: Callable[[], Any],
     randomize_input: bool = True,
@@ -249,7 +250,7 @@ read_keyed_batch_examples_shared_queue = read_keyed_batch_examples
 
 def queue_parsed_features(
     parsed_features: Mapping[str, Any],
-    keys: Any = None,
+    keys: Tensor | None = None,
     feature_queue_capacity: int = 100,
     num_enqueue_threads: int = 2,
     name: str | None = None,
@@ -274,7 +275,7 @@ def queue_parsed_features(
 
 
 def read_keyed_batch_features(
-    file_pattern: Any,
+    file_pattern: str | bytes | Sequence[str | bytes],
     batch_size: int,
     features: Mapping[str, Any],
     reader: Callable[[], Any],
@@ -311,7 +312,7 @@ def read_keyed_batch_features(
 
 
 def read_batch_features(
-    file_pattern: Any,
+    file_pattern: str | bytes | Sequence[str | bytes],
     batch_size: int,
     features: Mapping[str, Any],
     reader: Callable[[], Any],
@@ -344,7 +345,7 @@ def read_batch_features(
 
 
 def read_keyed_batch_features_shared_queue(
-    file_pattern: Any,
+    file_pattern: str | bytes | Sequence[str | bytes],
     batch_size: int,
     features: Mapping[str, Any],
     reader: Callable[[], Any],
@@ -375,7 +376,7 @@ def read_keyed_batch_features_shared_queue(
 
 
 def read_batch_record_features(
-    file_pattern: Any,
+    file_pattern: str | bytes | Sequence[str | bytes],
     batch_size: int,
     features: Mapping[str, Any],
     randomize_input: bool = True,

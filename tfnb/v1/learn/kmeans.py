@@ -14,11 +14,13 @@ import numpy as np
 from tfnb.client.graph.default_graph import control_dependencies
 from tfnb.client.losses_metrics import metrics
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.array.concat import concat
 from tfnb.ops.math.reduce_functions import reduce_sum
 from tfnb.ops.state.variables import assign_add
 from tfnb.train.hooks.session_run_hook import SessionRunHook
 from tfnb.train.optimizers.global_step import get_global_step
+from tfnb.v1.estimators.spec import RunConfig
 from tfnb.v1.learn import clustering
 from tfnb.v1.learn.estimator import Estimator
 from tfnb.v1.learn.model_fn import ModelFnOps
@@ -45,16 +47,16 @@ class KMeansClustering(Estimator):
         self,
         num_clusters: int,
         model_dir: str | None = None,
-        initial_clusters: Any = clustering.RANDOM_INIT,
+        initial_clusters: str | TensorLike | Callable[..., Any] = clustering.RANDOM_INIT,
         distance_metric: str = clustering.SQUARED_EUCLIDEAN_DISTANCE,
         random_seed: int = 0,
         use_mini_batch: bool = True,
         mini_batch_steps_per_iteration: int = 1,
         kmeans_plus_plus_num_retries: int = 2,
         relative_tolerance: float | None = None,
-        config: Any = None,
+        config: RunConfig | None = None,
     ) -> None:
-        def model_fn(features: Any, labels: Any, mode: str) -> ModelFnOps:
+        def model_fn(features: Any, labels: object, mode: str) -> ModelFnOps:
             if labels is not None:
                 raise InvalidArgumentError("KMeansClustering: the input function gives labels; clustering has none")
             matrix = concat([features[k] for k in sorted(features)], 1) if isinstance(features, Mapping) else features

@@ -154,7 +154,7 @@ class MetricSpec:
             weight_key,
         )
 
-    def create_metric_ops(self, inputs: Any, labels: Any, predictions: Any) -> Any:
+    def create_metric_ops(self, inputs: Any, labels: object, predictions: object) -> Any:
         """Returns the metric of the features `inputs`, `labels` and `predictions`.
 
         Raises `InvalidArgumentError` for a dict of several entries without a key.
@@ -173,7 +173,7 @@ class MetricSpec:
         return self.metric_fn(**given)
 
 
-def _entry(values: Any, key: str | None, what: str) -> Any:
+def _entry(values: object, key: str | None, what: str) -> Any:
     if not isinstance(values, Mapping):
         return values
     if key is not None:
@@ -201,7 +201,7 @@ class RunConfig(CoreRunConfig):
         gpu_memory_fraction: float = 1,
         tf_random_seed: int | None = None,
         save_summary_steps: int | None = 100,
-        save_checkpoints_secs: Any = 600,
+        save_checkpoints_secs: float | None = 600,
         save_checkpoints_steps: int | None = None,
         keep_checkpoint_max: int | None = 5,
         keep_checkpoint_every_n_hours: float = 10000,
@@ -243,11 +243,11 @@ class RunConfig(CoreRunConfig):
     is_chief, task_id, task_type, num_ps_replicas, num_worker_replicas, evaluation_master = True, 0, None, 0, 0, ""
 
     @property
-    def tf_config(self) -> Any:
+    def tf_config(self) -> ConfigProto | None:
         """The ConfigProto of the sessions."""
         return self.session_config
 
-    def replace(self, **changes: Any) -> Any:
+    def replace(self, **changes: object) -> Any:
         """Returns a copy with some fields changed."""
         copied = copy.copy(self)
         for name, value in changes.items():

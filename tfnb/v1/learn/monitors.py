@@ -6,7 +6,7 @@ Invariant: a monitor runs as the hook `RunHookAdapterForMonitors`, so it works w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,12 @@ import numpy as np
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.default_graph import get_collection
 from tfnb.client.platform import tf_logging as logging
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.summary.writer import FileWriter
 from tfnb.train.hooks.basic_hooks import NanLossDuringTrainingError, StepCounterHook
 from tfnb.train.hooks.saving_hooks import CheckpointSaverHook, SummarySaverHook
 from tfnb.train.hooks.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
@@ -55,7 +59,7 @@ class BaseMonitor:
         """Whether it runs on all workers, not on the chief only."""
         return False
 
-    def set_estimator(self, estimator: Any) -> None:
+    def set_estimator(self, estimator: object) -> None:
         """Tells the estimator that is trained. Raises `InvalidArgumentError` for None."""
         if estimator is None:
             raise InvalidArgumentError("Missing estimator.")
@@ -65,7 +69,7 @@ class BaseMonitor:
         """The training begins, and ends after `max_steps` steps if that is given."""
         self._max_steps = max_steps
 
-    def end(self, session: Any = None) -> None:
+    def end(self, session: object = None) -> None:
         """The training ends; `session` is still open."""
 
     def epoch_begin(self, epoch: int) -> None:
@@ -82,7 +86,7 @@ class BaseMonitor:
         """The step `step` has ended, with the values `output` of what was asked for. Returns whether to stop."""
         return False
 
-    def post_step(self, step: int, session: Any) -> None:
+    def post_step(self, step: int, session: object) -> None:
         """The step `step` is over; `session` may be used."""
 
 
@@ -103,7 +107,7 @@ class EveryN(BaseMonitor):
         """Such a step `step` has ended, with the values `outputs`. Returns whether to stop."""
         return False
 
-    def every_n_post_step(self, step: int, session: Any) -> None:
+    def every_n_post_step(self, step: int, session: object) -> None:
         """Such a step `step` is over; `session` may be used."""
 
     def step_begin(self, step: int) -> list[Any]:
@@ -119,7 +123,7 @@ class EveryN(BaseMonitor):
         """Asks `every_n_step_end` of the step `step` and its `output`, if it is time."""
         return self.every_n_step_end(step, output) if self._active else False
 
-    def post_step(self, step: int, session: Any) -> None:
+    def post_step(self, step: int, session: object) -> None:
         """Asks `every_n_post_step` of the step `step` and the `session`, if it is time."""
         if self._active:
             self.every_n_post_step(step, session)
@@ -148,7 +152,7 @@ class StopAtStep(BaseMonitor):
 class PrintTensor(EveryN):
     """Logs the values of `tensor_names`, a list of names or a dict of labels to names."""
 
-    def __init__(self, tensor_names: Any, every_n: int = 100, first_n: int = 1) -> None:
+    def __init__(self, tensor_names: Mapping[str, Any] | Iterable[Any], every_n: int = 100, first_n: int = 1) -> None:
         super().__init__(every_n, first_n)
         self._names = dict(tensor_names) if isinstance(tensor_names, Mapping) else {n: n for n in tensor_names}
 
@@ -208,7 +212,7 @@ class CaptureVariable(EveryN):
 class NanLoss(EveryN):
     """Ends the training when `loss_tensor` is NaN, by `NanLossDuringTrainingError` if `fail_on_nan_loss`."""
 
-    def __init__(self, loss_tensor: Any, every_n_steps: int = 100, fail_on_nan_loss: bool = True) -> None:
+    def __init__(self, loss_tensor: str | Tensor, every_n_steps: int = 100, fail_on_nan_loss: bool = True) -> None:
         super().__init__(every_n_steps)
         self._loss, self._fail = loss_tensor, fail_on_nan_loss
 
@@ -264,8 +268,8 @@ class ValidationMonitor(EveryN):
 
     def __init__(
         self,
-        x: Any = None,
-        y: Any = None,
+        x: object = None,
+        y: object = None,
         input_fn: Callable[..., Any] | None = None,
         batch_size: int | None = None,
         eval_steps: int | None = None,
@@ -363,7 +367,9 @@ class CheckpointSaver(_Wrapped):
 class StepCounter(_Wrapped):
     """Writes the steps for each second, every `every_n_steps` steps, to `output_dir` or with `summary_writer`."""
 
-    def __init__(self, every_n_steps: int = 100, output_dir: str | None = None, summary_writer: Any = None) -> None:
+    def __init__(
+        self, every_n_steps: int = 100, output_dir: str | None = None, summary_writer: FileWriter | None = None
+    ) -> None:
         super().__init__()
         self.hook = StepCounterHook(every_n_steps, None, output_dir, summary_writer)
 
@@ -373,10 +379,10 @@ class SummarySaver(_Wrapped):
 
     def __init__(
         self,
-        summary_op: Any,
+        summary_op: Tensor | Sequence[Tensor],
         save_steps: int = 100,
         output_dir: str | None = None,
-        summary_writer: Any = None,
+        summary_writer: FileWriter | None = None,
         scaffold: Scaffold | None = None,
     ) -> None:
         super().__init__()
@@ -421,17 +427,17 @@ class RunHookAdapterForMonitors(SessionRunHook):
             run_context.request_stop()
         self._last_step = step + 1
 
-    def end(self, session: Any) -> None:
+    def end(self, session: object) -> None:
         """Tells the monitors that the training ends, while the `session` is open."""
         for monitor in self._monitors:
             monitor.end(session=session)
 
 
-def _name(tensor: Any) -> Any:
+def _name(tensor: str | Tensor | Variable | Operation) -> str:
     return tensor if isinstance(tensor, str) else tensor.name
 
 
-def replace_monitors_with_hooks(monitors_or_hooks: Sequence[Any], estimator: Any) -> list[Any]:
+def replace_monitors_with_hooks(monitors_or_hooks: Sequence[Any], estimator: object) -> list[Any]:
     """Returns the hooks of `monitors_or_hooks`, monitors and hooks of an `estimator` in any order."""
     hooks = [m.hook if isinstance(m, _Wrapped) else m for m in monitors_or_hooks or () if not _plain(m)]
     monitors = [m for m in monitors_or_hooks or () if _plain(m)]
@@ -440,16 +446,16 @@ def replace_monitors_with_hooks(monitors_or_hooks: Sequence[Any], estimator: Any
     return hooks + ([RunHookAdapterForMonitors(monitors)] if monitors else [])
 
 
-def _plain(value: Any) -> bool:
+def _plain(value: object) -> bool:
     return isinstance(value, BaseMonitor) and not isinstance(value, _Wrapped)
 
 
 def get_default_monitors(
-    loss_op: Any = None,
-    summary_op: Any = None,
+    loss_op: Tensor | None = None,
+    summary_op: Tensor | Sequence[Tensor] | None = None,
     save_summary_steps: int = 100,
     output_dir: str | None = None,
-    summary_writer: Any = None,
+    summary_writer: FileWriter | None = None,
 ) -> list[BaseMonitor]:
     """Returns monitors that log `loss_op`, and write `summary_op` every `save_summary_steps` steps.
 

@@ -50,14 +50,14 @@ __all__ = [
 ]
 
 
-def hardmax(logits: TensorLike, name: str | None = None) -> Any:
+def hardmax(logits: TensorLike, name: str | None = None) -> Tensor:
     """Returns 1 at the largest element of each row, 0 elsewhere, in the shape and dtype of `logits` [batch, n]."""
     with name_scope(name or "hardmax"):
         x = convert_to_tensor(logits)
         return one_hot(argmax(x, -1), shape(x)[-1], dtype=x.dtype)
 
 
-def safe_cumprod(x: TensorLike, **kwargs: Any) -> Any:
+def safe_cumprod(x: TensorLike, **kwargs: Any) -> Tensor:
     """Returns the products of the elements up to each one, by sums of logarithms, which does not underflow early.
 
     x: elements in [0, 1]. The other arguments are those of `tf.cumsum`.
@@ -66,7 +66,7 @@ def safe_cumprod(x: TensorLike, **kwargs: Any) -> Any:
     return EXP(cumsum(LOG(clip_by_value(t, float(np.finfo(t.dtype.np).tiny), 1.0)), **kwargs))
 
 
-def monotonic_attention(p_choose_i: TensorLike, previous_attention: TensorLike, mode: str) -> Any:
+def monotonic_attention(p_choose_i: TensorLike, previous_attention: TensorLike, mode: str) -> Tensor:
     """Returns the attention that moves only forwards, [batch, steps], from that of the step before.
 
     p_choose_i: the probability of stopping at each step of the memory. mode: "recursive" and "parallel" compute the
@@ -109,7 +109,7 @@ class AttentionMechanism:
         self,
         query_layer: Dense | None,
         memory_layer: Callable[[Any], Any],
-        memory: Any,
+        memory: TensorLike,
         lengths: TensorLike | None,
         probability_fn: Callable[[Any, Any], Any],
         score_mask_value: float | None,
@@ -133,24 +133,24 @@ class AttentionMechanism:
         self.alignments_size = shape(self.keys)[1] if steps is None else steps
         self.state_size = self.alignments_size
 
-    def score(self, query: Tensor) -> Any:
+    def score(self, query: Tensor) -> Tensor:
         """Returns how well each step fits the query, [batch, steps]. Subclasses implement it."""
         raise NotImplementedError
 
-    def __call__(self, query: Tensor, state: Any) -> tuple[Any, Any]:
+    def __call__(self, query: Tensor, state: object) -> tuple[Any, Any]:
         """Returns (alignments, next state) for a query [batch, n], both [batch, steps]."""
         with variable_scope(None, self.scope_name, [query]):
             score = self.score(query)
         alignments = self._probability_fn(score, state)
         return alignments, alignments
 
-    def _probability_fn(self, score: Any, previous: Any) -> Any:
+    def _probability_fn(self, score: Tensor, previous: object) -> Any:
         """Returns the weights for a score, after the steps that are no part of the memory got the lowest one."""
         if self._mask is not None:
             score = where(self._mask, score, zeros_like(score) + self._lowest)
         return self._probability(score, previous)
 
-    def initial_alignments(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
+    def initial_alignments(self, batch_size: TensorLike, dtype: DTypeLike) -> Tensor:
         """Returns the alignments before the first step: zeros, [batch, steps]."""
         return zeros([batch_size, self.alignments_size], dtype)
 
@@ -169,11 +169,11 @@ class _BaseAttentionMechanism(AttentionMechanism):
 
     def __init__(
         self,
-        query_layer: Any,
-        memory: Any,
+        query_layer: Dense | None,
+        memory: TensorLike,
         probability_fn: Callable[[Any, Any], Any],
         memory_sequence_length: TensorLike | None = None,
-        memory_layer: Any = None,
+        memory_layer: Callable[[Any], Any] | None = None,
         check_inner_dims_defined: bool = True,
         score_mask_value: float | None = None,
         custom_key_value_fn: Callable[[Any, Any], Any] | None = None,
@@ -189,7 +189,7 @@ class _BaseAttentionMechanism(AttentionMechanism):
         )
 
 
-def _with_rank(mask: Tensor, rank: int) -> Any:
+def _with_rank(mask: Tensor, rank: int) -> Tensor:
     for _ in range(rank - 2):
         mask = EXPAND_DIMS(mask, -1)
     return mask
@@ -199,7 +199,9 @@ def _layer(units: int, name: str, dtype: DTypeLike | None) -> Dense:
     return Dense(units, use_bias=False, name=name, dtype=None if dtype is None else as_dtype(dtype))
 
 
-def additive_score(query: Any, keys: Tensor, normalize: Any, g: Any = None, b: Any = None) -> Any:
+def additive_score(
+    query: Tensor, keys: Tensor, normalize: bool | TensorLike, g: TensorLike | None = None, b: TensorLike | None = None
+) -> Tensor:
     """Returns Bahdanau's score: the sum of v * tanh(keys + query), where `normalize` scales v and adds a bias.
 
     As in 1.15, v may be given in the place of `normalize`, and g and b with it; the variables are made otherwise.
@@ -214,13 +216,13 @@ def additive_score(query: Any, keys: Tensor, normalize: Any, g: Any = None, b: A
     return _weighted(keys + EXPAND_DIMS(query, 1), v, g, b)
 
 
-def _weighted(moved: Any, v: Any, g: Any, b: Any) -> Any:
+def _weighted(moved: Tensor, v: Any, g: Any, b: Any) -> Tensor:
     if g is None or b is None:
         return reduce_sum(v * TANH(moved), [2])
     return reduce_sum(g * v * RSQRT(reduce_sum(SQUARE(v))) * TANH(moved + b), [2])
 
 
-def multiplicative_score(query: Tensor, keys: Tensor, scale: Any) -> Any:
+def multiplicative_score(query: Tensor, keys: Tensor, scale: bool | TensorLike) -> Any:
     """Returns Luong's score: the products of keys and query, times a variable with `scale`."""
     if query.shape.as_list()[-1] != keys.shape.as_list()[-1]:
         raise ShapeError(
@@ -251,7 +253,7 @@ class BahdanauAttention(AttentionMechanism):
     def __init__(
         self,
         num_units: int,
-        memory: Any,
+        memory: TensorLike,
         memory_sequence_length: TensorLike | None = None,
         normalize: bool = False,
         probability_fn: Callable[[Any], Any] | None = None,
@@ -266,7 +268,7 @@ class BahdanauAttention(AttentionMechanism):
             *layers, memory, memory_sequence_length, _softmax_or(probability_fn), score_mask_value, custom_key_value_fn
         )
 
-    def score(self, query: Tensor) -> Any:
+    def score(self, query: Tensor) -> Tensor:
         """Returns the additive score, [batch, steps]."""
         assert self.query_layer is not None
         return additive_score(self.query_layer(query), self.keys, self._normalize)
@@ -283,7 +285,7 @@ class LuongAttention(AttentionMechanism):
     def __init__(
         self,
         num_units: int,
-        memory: Any,
+        memory: TensorLike,
         memory_sequence_length: TensorLike | None = None,
         scale: bool = False,
         probability_fn: Callable[[Any], Any] | None = None,
@@ -303,7 +305,7 @@ class LuongAttention(AttentionMechanism):
             custom_key_value_fn,
         )
 
-    def score(self, query: Tensor) -> Any:
+    def score(self, query: Tensor) -> Tensor:
         """Returns the multiplicative score, [batch, steps]."""
         return multiplicative_score(query, self.keys, self._scale)
 
@@ -311,13 +313,13 @@ class LuongAttention(AttentionMechanism):
 class _Monotonic(AttentionMechanism):
     """Attention that moves only forwards; the first step attends to the first step of the memory."""
 
-    def initial_alignments(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
+    def initial_alignments(self, batch_size: TensorLike, dtype: DTypeLike) -> Tensor:
         """Returns 1 for the first step of the memory, else 0, [batch, steps]."""
         return one_hot(zeros([batch_size], int32), self.alignments_size, dtype=as_dtype(dtype))
 
 
 def _monotonic(noise: float, mode: str, seed: int | None) -> Callable[[Any, Any], Any]:
-    def probabilities(score: Any, previous: Any) -> Any:
+    def probabilities(score: Tensor, previous: Tensor) -> Tensor:
         if noise > 0:
             score = score + noise * random_normal(shape(score), dtype=score.dtype, seed=seed)
         chosen = cast(score > 0, score.dtype) if mode == "hard" else SIGMOID(score)
@@ -326,7 +328,7 @@ def _monotonic(noise: float, mode: str, seed: int | None) -> Callable[[Any, Any]
     return probabilities
 
 
-def _bias(first: float, dtype: Any) -> Any:
+def _bias(first: float, dtype: DTypeLike) -> Any:
     return get_variable("attention_score_bias", [], dtype, Constant(first))
 
 
@@ -338,7 +340,7 @@ class BahdanauMonotonicAttention(_Monotonic):
     def __init__(
         self,
         num_units: int,
-        memory: Any,
+        memory: TensorLike,
         memory_sequence_length: TensorLike | None = None,
         normalize: bool = False,
         score_mask_value: float | None = None,
@@ -354,7 +356,7 @@ class BahdanauMonotonicAttention(_Monotonic):
         chosen = _monotonic(sigmoid_noise, mode, sigmoid_noise_seed)
         super().__init__(*layers, memory, memory_sequence_length, chosen, score_mask_value, None)
 
-    def score(self, query: Tensor) -> Any:
+    def score(self, query: Tensor) -> Tensor:
         """Returns the additive score and a bias, [batch, steps]."""
         assert self.query_layer is not None
         score = additive_score(self.query_layer(query), self.keys, self._normalize)
@@ -369,7 +371,7 @@ class LuongMonotonicAttention(_Monotonic):
     def __init__(
         self,
         num_units: int,
-        memory: Any,
+        memory: TensorLike,
         memory_sequence_length: TensorLike | None = None,
         scale: bool = False,
         score_mask_value: float | None = None,
@@ -384,7 +386,7 @@ class LuongMonotonicAttention(_Monotonic):
         layer, chosen = _layer(num_units, "memory_layer", dtype), _monotonic(sigmoid_noise, mode, sigmoid_noise_seed)
         super().__init__(None, layer, memory, memory_sequence_length, chosen, score_mask_value, None)
 
-    def score(self, query: Tensor) -> Any:
+    def score(self, query: Tensor) -> Tensor:
         """Returns the multiplicative score and a bias, [batch, steps]."""
         score = multiplicative_score(query, self.keys, self._scale)
         return score + _bias(self._first_bias, score.dtype)

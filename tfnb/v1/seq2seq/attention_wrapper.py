@@ -39,7 +39,7 @@ class AttentionWrapperState(NamedTuple):
         return self._replace(**kwargs)
 
 
-def attend(mechanism: Any, output: Tensor, state: Any, layer: Any) -> tuple[Any, Any, Any]:
+def attend(mechanism: Any, output: Tensor, state: object, layer: Callable[..., Any] | None) -> tuple[Any, Any, Any]:
     """Returns (attention, alignments, next state of the mechanism) for the output of a cell."""
     alignments, next_state = mechanism(output, state)
     context = SQUEEZE(matmul(EXPAND_DIMS(alignments, 1), mechanism.values), squeeze_dims=[1])
@@ -61,13 +61,13 @@ class AttentionWrapper(RNNCell):
         self,
         cell: CellLike,
         attention_mechanism: Any,
-        attention_layer_size: Any = None,
+        attention_layer_size: int | Sequence[int] | None = None,
         alignment_history: bool = False,
         cell_input_fn: Callable[[Any, Any], Any] | None = None,
         output_attention: bool = True,
-        initial_cell_state: Any = None,
+        initial_cell_state: object = None,
         name: str | None = None,
-        attention_layer: Any = None,
+        attention_layer: Callable[..., Any] | Sequence[Any] | None = None,
         attention_fn: Callable[..., Any] | None = None,
         dtype: DTypeLike | None = None,
     ) -> None:
@@ -90,7 +90,7 @@ class AttentionWrapper(RNNCell):
         if initial_cell_state is not None:
             self._initial_cell_state = pack(initial_cell_state, [IDENTITY(t) for t in flatten(initial_cell_state)])
 
-    def _made_layers(self, sizes: Any, layers: Any, dtype: DTypeLike | None) -> tuple[Any, ...]:
+    def _made_layers(self, sizes: object, layers: object, dtype: DTypeLike | None) -> tuple[Any, ...]:
         given = layers if layers is not None else sizes
         if given is None:
             return (None,) * len(self._mechanisms)
@@ -103,7 +103,7 @@ class AttentionWrapper(RNNCell):
             return many
         return tuple(Dense(size, name="attention_layer", use_bias=False, dtype=dtype) for size in many)
 
-    def _size_of_attention(self) -> Any:
+    def _size_of_attention(self) -> int:
         sizes = []
         for layer, mechanism in zip(self._layers, self._mechanisms, strict=True):
             units = getattr(layer, "units", None)
@@ -119,7 +119,7 @@ class AttentionWrapper(RNNCell):
         return self._attention_size if self._output_attention else self._cell.output_size
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> AttentionWrapperState:
         """The sizes of the parts of the state."""
         sizes = [m.alignments_size for m in self._mechanisms]
         history = sizes if self._history else [()] * len(sizes)
@@ -162,7 +162,7 @@ class AttentionWrapper(RNNCell):
     def build(self, shape: Shape) -> None:
         """Does nothing: cell, mechanisms and layers create their variables."""
 
-    def call(self, inputs: Tensor, state: Any = None, **kwargs: Any) -> Any:
+    def call(self, inputs: Tensor, state: object = None, **kwargs: Any) -> tuple[Any, AttentionWrapperState]:
         """Returns (output, next state) of one step."""
         if not isinstance(state, AttentionWrapperState):
             raise DTypeError(

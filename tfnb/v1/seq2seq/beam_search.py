@@ -5,6 +5,7 @@ Invariant: within the decoder a state has the shape [batch, beams, ...]; the cel
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from tfnb.client.control_flow.cond import cond
 from tfnb.client.control_flow.tensor_array import TensorArray
 from tfnb.client.graph.nest import flatten, pack
+from tfnb.client.rnn.cells import CellLike
 from tfnb.client.variables.embedding import embedding_lookup
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
@@ -71,10 +73,10 @@ class FinalBeamSearchDecoderOutput(NamedTuple):
     beam_search_decoder_output: Any
 
 
-def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
+def tile_batch(t: object, multiplier: int, name: str | None = None) -> Any:
     """Returns each row of the tensors of a structure `multiplier` times in a row: [batch * multiplier, ...]."""
 
-    def tiled(part: Any) -> Any:
+    def tiled(part: TensorLike) -> Tensor:
         x = convert_to_tensor(part)
         if not x.shape.ndims:
             raise InvalidArgumentError("t must have statically known rank of at least 1")
@@ -88,7 +90,7 @@ def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
         return pack(t, [tiled(part) for part in flatten(t)])
 
 
-def _merged(x: Tensor) -> Any:
+def _merged(x: Tensor) -> Tensor:
     """Returns [batch * beams, ...] from [batch, beams, ...]."""
     y = RESHAPE(x, concat([[-1], shape(x)[2:]], 0))
     batch, beams, *rest = x.shape.as_list()
@@ -108,13 +110,13 @@ class BeamSearchDecoder(Decoder):
 
     def __init__(
         self,
-        cell: Any,
-        embedding: Any,
+        cell: CellLike,
+        embedding: TensorLike | Callable[[Any], Any],
         start_tokens: TensorLike,
         end_token: TensorLike,
-        initial_state: Any,
+        initial_state: object,
         beam_width: int,
-        output_layer: Any = None,
+        output_layer: Callable[[Any], Any] | None = None,
         length_penalty_weight: float = 0.0,
         coverage_penalty_weight: float = 0.0,
         reorder_tensor_arrays: bool = True,
@@ -136,7 +138,7 @@ class BeamSearchDecoder(Decoder):
         self._start_inputs = self._embedding(beams)
 
     @property
-    def batch_size(self) -> Any:
+    def batch_size(self) -> int | Tensor:
         """The number of entries of the batch, without the beams."""
         return self._size
 
@@ -146,16 +148,16 @@ class BeamSearchDecoder(Decoder):
         return True
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> BeamSearchDecoderOutput:
         """The sizes of the outputs: one number for each beam."""
         return BeamSearchDecoderOutput(*[Shape((self._width,))] * 3)
 
     @property
-    def output_dtype(self) -> Any:
+    def output_dtype(self) -> BeamSearchDecoderOutput:
         """The dtypes of the outputs."""
         return BeamSearchDecoderOutput(first_dtype(self._initial_cell_state), int32, int32)
 
-    def _split(self, part: Any) -> Any:
+    def _split(self, part: TensorLike | TensorArray) -> Any:
         """Returns [batch, beams, ...] from [batch * beams, ...]; tensor arrays and scalars as they are."""
         if isinstance(part, TensorArray):
             return part
@@ -167,7 +169,7 @@ class BeamSearchDecoder(Decoder):
         y.set_shape([size, self._width, *x.shape.as_list()[1:]])
         return y
 
-    def _chosen(self, parents: Tensor, part: Any) -> Any:
+    def _chosen(self, parents: Tensor, part: TensorLike | TensorArray) -> Any:
         """Returns the rows of a state that the beams continue; tensor arrays and scalars as they are."""
         if isinstance(part, TensorArray):
             return part
@@ -179,7 +181,7 @@ class BeamSearchDecoder(Decoder):
         chosen.set_shape(x.shape)
         return chosen
 
-    def _attention(self, cell_state: Any) -> Any:
+    def _attention(self, cell_state: object) -> Any:
         """Returns the alignments that count for the coverage, [batch, beams, steps]; () without a penalty."""
         if self._coverage_weight == 0.0:
             return ()
@@ -188,7 +190,7 @@ class BeamSearchDecoder(Decoder):
             raise InvalidArgumentError("coverage_penalty_weight needs a cell that is an AttentionWrapper")
         return concat(list(alignments), -1) if isinstance(alignments, tuple) else alignments
 
-    def initialize(self, name: str | None = None) -> Any:
+    def initialize(self, name: str | None = None) -> tuple[Tensor, Any, BeamSearchDecoderState]:
         """Returns (finished, first inputs, first state): of each entry only the first beam is alive."""
         dtype = first_dtype(self._initial_cell_state)
         first = cast(one_hot(zeros([self._size], int32), self._width), bool_)
@@ -205,7 +207,9 @@ class BeamSearchDecoder(Decoder):
         )
         return finished, self._start_inputs, state
 
-    def step(self, time: Tensor, inputs: Any, state: Any, name: str | None = None) -> Any:
+    def step(
+        self, time: Tensor, inputs: object, state: BeamSearchDecoderState, name: str | None = None
+    ) -> tuple[BeamSearchDecoderOutput, BeamSearchDecoderState, Any, Tensor]:
         """Returns (outputs, next state, next inputs, finished) of one step."""
         with get_default_graph().name_scope(name or "BeamSearchDecoderStep"):
             merged = pack(inputs, [_merged(t) for t in flatten(inputs)])
@@ -224,7 +228,7 @@ class BeamSearchDecoder(Decoder):
             )
         return output, next_state, next_inputs, next_state.finished
 
-    def _scores(self, log_probs: Tensor, lengths: Tensor, attention: Any) -> Any:
+    def _scores(self, log_probs: Tensor, lengths: Tensor, attention: Any) -> Tensor:
         scores = log_probs
         if self._length_weight != 0.0:
             penalty = ((5.0 + cast(lengths, float32)) / 6.0) ** self._length_weight
@@ -234,7 +238,7 @@ class BeamSearchDecoder(Decoder):
             scores = scores + EXPAND_DIMS(coverage * self._coverage_weight, 2)
         return scores
 
-    def _search(self, logits: Tensor, cell_state: Any, state: Any) -> tuple[Any, Any]:
+    def _search(self, logits: Tensor, cell_state: object, state: BeamSearchDecoderState) -> tuple[Any, Any]:
         """Returns (outputs, next state): the best continuations of all beams together."""
         symbols = logits.shape.as_list()[-1] or shape(logits)[-1]
         at_end = one_hot(self._end_token, symbols, on_value=True, off_value=False, dtype=bool_)
@@ -270,7 +274,9 @@ class BeamSearchDecoder(Decoder):
         )
         return BeamSearchDecoderOutput(best, ids, parents), next_state
 
-    def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Tensor) -> Any:
+    def finalize(
+        self, outputs: BeamSearchDecoderOutput, final_state: BeamSearchDecoderState, sequence_lengths: Tensor
+    ) -> tuple[FinalBeamSearchDecoderOutput, BeamSearchDecoderState]:
         """Returns (the sequences along the beams, the last state)."""
         longest = cast(reduce_max(final_state.lengths, 1), int32)
         ids = GATHER_TREE(outputs.predicted_ids, outputs.parent_ids, longest, self._end_token)
@@ -282,7 +288,7 @@ class BeamSearchDecoder(Decoder):
             final_state = final_state._replace(cell_state=_packed(final_state.cell_state, parts))
         return FinalBeamSearchDecoderOutput(ids, outputs), final_state
 
-    def _sorted(self, array: TensorArray, parents: Tensor, lengths: Tensor) -> Any:
+    def _sorted(self, array: TensorArray, parents: Tensor, lengths: Tensor) -> Tensor | TensorArray:
         """Returns the steps of a tensor array as a tensor [steps, batch * beams, ...] along the beams."""
         steps = array.stack()
         if steps.shape.ndims is None or steps.shape.ndims < 2:
@@ -300,11 +306,11 @@ class BeamSearchDecoder(Decoder):
         return ordered
 
 
-def _packed(structure: Any, leaves: list[Any]) -> Any:
+def _packed(structure: object, leaves: list[Any]) -> Any:
     """Returns the leaves in the form of the structure, of which some leaves were tensor arrays before."""
     parts = iter(leaves)
 
-    def build(part: Any) -> Any:
+    def build(part: object) -> Any:
         if isinstance(part, tuple) and hasattr(part, "_fields"):
             return type(part)(*[build(p) for p in part])
         if isinstance(part, (list, tuple)):

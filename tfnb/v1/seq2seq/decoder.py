@@ -5,12 +5,14 @@ Invariant: the length of a sequence is the number of steps up to and with the on
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from tfnb.client.control_flow.tensor_array import TensorArray
 from tfnb.client.control_flow.while_loop import while_loop
 from tfnb.client.graph.nest import flatten, pack
+from tfnb.client.rnn.cells import CellLike
 from tfnb.client.variables.scope import ScopeLike, variable_scope
 from tfnb.errors import DTypeError, UnimplementedError
 from tfnb.ir.default import get_default_graph
@@ -22,7 +24,7 @@ from tfnb.ops.array.where_partition import where
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import LOGICAL_NOT, LOGICAL_OR
 from tfnb.ops.math.reduce_functions import reduce_all
-from tfnb.types import Shape, bool_, int32
+from tfnb.types import DType, Shape, bool_, int32
 
 __all__ = ["BasicDecoder", "BasicDecoderOutput", "Decoder", "dynamic_decode", "first_dtype", "layer_size"]
 
@@ -54,15 +56,15 @@ class Decoder:
         """Whether a sequence that has finished may go on, because `step` says so."""
         return False
 
-    def initialize(self, name: str | None = None) -> Any:
+    def initialize(self, name: str | None = None) -> tuple[Any, ...]:
         """Returns (finished, first inputs, first state). Subclasses implement it."""
         raise UnimplementedError(f"{type(self).__name__} has no initialize")
 
-    def step(self, time: Tensor, inputs: Any, state: Any, name: str | None = None) -> Any:
+    def step(self, time: Tensor, inputs: Any, state: Any, name: str | None = None) -> tuple[Any, ...]:
         """Returns (outputs, next state, next inputs, finished). Subclasses implement it."""
         raise UnimplementedError(f"{type(self).__name__} has no step")
 
-    def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Tensor) -> Any:
+    def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Tensor) -> tuple[Any, Any]:
         """Returns (outputs, state) after the loop; subclasses may change them. The outputs are time-major."""
         return outputs, final_state
 
@@ -83,7 +85,7 @@ def layer_size(layer: Any, size: Any) -> Any:
     return layer.compute_output_shape(Shape((None, *([size] if isinstance(size, int) else size))))[1:]
 
 
-def first_dtype(state: Any) -> Any:
+def first_dtype(state: object) -> DType:
     """Returns the dtype of the first floating-point part of a state."""
     parts = [convert_to_tensor(t) if not hasattr(t, "dtype") else t for t in flatten(state)]
     return next((t.dtype for t in parts if t.dtype.is_floating), parts[0].dtype)
@@ -95,7 +97,9 @@ class BasicDecoder(Decoder):
     Raises `DTypeError` for a helper or a layer of another kind.
     """
 
-    def __init__(self, cell: Any, helper: Any, initial_state: Any, output_layer: Any = None) -> None:
+    def __init__(
+        self, cell: CellLike, helper: Any, initial_state: object, output_layer: Callable[[Any], Any] | None = None
+    ) -> None:
         if not hasattr(helper, "next_inputs"):
             raise DTypeError(f"helper must be a Helper, received: {type(helper).__name__}")
         if output_layer is not None and not callable(output_layer):
@@ -108,20 +112,20 @@ class BasicDecoder(Decoder):
         return self._helper.batch_size
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> BasicDecoderOutput:
         """The sizes of the outputs: of the layer or the cell, and of a symbol."""
         return BasicDecoderOutput(layer_size(self._layer, self._cell.output_size), self._helper.sample_ids_shape)
 
     @property
-    def output_dtype(self) -> Any:
+    def output_dtype(self) -> BasicDecoderOutput:
         """The dtypes of the outputs: that of the state, and that of the symbols."""
         return BasicDecoderOutput(first_dtype(self._initial_state), self._helper.sample_ids_dtype)
 
-    def initialize(self, name: str | None = None) -> Any:
+    def initialize(self, name: str | None = None) -> tuple[Any, ...]:
         """Returns (finished, first inputs, first state)."""
         return (*self._helper.initialize(), self._initial_state)
 
-    def step(self, time: Tensor, inputs: Any, state: Any, name: str | None = None) -> Any:
+    def step(self, time: Tensor, inputs: Any, state: Any, name: str | None = None) -> tuple[Any, ...]:
         """Returns (outputs, next state, next inputs, finished) of one step of the cell."""
         with get_default_graph().name_scope(name or "BasicDecoderStep"):
             cell_outputs, cell_state = self._cell(inputs, state)
@@ -134,7 +138,7 @@ class BasicDecoder(Decoder):
         return BasicDecoderOutput(cell_outputs, sample_ids), next_state, next_inputs, finished
 
 
-def _kept(finished: Tensor, old: Any, new: Any) -> Any:
+def _kept(finished: Tensor, old: TensorLike, new: Tensor | TensorArray) -> Tensor | TensorArray:
     """Returns `old` in the rows that are finished, else `new`; scalars and tensor arrays are always new."""
     if isinstance(new, TensorArray) or convert_to_tensor(new).shape.ndims == 0:
         return new
@@ -143,7 +147,7 @@ def _kept(finished: Tensor, old: Any, new: Any) -> Any:
     return kept
 
 
-def _batch_major(outputs: Tensor) -> Any:
+def _batch_major(outputs: Tensor) -> Tensor:
     rank = outputs.shape.ndims
     return transpose(outputs, [1, 0, *range(2, 3 if rank is None else rank)])
 
@@ -176,7 +180,14 @@ def dynamic_decode(
             most = convert_to_tensor(maximum_iterations, int32)
             finished = LOGICAL_OR(finished, most <= 0)
 
-        def body(time: Tensor, arrays: Any, state: Any, inputs: Any, finished: Tensor, lengths: Tensor) -> Any:
+        def body(
+            time: Tensor,
+            arrays: Sequence[TensorArray],
+            state: object,
+            inputs: object,
+            finished: Tensor,
+            lengths: Tensor,
+        ) -> tuple[Any, ...]:
             outputs, next_state, next_inputs, ends = decoder.step(time, inputs, state)
             ended = ends if decoder.tracks_own_finished else LOGICAL_OR(ends, finished)
             if maximum_iterations is not None:
@@ -205,7 +216,7 @@ def dynamic_decode(
     return outputs, state, lengths
 
 
-def flatten_arrays(structure: Any) -> list[Any]:
+def flatten_arrays(structure: object) -> list[Any]:
     """Returns the leaves of a structure, with tensor arrays as leaves."""
     if isinstance(structure, TensorArray):
         return [structure]
@@ -216,12 +227,12 @@ def flatten_arrays(structure: Any) -> list[Any]:
     return [structure]
 
 
-def pack_arrays(structure: Any, leaves: list[Any]) -> Any:
+def pack_arrays(structure: object, leaves: list[Any]) -> Any:
     """Returns the leaves, of which some are tensor arrays, in the form of the structure."""
     return pack(structure, [leaf.flow if isinstance(leaf, TensorArray) else leaf for leaf in leaves])
 
 
-def batch_of(t: Tensor) -> Any:
+def batch_of(t: Tensor) -> int | Tensor:
     """Returns the size of the first dimension of a tensor: a number if it is known, else a scalar tensor."""
     known = t.shape.sizes[0] if t.shape.sizes else None
     return shape_of(t)[0] if known is None else known

@@ -5,7 +5,7 @@ Invariant: `next_inputs` gives inputs of the same shapes in every step, also whe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfnb.client.control_flow.cond import cond
@@ -24,7 +24,7 @@ from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import EQUAL, LOGICAL_AND
 from tfnb.ops.math.reduce_functions import argmax, reduce_all
 from tfnb.ops.random.functions import multinomial, random_uniform
-from tfnb.types import DType, DTypeLike, Shape, as_dtype, bool_, int32
+from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype, bool_, int32
 from tfnb.v1.seq2seq.decoder import batch_of
 
 __all__ = [
@@ -48,24 +48,26 @@ class Helper:
         raise UnimplementedError(f"{type(self).__name__} does not say its batch_size")
 
     @property
-    def sample_ids_shape(self) -> Any:
+    def sample_ids_shape(self) -> Shape:
         """The shape of a symbol, without the batch."""
         return Shape(())
 
     @property
-    def sample_ids_dtype(self) -> Any:
+    def sample_ids_dtype(self) -> DType:
         """The dtype of the symbols."""
         return int32
 
-    def initialize(self, name: str | None = None) -> Any:
+    def initialize(self, name: str | None = None) -> tuple[Any, Any]:
         """Returns (finished [batch], first inputs). Subclasses implement it."""
         raise UnimplementedError(f"{type(self).__name__} has no initialize")
 
-    def sample(self, time: Tensor, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: Tensor, outputs: Any, state: Any, name: str | None = None) -> Tensor:
         """Returns the symbols [batch] that the outputs stand for. Subclasses implement it."""
         raise UnimplementedError(f"{type(self).__name__} has no sample")
 
-    def next_inputs(self, time: Tensor, outputs: Any, state: Any, sample_ids: Any, name: str | None = None) -> Any:
+    def next_inputs(
+        self, time: Tensor, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
+    ) -> tuple[Any, Any, Any]:
         """Returns (finished [batch], next inputs, next state). Subclasses implement it."""
         raise UnimplementedError(f"{type(self).__name__} has no next_inputs")
 
@@ -78,7 +80,7 @@ class CustomHelper(Helper):
         initialize_fn: Callable[..., Any],
         sample_fn: Callable[..., Any],
         next_inputs_fn: Callable[..., Any],
-        sample_ids_shape: Any = None,
+        sample_ids_shape: ShapeLike = None,
         sample_ids_dtype: DTypeLike | None = None,
     ) -> None:
         self._initialize, self._sample, self._next = initialize_fn, sample_fn, next_inputs_fn
@@ -95,13 +97,13 @@ class CustomHelper(Helper):
     sample_ids_shape = property(lambda self: self._shape, doc="The shape of a symbol, without the batch.")
     sample_ids_dtype = property(lambda self: self._dtype, doc="The dtype of the symbols.")
 
-    def initialize(self, name: str | None = None) -> Any:
+    def initialize(self, name: str | None = None) -> tuple[Any, Any]:
         """Returns what the function `initialize_fn` gives."""
         finished, inputs = self._initialize()
         self._size = batch_of(convert_to_tensor(finished))
         return finished, inputs
 
-    def sample(self, time: Tensor, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: Tensor, outputs: Any, state: Any, name: str | None = None) -> Tensor:
         """Returns what the function `sample_fn` gives."""
         return self._sample(time=time, outputs=outputs, state=state)
 
@@ -110,7 +112,7 @@ class CustomHelper(Helper):
         return self._next(time=time, outputs=outputs, state=state, sample_ids=sample_ids)
 
 
-def _time_major(x: Tensor) -> Any:
+def _time_major(x: Tensor) -> Tensor:
     rank = x.shape.ndims
     return transpose(x, [1, 0, *range(2, 2 if rank is None else rank)])
 
@@ -119,7 +121,7 @@ class TrainingHelper(Helper):
     """Reads given inputs, [batch, steps, ...] or with `time_major` [steps, batch, ...], up to `sequence_length`."""
 
     def __init__(
-        self, inputs: Any, sequence_length: TensorLike, time_major: bool = False, name: str | None = None
+        self, inputs: object, sequence_length: TensorLike, time_major: bool = False, name: str | None = None
     ) -> None:
         with name_scope(name or "TrainingHelper"):
             parts = [convert_to_tensor(t) for t in flatten(inputs)]
@@ -143,16 +145,18 @@ class TrainingHelper(Helper):
             part.set_shape(zero.shape)
         return pack(self._structure, parts)
 
-    def initialize(self, name: str | None = None) -> Any:
+    def initialize(self, name: str | None = None) -> tuple[Any, Any]:
         """Returns (whether the length is 0, the first inputs)."""
         finished = EQUAL(self._lengths, 0)
         return finished, cond(reduce_all(finished), lambda: self._zero, lambda: self._read(0))
 
-    def sample(self, time: Tensor, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: Tensor, outputs: Tensor, state: object, name: str | None = None) -> Tensor:
         """Returns the largest element of each output, int32."""
         return cast(argmax(outputs, -1), int32)
 
-    def next_inputs(self, time: Tensor, outputs: Any, state: Any, sample_ids: Any, name: str | None = None) -> Any:
+    def next_inputs(
+        self, time: Tensor, outputs: Tensor, state: object, sample_ids: Tensor, name: str | None = None
+    ) -> tuple[Any, Any, Any]:
         """Returns (whether the sequence is read, the inputs of the next step, the state)."""
         next_time = time + 1
         finished = next_time >= self._lengths
@@ -160,7 +164,7 @@ class TrainingHelper(Helper):
         return finished, inputs, state
 
 
-def _chosen(probability: TensorLike, size: Any, seed: int | None) -> Any:
+def _chosen(probability: TensorLike, size: int | Tensor, seed: int | None) -> Tensor:
     """Returns for each sequence whether it is chosen, with a probability."""
     return random_uniform([size], seed=seed) < probability
 
@@ -173,9 +177,9 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
 
     def __init__(
         self,
-        inputs: Any,
+        inputs: object,
         sequence_length: TensorLike,
-        embedding: Any,
+        embedding: TensorLike | Callable[[Any], Any],
         sampling_probability: TensorLike,
         time_major: bool = False,
         seed: int | None = None,
@@ -189,13 +193,15 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
             raise InvalidArgumentError("sampling_probability must be a scalar or a vector")
         self._seed, self._scheduling_seed = seed, scheduling_seed
 
-    def sample(self, time: Tensor, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: Tensor, outputs: Tensor, state: object, name: str | None = None) -> Tensor:
         """Returns symbols drawn from `outputs` as logits, and -1 where the input of this time is read, in any state."""
         chosen = _chosen(self._probability, self._size, self._scheduling_seed)
         drawn = cast(multinomial(outputs, 1, self._seed)[:, 0], int32)
         return where(chosen, drawn, zeros_like(drawn) - 1)
 
-    def next_inputs(self, time: Tensor, outputs: Any, state: Any, sample_ids: Any, name: str | None = None) -> Any:
+    def next_inputs(
+        self, time: Tensor, outputs: Tensor, state: object, sample_ids: Tensor, name: str | None = None
+    ) -> tuple[Any, Any, Any]:
         """Returns (whether the sequence is read, the inputs of the next step, the state)."""
         finished, inputs, state = super().next_inputs(time, outputs, state, sample_ids)
         drawn = sample_ids >= 0
@@ -211,13 +217,13 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
 
     def __init__(
         self,
-        inputs: Any,
+        inputs: TensorLike,
         sequence_length: TensorLike,
         sampling_probability: TensorLike,
         time_major: bool = False,
         seed: int | None = None,
         next_inputs_fn: Callable[[Any], Any] | None = None,
-        auxiliary_inputs: Any = None,
+        auxiliary_inputs: TensorLike | None = None,
         name: str | None = None,
     ) -> None:
         joined = inputs if auxiliary_inputs is None else concat([inputs, auxiliary_inputs], -1)
@@ -229,11 +235,13 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
             self._auxiliary = TensorArray(more.dtype, size=shape(more)[0]).unstack(more)
         self._probability, self._seed, self._make = convert_to_tensor(sampling_probability), seed, next_inputs_fn
 
-    def sample(self, time: Tensor, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: Tensor, outputs: Tensor, state: object, name: str | None = None) -> Tensor:
         """Returns 1 for the sequences whose next input is the output, else 0, int32."""
         return cast(_chosen(self._probability, self._size, self._seed), int32)
 
-    def next_inputs(self, time: Tensor, outputs: Any, state: Any, sample_ids: Any, name: str | None = None) -> Any:
+    def next_inputs(
+        self, time: Tensor, outputs: Tensor, state: object, sample_ids: Tensor, name: str | None = None
+    ) -> tuple[Any, Any, Any]:
         """Returns (whether the sequence is read, the inputs of the next step, the state)."""
         finished, inputs, state = super().next_inputs(time, outputs, state, sample_ids)
         own = outputs if self._make is None else self._make(outputs)
@@ -246,7 +254,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
         return finished, where(go_on, own, inputs), state
 
 
-def _embedding_function(embedding: Any) -> Callable[[Any], Any]:
+def _embedding_function(embedding: TensorLike | Callable[[Any], Any]) -> Callable[[Any], Any]:
     return embedding if callable(embedding) else lambda ids: embedding_lookup(embedding, ids)
 
 
@@ -256,7 +264,9 @@ class GreedyEmbeddingHelper(Helper):
     embedding: a function of symbols, or the rows for `embedding_lookup`. start_tokens: [batch]. end_token: a scalar.
     """
 
-    def __init__(self, embedding: Any, start_tokens: TensorLike, end_token: TensorLike) -> None:
+    def __init__(
+        self, embedding: TensorLike | Callable[[Any], Any], start_tokens: TensorLike, end_token: TensorLike
+    ) -> None:
         self._embedding = _embedding_function(embedding)
         self._start_tokens = convert_to_tensor(start_tokens, int32)
         self._end_token = convert_to_tensor(end_token, int32)
@@ -269,15 +279,17 @@ class GreedyEmbeddingHelper(Helper):
 
     batch_size = property(lambda self: self._size, doc="The number of sequences.")
 
-    def initialize(self, name: str | None = None) -> Any:
+    def initialize(self, name: str | None = None) -> tuple[Any, Any]:
         """Returns (False for all sequences, the embeddings of the start tokens)."""
         return FILL([self._size], False), self._start_inputs
 
-    def sample(self, time: Tensor, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: Tensor, outputs: Tensor, state: object, name: str | None = None) -> Tensor:
         """Returns the best symbol of each output, int32."""
         return cast(argmax(outputs, -1), int32)
 
-    def next_inputs(self, time: Tensor, outputs: Any, state: Any, sample_ids: Any, name: str | None = None) -> Any:
+    def next_inputs(
+        self, time: Tensor, outputs: Tensor, state: object, sample_ids: Tensor, name: str | None = None
+    ) -> tuple[Any, Any, Any]:
         """Returns (whether the symbol is the end token, the embeddings of the symbols, the state)."""
         finished = EQUAL(sample_ids, self._end_token)
         inputs = cond(reduce_all(finished), lambda: self._start_inputs, lambda: self._embedding(sample_ids))
@@ -289,7 +301,7 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
 
     def __init__(
         self,
-        embedding: Any,
+        embedding: TensorLike | Callable[[Any], Any],
         start_tokens: TensorLike,
         end_token: TensorLike,
         softmax_temperature: TensorLike | None = None,
@@ -298,7 +310,7 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
         super().__init__(embedding, start_tokens, end_token)
         self._temperature, self._seed = softmax_temperature, seed
 
-    def sample(self, time: Tensor, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: Tensor, outputs: Tensor, state: object, name: str | None = None) -> Tensor:
         """Returns drawn symbols, int32."""
         logits = outputs if self._temperature is None else outputs / self._temperature
         return cast(multinomial(logits, 1, self._seed)[:, 0], int32)
@@ -310,7 +322,7 @@ class InferenceHelper(Helper):
     def __init__(
         self,
         sample_fn: Callable[..., Any],
-        sample_shape: Any,
+        sample_shape: Sequence[int] | int,
         sample_dtype: DTypeLike,
         start_inputs: TensorLike,
         end_fn: Callable[..., Any],
@@ -326,15 +338,17 @@ class InferenceHelper(Helper):
     sample_ids_shape = property(lambda self: self._shape, doc="The shape of a symbol, without the batch.")
     sample_ids_dtype = property(lambda self: self._dtype, doc="The dtype of the symbols.")
 
-    def initialize(self, name: str | None = None) -> Any:
+    def initialize(self, name: str | None = None) -> tuple[Any, Any]:
         """Returns (False for all sequences, the first inputs)."""
         return FILL([self._size], False), self._start
 
-    def sample(self, time: Tensor, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: Tensor, outputs: Tensor, state: object, name: str | None = None) -> Any:
         """Returns what the function `sample_fn` makes of the outputs."""
         return self._sample(outputs)
 
-    def next_inputs(self, time: Tensor, outputs: Any, state: Any, sample_ids: Any, name: str | None = None) -> Any:
+    def next_inputs(
+        self, time: Tensor, outputs: Tensor, state: object, sample_ids: Tensor, name: str | None = None
+    ) -> tuple[Any, Any, Any]:
         """Returns (what `end_fn` says, the samples or what `next_inputs_fn` makes of them, the state)."""
         inputs = sample_ids if self._next is None else self._next(sample_ids)
         return self._end(sample_ids), inputs, state

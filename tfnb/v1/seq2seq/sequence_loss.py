@@ -10,7 +10,7 @@ from typing import Any
 
 from tfnb.errors import ShapeError
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import RESHAPE, shape_of
 from tfnb.ops.math.reduce_functions import reduce_sum
 from tfnb.ops.nn.losses import sparse_softmax_cross_entropy_with_logits
@@ -26,7 +26,7 @@ def sequence_loss(
     average_across_batch: bool = True,
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the weighted cross entropy: a scalar, [steps], [batch] or [batch, steps], by what is averaged.
 
     logits: [batch, steps, symbols]. targets: integers [batch, steps]. weights: floats [batch, steps].
