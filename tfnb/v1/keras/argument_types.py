@@ -13,11 +13,9 @@ from tfnb.client.variables.variable import Variable
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor, TensorLike
 
-__all__ = ["DenseOrSparse", "Hyper", "Identifier", "LayerInputs", "Masks", "TensorOrVariable", "TrainingFlag"]
+__all__ = ["DenseOrSparse", "Hyper", "Identifier", "LayerInputs", "Masks", "TrainingFlag"]
 
-# What has a dtype, a static shape and operators: a tensor, or a variable in its place.
-TensorOrVariable: TypeAlias = Tensor | Variable
-# The same, or a sparse tensor.
+# What has a dtype and a static shape: a tensor, dense or sparse, or a variable.
 DenseOrSparse: TypeAlias = Tensor | Variable | SparseTensor
 # What a layer is called with: a tensor, an array or a number, or a list or a dictionary of them.
 LayerInputs: TypeAlias = TensorLike | SparseTensor | Mapping[str, Any]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
-from tfnb.v1.keras.argument_types import TensorOrVariable
+from tfnb.v1.argument_types import TensorOrVariable
 from tfnb.v1.keras.backend.values import batch_get_value, batch_set_value
 from tfnb.v1.keras.engine.base_layer import Layer
 from tfnb.v1.keras.engine.network import Network

@@ -11,7 +11,8 @@ from typing import Any
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
-from tfnb.v1.keras.argument_types import Identifier, TensorOrVariable
+from tfnb.v1.argument_types import TensorOrVariable
+from tfnb.v1.keras.argument_types import Identifier
 from tfnb.v1.keras.backend import nn
 from tfnb.v1.keras.backend.settings import epsilon
 from tfnb.v1.keras.graph_api import tf

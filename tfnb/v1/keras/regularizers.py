@@ -10,7 +10,8 @@ from typing import Any
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.tensor import Tensor
-from tfnb.v1.keras.argument_types import Identifier, TensorOrVariable
+from tfnb.v1.argument_types import TensorOrVariable
+from tfnb.v1.keras.argument_types import Identifier
 from tfnb.v1.keras.backend.settings import cast_to_floatx
 from tfnb.v1.keras.graph_api import tf
 from tfnb.v1.keras.serialization import deserialize_keras_object, serialize_keras_object

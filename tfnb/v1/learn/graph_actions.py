@@ -31,7 +31,7 @@ from tfnb.train.saving.saver import Saver
 from tfnb.train.sessions.coordinator import Coordinator
 from tfnb.train.sessions.monitored_session import MonitoredTrainingSession
 from tfnb.train.sessions.scaffold import Scaffold
-from tfnb.v1.keras.argument_types import TensorOrVariable
+from tfnb.v1.argument_types import TensorOrVariable
 from tfnb.v1.learn.monitors import replace_monitors_with_hooks
 
 __all__ = [

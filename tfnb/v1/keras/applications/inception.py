@@ -11,6 +11,7 @@ from typing import Any
 
 from tfnb.client.argument_types import WindowSize
 from tfnb.ir.tensor import Tensor
+from tfnb.v1.argument_types import TensorOrVariable
 from tfnb.v1.keras.applications.network import (
     Choices,
     activated,
@@ -21,7 +22,6 @@ from tfnb.v1.keras.applications.network import (
     joined,
     normalized,
 )
-from tfnb.v1.keras.argument_types import TensorOrVariable
 from tfnb.v1.keras.engine.training import Model
 from tfnb.v1.keras.layers.convolution import Conv2D
 from tfnb.v1.keras.layers.core import Lambda

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.tensor import Tensor
+from tfnb.v1.argument_types import TensorOrVariable
 from tfnb.v1.keras.applications.network import (
     Choices,
     activated,
@@ -19,7 +20,6 @@ from tfnb.v1.keras.applications.network import (
     normalized,
     padding_before,
 )
-from tfnb.v1.keras.argument_types import TensorOrVariable
 from tfnb.v1.keras.backend.settings import image_data_format
 from tfnb.v1.keras.engine.training import Model
 from tfnb.v1.keras.layers.convolution import Conv2D, DepthwiseConv2D

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfnb.ir.tensor import Tensor
+from tfnb.v1.argument_types import TensorOrVariable
 from tfnb.v1.keras.applications.network import (
     Choices,
     activated,
@@ -18,7 +19,6 @@ from tfnb.v1.keras.applications.network import (
     joined,
     normalized,
 )
-from tfnb.v1.keras.argument_types import TensorOrVariable
 from tfnb.v1.keras.engine.training import Model
 from tfnb.v1.keras.layers.convolution import Conv2D, SeparableConv2D
 from tfnb.v1.keras.layers.core import Dense, Flatten

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfnb.ir.tensor import Tensor
+from tfnb.v1.argument_types import TensorOrVariable
 from tfnb.v1.keras.applications.network import Choices, activated, convolved, dense_top, image_model, normalized
-from tfnb.v1.keras.argument_types import TensorOrVariable
 from tfnb.v1.keras.engine.training import Model
 from tfnb.v1.keras.layers.convolution import Conv2D
 from tfnb.v1.keras.layers.merge import Add

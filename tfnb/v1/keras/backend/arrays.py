@@ -16,7 +16,8 @@ from tfnb.ir.default import get_default_graph
 from tfnb.ir.scopes import NameScope
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import DType, DTypeLike
-from tfnb.v1.keras.argument_types import DenseOrSparse, TensorOrVariable
+from tfnb.v1.argument_types import TensorOrVariable
+from tfnb.v1.keras.argument_types import DenseOrSparse
 from tfnb.v1.keras.backend.settings import data_format_of, floatx
 from tfnb.v1.keras.backend.values import variable
 from tfnb.v1.keras.graph_api import tf

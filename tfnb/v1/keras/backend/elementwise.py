@@ -11,7 +11,7 @@ from typing import Any
 from tfnb.client.argument_types import ScalarLike
 from tfnb.client.variables.variable import Variable
 from tfnb.ir.tensor import Tensor, TensorLike
-from tfnb.v1.keras.argument_types import TensorOrVariable
+from tfnb.v1.argument_types import TensorOrVariable
 from tfnb.v1.keras.backend.settings import epsilon
 from tfnb.v1.keras.graph_api import tf
 

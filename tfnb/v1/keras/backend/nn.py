@@ -11,7 +11,8 @@ from typing import Any
 from tfnb.client.argument_types import WindowSize
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.tensor import Tensor, TensorLike
-from tfnb.v1.keras.argument_types import TensorOrVariable, TrainingFlag
+from tfnb.v1.argument_types import TensorOrVariable
+from tfnb.v1.keras.argument_types import TrainingFlag
 from tfnb.v1.keras.backend.elementwise import normalized
 from tfnb.v1.keras.backend.settings import data_format_of, epsilon, learning_phase
 from tfnb.v1.keras.graph_api import tf

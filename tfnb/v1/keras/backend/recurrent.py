@@ -11,7 +11,7 @@ from typing import Any
 from tfnb.client.control_flow.tensor_array import TensorArray
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.tensor import Tensor
-from tfnb.v1.keras.argument_types import TensorOrVariable
+from tfnb.v1.argument_types import TensorOrVariable
 from tfnb.v1.keras.graph_api import tf
 
 __all__ = ["rnn"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor, TensorLike
-from tfnb.v1.keras.argument_types import TensorOrVariable
+from tfnb.v1.argument_types import TensorOrVariable
 from tfnb.v1.keras.backend.settings import data_format_of, epsilon
 from tfnb.v1.keras.graph_api import tf
 

@@ -20,7 +20,7 @@ from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.session.api import Session
 from tfnb.session.default import DefaultSession, get_default_session
 from tfnb.types import DTypeLike, ShapeLike
-from tfnb.v1.keras.argument_types import TensorOrVariable
+from tfnb.v1.argument_types import TensorOrVariable
 from tfnb.v1.keras.backend.settings import floatx
 from tfnb.v1.keras.graph_api import graph_state, tf
 

@@ -13,7 +13,7 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor
 from tfnb.types import DTypeLike, ShapeLike
-from tfnb.v1.keras.argument_types import TensorOrVariable
+from tfnb.v1.argument_types import TensorOrVariable
 from tfnb.v1.keras.backend.settings import floatx, get_uid
 from tfnb.v1.keras.backend.values import placeholder
 from tfnb.v1.keras.engine.base_layer import Layer, record_call

@@ -12,7 +12,8 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.types import ShapeLike
-from tfnb.v1.keras.argument_types import Masks, TensorOrVariable, TrainingFlag
+from tfnb.v1.argument_types import TensorOrVariable
+from tfnb.v1.keras.argument_types import Masks, TrainingFlag
 from tfnb.v1.keras.engine.base_layer import Layer
 from tfnb.v1.keras.engine.input_layer import Input
 from tfnb.v1.keras.engine.network import Network

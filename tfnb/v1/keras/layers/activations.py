@@ -12,7 +12,8 @@ from tfnb.client.argument_types import WindowSize
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import Shape, ShapeLike
-from tfnb.v1.keras.argument_types import Identifier, Masks, TensorOrVariable, TrainingFlag
+from tfnb.v1.argument_types import TensorOrVariable
+from tfnb.v1.keras.argument_types import Identifier, Masks, TrainingFlag
 from tfnb.v1.keras.backend import nn
 from tfnb.v1.keras.graph_api import tf
 from tfnb.v1.keras.layer_registry import register

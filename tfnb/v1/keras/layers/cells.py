@@ -12,7 +12,8 @@ from tfnb.client.variables.variable import Variable
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.tensor import Tensor
 from tfnb.types import DTypeLike, ShapeLike
-from tfnb.v1.keras.argument_types import Identifier, TensorOrVariable, TrainingFlag
+from tfnb.v1.argument_types import TensorOrVariable
+from tfnb.v1.keras.argument_types import Identifier, TrainingFlag
 from tfnb.v1.keras.backend import nn
 from tfnb.v1.keras.engine.base_layer import Layer
 from tfnb.v1.keras.graph_api import tf

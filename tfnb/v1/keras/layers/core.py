@@ -13,8 +13,9 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.tensor import Tensor
 from tfnb.types import Shape, ShapeLike
+from tfnb.v1.argument_types import TensorOrVariable
 from tfnb.v1.keras import regularizers
-from tfnb.v1.keras.argument_types import Identifier, Masks, TensorOrVariable, TrainingFlag
+from tfnb.v1.keras.argument_types import Identifier, Masks, TrainingFlag
 from tfnb.v1.keras.backend import arrays, nn
 from tfnb.v1.keras.backend.settings import data_format_of
 from tfnb.v1.keras.engine.base_layer import Layer

@@ -17,7 +17,8 @@ from tfnb.client.argument_types import WindowSize
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.tensor import Tensor
 from tfnb.types import Shape, ShapeLike
-from tfnb.v1.keras.argument_types import Identifier, TensorOrVariable
+from tfnb.v1.argument_types import TensorOrVariable
+from tfnb.v1.keras.argument_types import Identifier
 from tfnb.v1.keras.backend import nn
 from tfnb.v1.keras.backend.sequences import local_convolution
 from tfnb.v1.keras.backend.settings import data_format_of

@@ -13,7 +13,7 @@ from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import ShapeLike
-from tfnb.v1.keras.argument_types import TensorOrVariable
+from tfnb.v1.argument_types import TensorOrVariable
 from tfnb.v1.keras.backend import arrays
 from tfnb.v1.keras.engine.base_layer import Layer
 from tfnb.v1.keras.graph_api import tf

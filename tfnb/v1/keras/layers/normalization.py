@@ -12,7 +12,8 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.tensor import Tensor
 from tfnb.types import Shape, ShapeLike
-from tfnb.v1.keras.argument_types import Identifier, TensorOrVariable, TrainingFlag
+from tfnb.v1.argument_types import TensorOrVariable
+from tfnb.v1.keras.argument_types import Identifier, TrainingFlag
 from tfnb.v1.keras.backend import nn
 from tfnb.v1.keras.backend.settings import learning_phase
 from tfnb.v1.keras.graph_api import tf

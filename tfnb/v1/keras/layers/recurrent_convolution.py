@@ -12,7 +12,8 @@ from tfnb.client.argument_types import WindowSize
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.tensor import Tensor
 from tfnb.types import ShapeLike
-from tfnb.v1.keras.argument_types import Identifier, TensorOrVariable
+from tfnb.v1.argument_types import TensorOrVariable
+from tfnb.v1.keras.argument_types import Identifier
 from tfnb.v1.keras.backend import nn
 from tfnb.v1.keras.backend.settings import data_format_of
 from tfnb.v1.keras.engine.calls import InputSpec
