@@ -6,8 +6,8 @@ TensorFlow 1.15, so checkpoints pass from one to the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from tfnb.client.losses_metrics.losses import Reduction
 from tfnb.errors import InvalidArgumentError
@@ -20,7 +20,8 @@ from tfnb.v1.estimators.estimator import Estimator
 from tfnb.v1.estimators.heads import Head, RegressionHead
 from tfnb.v1.estimators.model_parts import BaselinePart, DnnPart, LinearPart, Part, trained
 from tfnb.v1.estimators.spec import EstimatorSpec, RunConfig
-from tfnb.v1.feature_columns.columns import NumericColumn
+from tfnb.v1.estimators.warm_start import WarmStartSettings
+from tfnb.v1.feature_columns.columns import Column, NumericColumn
 
 __all__ = [
     "BaselineClassifier",
@@ -52,9 +53,9 @@ class _Canned(Estimator):
         parts: Sequence[Part],
         model_dir: str | None,
         config: RunConfig | None,
-        warm_start_from: Any = None,
+        warm_start_from: str | WarmStartSettings | None = None,
     ) -> None:
-        def model_fn(features: Any, labels: Any, mode: str) -> EstimatorSpec:
+        def model_fn(features: object, labels: object, mode: str) -> EstimatorSpec:
             if not isinstance(features, Mapping):
                 raise InvalidArgumentError(
                     f"features should be a dictionary of `Tensor`s. Given type: {type(features)}"
@@ -84,14 +85,14 @@ class DNNEstimator(_Canned):
         self,
         head: Head,
         hidden_units: Sequence[int],
-        feature_columns: Any,
+        feature_columns: Iterable[Column],
         model_dir: str | None = None,
         optimizer: OptimizerLike = "Adagrad",
         activation_fn: Activation | None = RELU,
         dropout: float | None = None,
         input_layer_partitioner: Partitioner | None = None,
         config: RunConfig | None = None,
-        warm_start_from: Any = None,
+        warm_start_from: str | WarmStartSettings | None = None,
         batch_norm: bool = False,
     ) -> None:
         part = DnnPart(
@@ -114,7 +115,7 @@ class DNNClassifier(DNNEstimator):
     def __init__(
         self,
         hidden_units: Sequence[int],
-        feature_columns: Any,
+        feature_columns: Iterable[Column],
         model_dir: str | None = None,
         n_classes: int = 2,
         weight_column: Weights | None = None,
@@ -124,7 +125,7 @@ class DNNClassifier(DNNEstimator):
         dropout: float | None = None,
         input_layer_partitioner: Partitioner | None = None,
         config: RunConfig | None = None,
-        warm_start_from: Any = None,
+        warm_start_from: str | WarmStartSettings | None = None,
         loss_reduction: str = Reduction.SUM,
         batch_norm: bool = False,
     ) -> None:
@@ -153,7 +154,7 @@ class DNNRegressor(DNNEstimator):
     def __init__(
         self,
         hidden_units: Sequence[int],
-        feature_columns: Any,
+        feature_columns: Iterable[Column],
         model_dir: str | None = None,
         label_dimension: int = 1,
         weight_column: Weights | None = None,
@@ -162,7 +163,7 @@ class DNNRegressor(DNNEstimator):
         dropout: float | None = None,
         input_layer_partitioner: Partitioner | None = None,
         config: RunConfig | None = None,
-        warm_start_from: Any = None,
+        warm_start_from: str | WarmStartSettings | None = None,
         loss_reduction: str = Reduction.SUM,
         batch_norm: bool = False,
     ) -> None:
@@ -188,13 +189,13 @@ class LinearEstimator(_Canned):
     def __init__(
         self,
         head: Head,
-        feature_columns: Any,
+        feature_columns: Iterable[Column],
         model_dir: str | None = None,
         optimizer: OptimizerLike = "Ftrl",
         config: RunConfig | None = None,
         partitioner: Partitioner | None = None,
         sparse_combiner: str = "sum",
-        warm_start_from: Any = None,
+        warm_start_from: str | WarmStartSettings | None = None,
     ) -> None:
         part = LinearPart(feature_columns, optimizer, 0.2, partitioner, sparse_combiner)
         super().__init__(head, [part], model_dir, config, warm_start_from)
@@ -209,7 +210,7 @@ class LinearClassifier(LinearEstimator):
 
     def __init__(
         self,
-        feature_columns: Any,
+        feature_columns: Iterable[Column],
         model_dir: str | None = None,
         n_classes: int = 2,
         weight_column: Weights | None = None,
@@ -217,7 +218,7 @@ class LinearClassifier(LinearEstimator):
         optimizer: OptimizerLike = "Ftrl",
         config: RunConfig | None = None,
         partitioner: Partitioner | None = None,
-        warm_start_from: Any = None,
+        warm_start_from: str | WarmStartSettings | None = None,
         loss_reduction: str = Reduction.SUM,
         sparse_combiner: str = "sum",
     ) -> None:
@@ -235,14 +236,14 @@ class LinearRegressor(LinearEstimator):
 
     def __init__(
         self,
-        feature_columns: Any,
+        feature_columns: Iterable[Column],
         model_dir: str | None = None,
         label_dimension: int = 1,
         weight_column: Weights | None = None,
         optimizer: OptimizerLike = "Ftrl",
         config: RunConfig | None = None,
         partitioner: Partitioner | None = None,
-        warm_start_from: Any = None,
+        warm_start_from: str | WarmStartSettings | None = None,
         loss_reduction: str = Reduction.SUM,
         sparse_combiner: str = "sum",
     ) -> None:
@@ -262,9 +263,9 @@ class DNNLinearCombinedEstimator(_Canned):
         self,
         head: Head,
         model_dir: str | None = None,
-        linear_feature_columns: Any = None,
+        linear_feature_columns: Iterable[Column] | None = None,
         linear_optimizer: OptimizerLike = "Ftrl",
-        dnn_feature_columns: Any = None,
+        dnn_feature_columns: Iterable[Column] | None = None,
         dnn_optimizer: OptimizerLike = "Adagrad",
         dnn_hidden_units: Sequence[int] | None = None,
         dnn_activation_fn: Activation | None = RELU,
@@ -272,7 +273,7 @@ class DNNLinearCombinedEstimator(_Canned):
         input_layer_partitioner: Partitioner | None = None,
         config: RunConfig | None = None,
         linear_sparse_combiner: str = "sum",
-        warm_start_from: Any = None,
+        warm_start_from: str | WarmStartSettings | None = None,
         batch_norm: bool = False,
     ) -> None:
         if not linear_feature_columns and not dnn_feature_columns:
@@ -312,9 +313,9 @@ class DNNLinearCombinedClassifier(DNNLinearCombinedEstimator):
     def __init__(
         self,
         model_dir: str | None = None,
-        linear_feature_columns: Any = None,
+        linear_feature_columns: Iterable[Column] | None = None,
         linear_optimizer: OptimizerLike = "Ftrl",
-        dnn_feature_columns: Any = None,
+        dnn_feature_columns: Iterable[Column] | None = None,
         dnn_optimizer: OptimizerLike = "Adagrad",
         dnn_hidden_units: Sequence[int] | None = None,
         dnn_activation_fn: Activation | None = RELU,
@@ -324,7 +325,7 @@ class DNNLinearCombinedClassifier(DNNLinearCombinedEstimator):
         label_vocabulary: Sequence[str] | None = None,
         input_layer_partitioner: Partitioner | None = None,
         config: RunConfig | None = None,
-        warm_start_from: Any = None,
+        warm_start_from: str | WarmStartSettings | None = None,
         loss_reduction: str = Reduction.SUM,
         batch_norm: bool = False,
         linear_sparse_combiner: str = "sum",
@@ -356,9 +357,9 @@ class DNNLinearCombinedRegressor(DNNLinearCombinedEstimator):
     def __init__(
         self,
         model_dir: str | None = None,
-        linear_feature_columns: Any = None,
+        linear_feature_columns: Iterable[Column] | None = None,
         linear_optimizer: OptimizerLike = "Ftrl",
-        dnn_feature_columns: Any = None,
+        dnn_feature_columns: Iterable[Column] | None = None,
         dnn_optimizer: OptimizerLike = "Adagrad",
         dnn_hidden_units: Sequence[int] | None = None,
         dnn_activation_fn: Activation | None = RELU,
@@ -367,7 +368,7 @@ class DNNLinearCombinedRegressor(DNNLinearCombinedEstimator):
         weight_column: Weights | None = None,
         input_layer_partitioner: Partitioner | None = None,
         config: RunConfig | None = None,
-        warm_start_from: Any = None,
+        warm_start_from: str | WarmStartSettings | None = None,
         loss_reduction: str = Reduction.SUM,
         batch_norm: bool = False,
         linear_sparse_combiner: str = "sum",

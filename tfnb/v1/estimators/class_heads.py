@@ -14,8 +14,9 @@ from tfnb.client.losses_metrics import metrics, metrics_confusion
 from tfnb.client.losses_metrics.losses import Reduction
 from tfnb.client.variables.variable import group
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.operation import Operation
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat, split
 from tfnb.ops.array.constants import constant, convert_to_tensor, zeros_like
 from tfnb.ops.array.constants import range_ as range_op
@@ -63,7 +64,7 @@ class _Classes(Head):
         super().__init__(weight_column, loss_reduction, name, loss_fn)
         self._n, self._vocabulary = n_classes, label_vocabulary
 
-    def _ids(self, labels: Any) -> Any:
+    def _ids(self, labels: TensorLike) -> Tensor:
         """Returns the class numbers [batch, 1], int64. A step fails for other labels."""
         flat = RESHAPE(convert_to_tensor(labels), [-1, 1])
         if self._vocabulary is None:
@@ -78,7 +79,7 @@ class _Classes(Head):
         with control_dependencies([check]):
             return EXPAND_DIMS(argmax(cast(equal, float32), 1), 1)
 
-    def _named(self, ids: Any, probabilities: Any) -> dict[str, Any]:
+    def _named(self, ids: Tensor, probabilities: Tensor) -> dict[str, Any]:
         """Returns the ids and names of the predicted class and of all classes."""
         batch = shape_op(probabilities)[0]
         names = constant([list(self._vocabulary or map(str, range(self._n)))])
@@ -125,7 +126,7 @@ class MultiClassHead(_Classes):
         ids = EXPAND_DIMS(argmax(logits, -1), -1)
         return {"logits": logits, "probabilities": probabilities, **self._named(ids, probabilities)}
 
-    def _each(self, labels: Any, logits: Tensor) -> tuple[Any, Any]:
+    def _each(self, labels: TensorLike, logits: Tensor) -> tuple[Any, Any]:
         ids = self._ids(labels)
         if self._loss_fn is not None:
             return ids, self._loss_fn(ids, logits)
@@ -167,7 +168,7 @@ class BinaryClassHead(_Classes):
         named = self._named(ids, probabilities)
         return {"logits": logits, "logistic": SIGMOID(logits), "probabilities": probabilities, **named}
 
-    def _each(self, labels: Any, logits: Tensor) -> tuple[Any, Any]:
+    def _each(self, labels: TensorLike, logits: Tensor) -> tuple[Any, Any]:
         targets = cast(self._ids(labels), float32)
         if self._loss_fn is not None:
             return targets, self._loss_fn(targets, logits)
@@ -236,7 +237,7 @@ class MultiLabelHead(_Classes):
         """Returns "logits" and "probabilities"."""
         return {"logits": logits, "probabilities": SIGMOID(logits)}
 
-    def _indicator(self, labels: Any) -> Any:
+    def _indicator(self, labels: TensorLike | SparseTensor | SparseTensorValue) -> Tensor:
         if not isinstance(labels, (SparseTensor, SparseTensorValue)):
             return cast(RESHAPE(labels, [-1, self._n]), float32)
         sparse = SparseTensor.from_value(labels)
@@ -245,7 +246,7 @@ class MultiLabelHead(_Classes):
             sparse = table.lookup(sparse)
         return cast(sparse_to_indicator(sparse.with_values(cast(sparse.values, int64)), self._n), float32)
 
-    def _each(self, labels: Any, logits: Tensor) -> tuple[Any, Any]:
+    def _each(self, labels: TensorLike | SparseTensor | SparseTensorValue, logits: Tensor) -> tuple[Any, Any]:
         targets = self._indicator(labels)
         if self._loss_fn is not None:
             return targets, self._loss_fn(targets, logits)
@@ -298,7 +299,7 @@ class MultiHead(Head):
         self._heads, self._shares = list(heads), list(head_weights or [1.0] * len(heads))
         self.logits_dimension = sum(h.logits_dimension for h in heads)
 
-    def _split(self, logits: Any) -> dict[str, Any]:
+    def _split(self, logits: TensorLike | Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(logits, Mapping):
             return dict(logits)
         parts = split(logits, [h.logits_dimension for h in self._heads], axis=-1)
@@ -353,5 +354,5 @@ class MultiHead(Head):
         return outputs
 
 
-def _nothing_yet(_: Tensor) -> Any:
+def _nothing_yet(_: Tensor) -> Operation:
     return group()

@@ -6,11 +6,13 @@ Invariant: a head of a function is the head of the class of the same kind.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tfnb.client.losses_metrics.losses import Reduction
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.operation import Operation
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ops.math.clip import clip_by_norm
 from tfnb.ops.sparse.functions import sparse_tensor_to_dense
@@ -133,7 +135,7 @@ def forward_features(
     """
     names = [keys] if isinstance(keys, str) else keys
 
-    def model_fn(features: Any, labels: Any, mode: str) -> EstimatorSpec:
+    def model_fn(features: Any, labels: object, mode: str) -> EstimatorSpec:
         spec = estimator.spec_of(features, labels, mode)
         if not isinstance(spec.predictions, Mapping):
             raise InvalidArgumentError("Predictions should be a dict to be able to forward features.")
@@ -163,7 +165,12 @@ def clip_gradients_by_norm(optimizer: Optimizer, clip_norm: float) -> Optimizer:
     class Clipped(type(optimizer)):  # type: ignore[misc]
         """The optimizer with clipped gradients."""
 
-        def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
+        def apply_gradients(
+            self,
+            grads_and_vars: Iterable[tuple[Any, Any]],
+            global_step: Variable | None = None,
+            name: str | None = None,
+        ) -> Operation:
             """Clips each gradient and applies all; for the arguments see `tf.train.Optimizer`."""
             pairs = [(None if g is None else clip_by_norm(g, clip_norm), v) for g, v in grads_and_vars]
             return optimizer.apply_gradients(pairs, global_step, name)
@@ -187,7 +194,12 @@ class TowerOptimizer(Optimizer):
         """Returns pairs of gradients of `loss` and variables; see `tf.train.Optimizer`."""
         return self._inner.compute_gradients(loss, *args, **kwargs)
 
-    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
+    def apply_gradients(
+        self,
+        grads_and_vars: Iterable[tuple[Any, Any]],
+        global_step: Variable | None = None,
+        name: str | None = None,
+    ) -> Operation:
         """Returns the operation that applies the gradients; see `tf.train.Optimizer`."""
         return self._inner.apply_gradients(grads_and_vars, global_step, name)
 

@@ -97,12 +97,12 @@ def _hook(
     stop: Callable[[list[tuple[int, float]]], bool],
     secs: float | None,
     steps: int | None,
-) -> Any:
+) -> SessionRunHook:
     folder = eval_dir or estimator.eval_dir()
     return make_early_stopping_hook(estimator, lambda: stop(_history(folder, metric_name)), secs, steps)
 
 
-def _stop_at_threshold(better: Callable[[float, float], bool], words: str) -> Any:
+def _stop_at_threshold(better: Callable[[float, float], bool], words: str) -> Callable[..., SessionRunHook]:
     def hook(
         estimator: Estimator,
         metric_name: str,
@@ -124,7 +124,9 @@ def _stop_at_threshold(better: Callable[[float, float], bool], words: str) -> An
     return hook
 
 
-def _stop_without_progress(better: Callable[[float, float], bool], limit: str, words: str) -> Any:
+def _stop_without_progress(
+    better: Callable[[float, float], bool], limit: str, words: str
+) -> Callable[..., SessionRunHook]:
     def stopping(steps_without: int, min_steps: int) -> Callable[[list[tuple[int, float]]], bool]:
         def stop(values: list[tuple[int, float]]) -> bool:
             best: float | None = None

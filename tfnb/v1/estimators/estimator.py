@@ -417,21 +417,21 @@ class Estimator:
         return given
 
     def _spec_of_replicas(
-        self, strategy: Strategy, dataset: Any, mode: str, hooks: list[SessionRunHook]
+        self, strategy: Strategy, dataset: object, mode: str, hooks: list[SessionRunHook]
     ) -> EstimatorSpec:
         """Returns the spec of all replicas of the model, each with a batch of the data set."""
         iterator = strategy.make_input_fn_iterator(lambda _: dataset)
         hooks.append(_StartData(iterator.initializer))
         batch = iterator.get_next()
 
-        def model(data: Any) -> EstimatorSpec:
+        def model(data: object) -> EstimatorSpec:
             return self.spec_of(*_features_and_labels(data, mode), mode)
 
         with strategy.scaling_losses():
             specs = strategy.extended.results_of_replicas(model, (batch,))
             return joined_specs(strategy, specs, get_loss_reduction())
 
-    def _with_known(self, function: Callable[..., Any], mode: str, **more: Any) -> Callable[..., Any]:
+    def _with_known(self, function: Callable[..., Any], mode: str, **more: object) -> Callable[..., Any]:
         """Returns `function` with those of mode, params, config and `more` bound that it takes."""
         parameters = inspect.signature(function).parameters
         available = {"mode": mode, "params": self.params, "config": self.config, **more}
@@ -459,7 +459,7 @@ class Estimator:
         return spec
 
 
-def _features_and_labels(data: Any, mode: str) -> tuple[Any, Any]:
+def _features_and_labels(data: object, mode: str) -> tuple[Any, Any]:
     features, labels = data if isinstance(data, tuple) and len(data) == 2 else (data, None)
     return features, None if mode == ModeKeys.PREDICT else labels
 
@@ -474,7 +474,7 @@ def _checked_listeners(listeners: Iterable[CheckpointSaverListener] | None) -> l
     return checked
 
 
-def _wanted(predictions: Tensor, keys: Sequence[str] | str | None) -> Any:
+def _wanted(predictions: Tensor | Mapping[str, Any], keys: Sequence[str] | str | None) -> Any:
     """Returns the predictions with the given names."""
     if keys is None:
         return predictions

@@ -159,7 +159,9 @@ def build_raw_serving_input_receiver_fn(
 
 
 def signatures(
-    receiver: ServingInputReceiver, export_outputs: Mapping[str, ExportOutput] | None, predictions: TensorLike
+    receiver: ServingInputReceiver,
+    export_outputs: Mapping[str, ExportOutput] | None,
+    predictions: TensorLike | Mapping[str, Any],
 ) -> dict[str, Any]:
     """Returns the SignatureDefs of the outputs by name; without `export_outputs` the predictions are the only output.
 

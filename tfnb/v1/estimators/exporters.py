@@ -36,7 +36,7 @@ class Exporter(ABC):
         checkpoint_path: str | None,
         eval_result: Mapping[str, Any] | None,
         is_the_final_export: bool,
-    ) -> Any:
+    ) -> bytes | None:
         """Exports the model of `checkpoint_path` below the folder `export_path`, or does not.
 
         eval_result: the metrics of the checkpoint. is_the_final_export: whether the training has ended. Returns the
@@ -67,7 +67,7 @@ class _SavedModel(Exporter):
         """The name of the folder of the exports."""
         return self._name
 
-    def _write(self, estimator: Estimator, export_path: str, checkpoint_path: str | None) -> Any:
+    def _write(self, estimator: Estimator, export_path: str, checkpoint_path: str | None) -> bytes:
         made = estimator.export_savedmodel(export_path, self._receive, self._extra, self._as_text, checkpoint_path)
         if self._keep is not None:
             numbers = sorted(int(n) for n in os.listdir(export_path) if n.isdigit())
@@ -101,7 +101,7 @@ class LatestExporter(_SavedModel):
         checkpoint_path: str | None,
         eval_result: Mapping[str, Any] | None,
         is_the_final_export: bool,
-    ) -> Any:
+    ) -> bytes | None:
         """Exports the model; see `Exporter.export`. `eval_result` and `is_the_final_export` make no difference."""
         return self._write(estimator, export_path, checkpoint_path)
 
@@ -125,7 +125,7 @@ class FinalExporter(_SavedModel):
         checkpoint_path: str | None,
         eval_result: Mapping[str, Any] | None,
         is_the_final_export: bool,
-    ) -> Any:
+    ) -> bytes | None:
         """Exports the model if `is_the_final_export`; see `Exporter.export`. `eval_result` makes no difference."""
         return self._write(estimator, export_path, checkpoint_path) if is_the_final_export else None
 
@@ -175,7 +175,7 @@ class BestExporter(_SavedModel):
         checkpoint_path: str | None,
         eval_result: Mapping[str, Any] | None,
         is_the_final_export: bool,
-    ) -> Any:
+    ) -> bytes | None:
         """Exports the model if it is the best so far; see `Exporter.export`. The end makes no difference."""
         if not self._looked_back:
             self._looked_back = True

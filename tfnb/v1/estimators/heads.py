@@ -14,7 +14,7 @@ from tfnb.client.graph.default_graph import control_dependencies, get_collection
 from tfnb.client.losses_metrics import losses, metrics
 from tfnb.client.losses_metrics.losses import Reduction
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import RESHAPE
 from tfnb.ops.math.binary import add_n
 from tfnb.ops.math.cast import cast
@@ -98,7 +98,7 @@ class Head:
             raise InvalidArgumentError("create_loss: predictions have no loss")
         return self.losses_of(features, self.checked(logits), labels)
 
-    def checked(self, logits: Any) -> Tensor:
+    def checked(self, logits: TensorLike) -> Tensor:
         """Returns the logits as floats. Raises `InvalidArgumentError` for another last dimension than the head's."""
         tensor = cast(logits, float32)
         last = tensor.shape.sizes[-1] if tensor.shape.sizes else None
@@ -146,12 +146,12 @@ class Head:
             train = train_operation(loss, optimizer, trainable_variables, train_op_fn, update_ops)
         return EstimatorSpec(mode, predictions, loss, train)
 
-    def _mean(self, values: Any, found: Losses) -> Any:
+    def _mean(self, values: Tensor, found: Losses) -> tuple[Tensor, Tensor]:
         weights = None if isinstance(found.weights, float) else found.weights
         return metrics.mean(values, weights)
 
     @staticmethod
-    def weights_of(found: Losses) -> Any:
+    def weights_of(found: Losses) -> Tensor | None:
         """Returns the weights of the examples of the losses `found`, or None where all count the same."""
         return None if isinstance(found.weights, float) else found.weights
 
@@ -201,7 +201,7 @@ class RegressionHead(Head):
             return {"predictions": logits}
         return {"predictions": self._inverse(logits), "logits": logits}
 
-    def _each(self, labels: Any, logits: Tensor) -> tuple[Any, Any]:
+    def _each(self, labels: TensorLike, logits: Tensor) -> tuple[Any, Any]:
         targets = RESHAPE(cast(labels, float32), [-1, self.logits_dimension])
         if self._loss_fn is not None:
             return targets, self._loss_fn(targets, logits)
@@ -234,7 +234,7 @@ class PoissonRegressionHead(RegressionHead):
         compute_full_loss: bool = True,
         name: str | None = None,
     ) -> None:
-        def loss(labels: Tensor, logits: Tensor) -> Any:
+        def loss(labels: Tensor, logits: Tensor) -> Tensor:
             return log_poisson_loss(labels, logits, compute_full_loss=compute_full_loss)
 
         super().__init__(label_dimension, weight_column, loss_reduction, loss, EXP, name)
@@ -252,7 +252,7 @@ class LogisticRegressionHead(RegressionHead):
         loss_reduction: str = Reduction.SUM_OVER_BATCH_SIZE,
         name: str | None = None,
     ) -> None:
-        def loss(labels: Tensor, logits: Tensor) -> Any:
+        def loss(labels: Tensor, logits: Tensor) -> Tensor:
             return sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
 
         super().__init__(1, weight_column, loss_reduction, loss, SIGMOID, name)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfnb.errors import InvalidArgumentError, OutOfRangeError
-from tfnb.ir.tensor import TensorLike
 from tfnb.ops.control_flow.python_function import py_func
 from tfnb.types import as_dtype
 
@@ -19,8 +19,8 @@ __all__ = ["numpy_input_fn", "pandas_input_fn"]
 
 
 def numpy_input_fn(
-    x: TensorLike,
-    y: TensorLike | None = None,
+    x: ArrayLike | Mapping[str, ArrayLike],
+    y: ArrayLike | Mapping[str, ArrayLike] | None = None,
     batch_size: int = 128,
     num_epochs: int | None = 1,
     shuffle: bool | None = None,

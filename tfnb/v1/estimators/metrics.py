@@ -28,7 +28,7 @@ def add_metrics(estimator: Estimator, metric_fn: Callable[..., Any]) -> Estimato
     if unknown:
         raise InvalidArgumentError(f"metric_fn ({metric_fn}) has following not expected args: {unknown}")
 
-    def model_fn(features: Any, labels: Any, mode: str, config: RunConfig) -> EstimatorSpec:
+    def model_fn(features: object, labels: object, mode: str, config: RunConfig) -> EstimatorSpec:
         spec = estimator.spec_of(features, labels, mode)
         if mode != ModeKeys.EVAL:
             return spec

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from tfnb.client.graph.collection_keys import GraphKeys
@@ -57,7 +57,7 @@ class Part(Protocol):
     optimizer: Any
     rate: float
 
-    def logits(self, features: Mapping[str, Any], mode: str, units: int) -> Any:
+    def logits(self, features: Mapping[str, Any], mode: str, units: int) -> Tensor:
         """Returns the logits [batch, units]."""
 
 
@@ -72,7 +72,7 @@ def optimizer_of(optimizer: Any, rate: float) -> Any:
     return OPTIMIZERS[optimizer](rate)
 
 
-def trained(loss: Tensor, parts: Sequence[Part], clip_norm: float | None = None) -> Any:
+def trained(loss: Tensor, parts: Sequence[Part], clip_norm: float | None = None) -> Tensor:
     """Returns the operation that trains the variables of all parts and increases the global step.
 
     clip_norm: the largest norm of the gradients of a part together, None for any.
@@ -98,8 +98,8 @@ class DnnPart:
     def __init__(
         self,
         hidden_units: Sequence[int],
-        feature_columns: Any,
-        optimizer: Any,
+        feature_columns: Iterable[Column],
+        optimizer: object,
         rate: float,
         activation_fn: Callable[[Any], Any] | None,
         dropout: float | None,
@@ -110,12 +110,12 @@ class DnnPart:
         self._hidden, self._columns, self._activation = list(hidden_units), feature_columns, activation_fn
         self._dropout, self._partitioner, self._norm = dropout, partitioner, batch_norm
 
-    def logits(self, features: Mapping[str, Any], mode: str, units: int) -> Any:
+    def logits(self, features: Mapping[str, Any], mode: str, units: int) -> Tensor:
         """Returns the logits [batch, units]."""
         with variable_scope(self.scope):
             return self.inner(features, mode, units)
 
-    def inner(self, features: Mapping[str, Any], mode: str, units: int) -> Any:
+    def inner(self, features: Mapping[str, Any], mode: str, units: int) -> Tensor:
         """Returns the logits [batch, units], in the present scope."""
         training = mode == ModeKeys.TRAIN
         with variable_scope("input_from_feature_columns", partitioner=self._partitioner):
@@ -145,8 +145,8 @@ class LinearPart:
 
     def __init__(
         self,
-        feature_columns: Any,
-        optimizer: Any,
+        feature_columns: Column | Iterable[Column],
+        optimizer: object,
         most: float,
         partitioner: Callable[..., Sequence[int]] | None,
         sparse_combiner: str,
@@ -157,7 +157,7 @@ class LinearPart:
         self.optimizer, self.rate = optimizer, min(most, 1 / math.sqrt(len(self._columns)))
         self._partitioner, self._combiner = partitioner, sparse_combiner
 
-    def logits(self, features: Mapping[str, Any], mode: str, units: int) -> Any:
+    def logits(self, features: Mapping[str, Any], mode: str, units: int) -> Tensor:
         """Returns the logits [batch, units], which are the same in each `mode`."""
         if mode not in (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT):
             raise InvalidArgumentError(f"the mode {mode!r} is none of tf.estimator.ModeKeys")
@@ -172,10 +172,10 @@ class BaselinePart:
 
     scope = "baseline"
 
-    def __init__(self, optimizer: Any, rate: float) -> None:
+    def __init__(self, optimizer: object, rate: float) -> None:
         self.optimizer, self.rate = optimizer, rate
 
-    def logits(self, features: Mapping[str, Any], mode: str, units: int) -> Any:
+    def logits(self, features: Mapping[str, Any], mode: str, units: int) -> Tensor:
         """Returns the bias for each example of the batch: [batch, units]; the same in each `mode`."""
         if mode not in (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT):
             raise InvalidArgumentError(f"the mode {mode!r} is none of tf.estimator.ModeKeys")
@@ -189,7 +189,7 @@ class BaselinePart:
 def dnn_logit_fn_builder(
     units: int,
     hidden_units: Sequence[int],
-    feature_columns: Any,
+    feature_columns: Iterable[Column],
     activation_fn: Callable[[Any], Any] | None,
     dropout: float | None,
     input_layer_partitioner: Callable[..., Sequence[int]] | None,
@@ -205,24 +205,26 @@ def dnn_logit_fn_builder(
         hidden_units, feature_columns, None, 0.0, activation_fn, dropout, input_layer_partitioner, batch_norm
     )
 
-    def dnn_logit_fn(features: Mapping[str, Any], mode: str) -> Any:
+    def dnn_logit_fn(features: Mapping[str, Any], mode: str) -> Tensor:
         return part.inner(features, mode, units)
 
     return dnn_logit_fn
 
 
-def linear_logit_fn_builder(units: int, feature_columns: Any, sparse_combiner: str = "sum") -> Callable[..., Any]:
+def linear_logit_fn_builder(
+    units: int, feature_columns: Iterable[Column], sparse_combiner: str = "sum"
+) -> Callable[..., Any]:
     """Returns a function (features) to the logits [batch, units] of a linear model; see `LinearClassifier`."""
 
-    def linear_logit_fn(features: Mapping[str, Any]) -> Any:
+    def linear_logit_fn(features: Mapping[str, Any]) -> Tensor:
         return linear_model(features, feature_columns, units, sparse_combiner)
 
     return linear_logit_fn
 
 
 def call_logit_fn(
-    logit_fn: Callable[..., Any], features: Mapping[str, Any], mode: str, params: Any, config: Any
-) -> Any:
+    logit_fn: Callable[..., Any], features: Mapping[str, Any], mode: str, params: object, config: object
+) -> Tensor | Mapping[str, Any]:
     """Returns the logits of `logit_fn(features, ...)`, which gets those of mode, params and config that it takes.
 
     Raises `InvalidArgumentError` when the result is neither a tensor nor a dict of tensors.

@@ -10,6 +10,7 @@ from typing import Any
 
 from tfnb.errors import DTypeError, InvalidArgumentError, NotFoundError, refuse_given
 from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.graphdef.message_types import SignatureDef
 from tfnb.session.config import ConfigProto
 from tfnb.session.session import Session
 from tfnb.train.optimizers.global_step import get_or_create_global_step
@@ -52,7 +53,7 @@ class Predictor:
 def from_saved_model(
     export_dir: str,
     signature_def_key: str | None = None,
-    signature_def: Any = None,
+    signature_def: SignatureDef | None = None,
     input_names: Mapping[str, str] | None = None,
     output_names: Mapping[str, str] | None = None,
     tags: str | None = None,
@@ -144,7 +145,7 @@ def from_contrib_estimator(
         "from_contrib_estimator", "a model has one kind of input here", input_alternative_key=input_alternative_key
     )
 
-    def receive() -> Any:
+    def receive() -> ServingInputReceiver:
         ops = prediction_input_fn()
         return ServingInputReceiver(ops.features, ops.default_inputs)
 

@@ -12,6 +12,7 @@ from typing import Any
 from tfnb.client.variables.variable import group
 from tfnb.ops.array.concat import concat
 from tfnb.train.distribute.reduction import ReduceOp
+from tfnb.train.distribute.strategies import Strategy
 from tfnb.train.distribute.values import PerReplica
 from tfnb.v1.estimators.spec import EstimatorSpec
 
@@ -25,7 +26,7 @@ def _rows(values: Sequence[Any]) -> Any:
     return values[0] if values[0] is None or values[0].shape.ndims == 0 else concat(list(values), 0)
 
 
-def joined_specs(strategy: Any, specs: Sequence[EstimatorSpec], reduction: ReduceOp) -> EstimatorSpec:
+def joined_specs(strategy: Strategy, specs: Sequence[EstimatorSpec], reduction: ReduceOp) -> EstimatorSpec:
     """Returns the spec of all replicas. reduction: how their losses become one."""
     first = specs[0]
     if len(specs) == 1:

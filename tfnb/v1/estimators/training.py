@@ -116,7 +116,7 @@ class _EvaluateCheckpoints(CheckpointSaverListener):
         self._first, self._wait = True, max(spec.start_delay_secs, spec.throttle_secs)
         self.result: tuple[dict[str, Any] | None, list[Any]] = (None, [])
 
-    def after_save(self, session: Session, global_step_value: int) -> Any:
+    def after_save(self, session: Session, global_step_value: int) -> None:
         """Evaluates the checkpoint of this step, but not that which is there when the training begins."""
         del session
         if self._first:

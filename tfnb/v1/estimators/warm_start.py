@@ -5,7 +5,7 @@ Invariant: warm starting changes initial values only; a checkpoint of the model 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.default_graph import get_collection
 from tfnb.client.platform.gfile import GFile
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ops.array.constants import constant, zeros
 from tfnb.ops.array.where_partition import where
@@ -55,7 +56,7 @@ class WarmStartSettings(NamedTuple):
 
 def warm_start(
     ckpt_to_initialize_from: str,
-    vars_to_warm_start: Any = ".*",
+    vars_to_warm_start: str | Sequence[Any] | None = ".*",
     var_name_to_vocab_info: Mapping[str, VocabInfo] | None = None,
     var_name_to_prev_var_name: Mapping[str, str] | None = None,
 ) -> None:
@@ -78,7 +79,7 @@ def warm_start(
             init_from_checkpoint(ckpt_to_initialize_from, {stored: named[name]})
 
 
-def _chosen(wanted: Any) -> list[Any]:
+def _chosen(wanted: str | Sequence[Any] | None) -> list[Any]:
     if wanted is None:
         return []
     if isinstance(wanted, str):
@@ -95,7 +96,7 @@ def _words(path: str, count: int) -> list[bytes]:
     return lines if count < 0 else lines[:count]
 
 
-def _begin_with_words(checkpoint: str, stored: str, variable: Any, info: VocabInfo) -> None:
+def _begin_with_words(checkpoint: str, stored: str, variable: Variable, info: VocabInfo) -> None:
     """Gives each word's row, or column, its value in the checkpoint."""
     old = load_variable(checkpoint, stored)
     places = {word: i for i, word in enumerate(_words(info.old_vocab, info.old_vocab_size))}

@@ -15,9 +15,11 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from tfnb.errors import InvalidArgumentError, refuse_given
+from tfnb.session.session import Session
 from tfnb.train.hooks.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook
 from tfnb.train.saving.checkpoint_state import FilePath
 from tfnb.train.saving.signatures import ExportOutput
+from tfnb.train.sessions.coordinator import Coordinator
 from tfnb.train.sessions.scaffold import Scaffold
 from tfnb.v1.contrib.summary.writers import summary_writer_initializer_op, writer_flush_ops
 from tfnb.v1.estimators.estimator import Estimator
@@ -163,7 +165,7 @@ class TPUEstimatorSpec(_Fields):
         )
 
 
-def _check_host_call(name: str, call: Any) -> None:
+def _check_host_call(name: str, call: object) -> None:
     if call is None:
         return
     if not isinstance(call, (tuple, list)) or len(call) != 2 or not callable(call[0]):
@@ -193,11 +195,11 @@ class _EachStep(SessionRunHook):
         self._tensors = tensors
         self._openers, self._flushes = summary_writer_initializer_op(), writer_flush_ops()
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: Coordinator) -> None:
         """Opens the files of the writers in the new `session`; `coord` is not used."""
         session.run(self._openers)
 
-    def end(self, session: Any) -> None:
+    def end(self, session: Session) -> None:
         """Waits until all summaries are in the files."""
         session.run(self._flushes)
 
@@ -267,7 +269,7 @@ class TPUEstimator(Estimator):
 
     export_saved_model = export_savedmodel
 
-    def _with_known(self, function: Callable[..., Any], mode: str, **more: Any) -> Callable[..., Any]:
+    def _with_known(self, function: Callable[..., Any], mode: str, **more: object) -> Callable[..., Any]:
         """Binds a copy of the parameters that has the size of a batch."""
         params = copy.deepcopy(self.params)
         size = None if self._exports else self._batch_sizes[mode]

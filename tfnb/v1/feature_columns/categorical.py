@@ -64,7 +64,7 @@ class _OfKey(CategoricalColumn):
         """The feature with any number of values."""
         return {self.key: VarLenFeature(self.value_dtype)}
 
-    def transform(self, features: Features) -> Any:
+    def transform(self, features: Features) -> SparseTensor:
         """Returns the ids of the feature. Raises `DTypeError` for values of another kind."""
         given = sparse_feature(features, self.key)
         if (given.dtype is string) != (self.value_dtype is string) or not (
@@ -76,7 +76,7 @@ class _OfKey(CategoricalColumn):
             )
         return given.with_values(self.ids(given.values))
 
-    def ids(self, values: Tensor) -> Any:
+    def ids(self, values: Tensor) -> Tensor:
         """Returns the ids of the `values`, a vector."""
         raise NotImplementedError
 
@@ -98,7 +98,7 @@ class HashedColumn(_OfKey):
         """The number of buckets."""
         return self.hash_bucket_size
 
-    def ids(self, values: Tensor) -> Any:
+    def ids(self, values: Tensor) -> Tensor:
         """Returns the hash of each value, or of an integer's text."""
         text = values if values.dtype is string else AS_STRING(values)
         return STRING_TO_HASH_BUCKET_FAST(text, num_buckets=self.hash_bucket_size)
@@ -121,7 +121,7 @@ class IdentityColumn(_OfKey):
         """The given number."""
         return self.number_buckets
 
-    def ids(self, values: Tensor) -> Any:
+    def ids(self, values: Tensor) -> Tensor:
         """Returns the values; those outside of the ids become the default, without which the step fails."""
         ids = cast(values, int64)
         inside = LOGICAL_AND(ids >= 0, ids < self.num_buckets)
@@ -154,7 +154,7 @@ class ListColumn(_OfKey):
         """The number of words, and of buckets for other words."""
         return len(self.vocabulary_list) + self.num_oov_buckets
 
-    def ids(self, values: Tensor) -> Any:
+    def ids(self, values: Tensor) -> Tensor:
         """Returns the positions of the `values`."""
         dtype = int64 if self.dtype.is_integer else self.dtype
         words = constant(list(self.vocabulary_list), dtype)
@@ -184,7 +184,7 @@ class FileColumn(_OfKey):
         """The number of words, and of buckets for other words."""
         return self.vocabulary_size + self.num_oov_buckets
 
-    def ids(self, values: Tensor) -> Any:
+    def ids(self, values: Tensor) -> Tensor:
         """Returns the numbers of the lines, from 0 on."""
         dtype = int64 if self.dtype.is_integer else self.dtype
         table = index_table_from_file(
@@ -227,7 +227,7 @@ class WeightedColumn(CategoricalColumn):
         """The number of categories."""
         return self.categorical_column.num_buckets
 
-    def transform(self, features: Features) -> Any:
+    def transform(self, features: Features) -> SparseTensor:
         """Returns the weights. Raises `DTypeError` for those that are no numbers."""
         weights = sparse_feature(features, self.weight_feature_key, ignored=0)
         if not (weights.dtype.is_floating or weights.dtype.is_integer):
@@ -269,7 +269,7 @@ class CrossedColumn(CategoricalColumn):
         parts = (k._leaves() if isinstance(k, CrossedColumn) else [k] for k in self.keys)
         return [leaf for part in parts for leaf in part]
 
-    def transform(self, features: Features) -> Any:
+    def transform(self, features: Features) -> SparseTensor:
         """Returns the bucket of each combination of the `features`. Raises `UnimplementedError` for weighted ones."""
         # As in TensorFlow, dense features come after sparse columns, and keep their empty values.
         columns: list[SparseTensor] = []

@@ -18,7 +18,7 @@ from tfnb.client.control_flow.primitives import with_dependencies
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.errors import DTypeError, InvalidArgumentError, NotFoundError, ShapeError
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat, stack
 from tfnb.ops.array.constants import FILL, constant, convert_to_tensor
 from tfnb.ops.array.constants import range_ as range_op
@@ -87,7 +87,7 @@ class Features:
         return self._made[column]
 
 
-def _wide(key: str, dims: Any) -> Any:
+def _wide(key: str, dims: Tensor) -> Tensor:
     """Returns the shape `dims` of a feature, in which 1 follows a single dimension. A scalar fails in the step."""
     rank = size_of(dims)
     check = assert_that(GREATER(rank, 0), [f"Feature (key: {key}) cannot have rank 0. Given shape:", dims])
@@ -95,7 +95,7 @@ def _wide(key: str, dims: Any) -> Any:
     return with_dependencies([check], concat([dims, ones], 0))
 
 
-def by_rows(values: Any, width: int) -> Any:
+def by_rows(values: Tensor, width: int) -> Tensor:
     """Returns the values of a batch as a matrix of `width` columns; in a step, another number of values is an error."""
     rows = values.shape.sizes[0] if values.shape.sizes else None
     return RESHAPE(values, stack([shape_op(values)[0], width]) if rows is None else [rows, width])
@@ -138,7 +138,7 @@ class DenseColumn(Column):
         """The number of values of one example."""
         return math.prod(self.variable_shape.known())
 
-    def dense(self, features: Features, variables: Variables) -> Any:
+    def dense(self, features: Features, variables: Variables) -> Tensor:
         """Returns the values: [batch, ...], with the last dimensions of `variable_shape`."""
         raise NotImplementedError
 
@@ -170,7 +170,7 @@ class Variables:
         return cls(trainable, (*cls.collections, *more))
 
 
-def sparse_feature(features: Features, key: str, ignored: Any = None) -> SparseTensor:
+def sparse_feature(features: Features, key: str, ignored: TensorLike | None = None) -> SparseTensor:
     """Returns the feature `key` as a SparseTensor; of a dense one "", -1 or `ignored` are left out."""
     value = features.of_key(key)
     if isinstance(value, SparseTensor):
@@ -206,7 +206,7 @@ class NumericColumn(DenseColumn):
         """The given shape."""
         return Shape(self.shape)
 
-    def transform(self, features: Features) -> Any:
+    def transform(self, features: Features) -> Tensor:
         """Returns the numbers as float32, after the normalizer. Raises `DTypeError` for a sparse feature."""
         value = features.of_key(self.key)
         if isinstance(value, SparseTensor):
@@ -218,7 +218,7 @@ class NumericColumn(DenseColumn):
             value = self.normalizer_fn(value)
         return cast(value, float32)
 
-    def dense(self, features: Features, variables: Variables) -> Any:
+    def dense(self, features: Features, variables: Variables) -> Tensor:
         """Returns the numbers. There are no `variables`."""
         return features.made_by(self)
 
@@ -250,13 +250,13 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
         """The number of intervals, of all numbers of an example together."""
         return (len(self.boundaries) + 1) * self.source_column.num_elements
 
-    def transform(self, features: Features) -> Any:
+    def transform(self, features: Features) -> Tensor:
         """Returns the number of the interval of each number, int64."""
         x = features.made_by(self.source_column)
         reached = GREATER_EQUAL(EXPAND_DIMS(x, -1), constant(list(self.boundaries), float32))
         return reduce_sum(cast(reached, int64), -1)
 
-    def dense(self, features: Features, variables: Variables) -> Any:
+    def dense(self, features: Features, variables: Variables) -> Tensor:
         """Returns 1 at the interval of each number, else 0. There are no `variables`."""
         return one_hot(features.made_by(self), len(self.boundaries) + 1, dtype=float32)
 
@@ -288,7 +288,7 @@ def checked_key(key: str) -> str:
     return key
 
 
-def _as_tuples(values: Any) -> Any:
+def _as_tuples(values: object) -> Any:
     return tuple(map(_as_tuples, values)) if isinstance(values, list) else values
 
 

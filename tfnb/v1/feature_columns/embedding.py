@@ -15,6 +15,8 @@ from tfnb.client.variables.embedding import safe_embedding_lookup_sparse
 from tfnb.client.variables.initializers import TruncatedNormal
 from tfnb.client.variables.scope import get_variable
 from tfnb.errors import InvalidArgumentError, UnimplementedError
+from tfnb.ir.sparse import SparseTensor
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.concat import concat, stack
 from tfnb.ops.array.constants import constant
 from tfnb.ops.array.gather import gather
@@ -27,7 +29,7 @@ from tfnb.ops.linalg.diag import one_hot
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.reduce_functions import reduce_sum
 from tfnb.ops.sparse.functions import sparse_reshape, sparse_tensor_to_dense
-from tfnb.types import DTypeLike, Shape, as_dtype, float32, int32, int64
+from tfnb.types import DTypeLike, Shape, ShapeLike, as_dtype, float32, int32, int64
 from tfnb.v1.feature_columns.categorical import WeightedColumn
 from tfnb.v1.feature_columns.columns import CategoricalColumn, DenseColumn, Features, Variables
 
@@ -62,7 +64,7 @@ class IndicatorColumn(DenseColumn):
         """The number of categories."""
         return Shape((self.categorical_column.num_buckets,))
 
-    def transform(self, features: Features) -> Any:
+    def transform(self, features: Features) -> Tensor:
         """Returns the counts or weights: [batch, categories]."""
         ids, weights = self.categorical_column.sparse(features)
         n = self.categorical_column.num_buckets
@@ -76,7 +78,7 @@ class IndicatorColumn(DenseColumn):
         counts.set_shape([*ids.shape.as_list()[:-1], n] if ids.shape.ndims else [None, n])
         return counts
 
-    def dense(self, features: Features, variables: Variables) -> Any:
+    def dense(self, features: Features, variables: Variables) -> Tensor:
         """Returns the counts or weights. There are no `variables`."""
         return features.made_by(self)
 
@@ -122,7 +124,7 @@ class EmbeddingColumn(DenseColumn):
             return self.initializer
         return _restoring(self.ckpt_to_load_from, self.tensor_name_in_ckpt)
 
-    def transform(self, features: Features) -> Any:
+    def transform(self, features: Features) -> tuple[SparseTensor, SparseTensor | None]:
         """Returns the ids and weights of the categories of the `features`."""
         return self.categorical_column.sparse(features)
 
@@ -149,13 +151,13 @@ class EmbeddingColumn(DenseColumn):
             add_to_collection(key, table)
         return table
 
-    def dense(self, features: Features, variables: Variables) -> Any:
+    def dense(self, features: Features, variables: Variables) -> Tensor:
         """Returns the combined rows: [batch, dimension]."""
         ids, weights = features.made_by(self)
         return looked_up(self.table(variables), ids, weights, self.combiner, self.max_norm)
 
 
-def looked_up(table: Any, ids: Any, weights: Any, combiner: str, max_norm: float | None = None) -> Any:
+def looked_up(table: Any, ids: Any, weights: Any, combiner: str, max_norm: float | None = None) -> Tensor:
     """Returns the combined rows of `table` for the ids along the last axis: [..., row]."""
     if ids.shape.ndims in (None, 2):
         return safe_embedding_lookup_sparse(table, ids, weights, combiner, max_norm=max_norm)
@@ -177,7 +179,7 @@ def indicator_column(categorical_column: CategoricalColumn) -> IndicatorColumn:
 def _restoring(checkpoint: str, name: str | None) -> Callable[..., Any]:
     """Returns an initializer that reads the tensor `name` of a checkpoint."""
 
-    def restored(shape: Any, dtype: DTypeLike = float32, partition_info: Any = None) -> Any:
+    def restored(shape: ShapeLike, dtype: DTypeLike = float32, partition_info: object = None) -> Tensor:
         if partition_info is not None:
             raise UnimplementedError("an embedding that is loaded from a checkpoint cannot be partitioned")
         value = RESTORE_V2(checkpoint, [name], [""], dtypes=(as_dtype(dtype),))[0]

@@ -85,7 +85,7 @@ def _check_batches(columns: list[Any], parts: list[Any]) -> None:
 
 def input_layer(
     features: Mapping[str, Any],
-    feature_columns: Any,
+    feature_columns: Column | Iterable[Column],
     weight_collections: Iterable[str] | None = None,
     trainable: bool = True,
     cols_to_vars: dict[Any, Any] | None = None,
@@ -138,7 +138,7 @@ def _weighted(column: Any, features: Features, units: int, combiner: str, variab
 
 def linear_model(
     features: Mapping[str, Any],
-    feature_columns: Any,
+    feature_columns: Column | Iterable[Column],
     units: int = 1,
     sparse_combiner: str = "sum",
     weight_collections: Iterable[str] | None = None,
@@ -181,7 +181,7 @@ def linear_model(
     return result
 
 
-def _listed(variable: Any) -> list[Any]:
+def _listed(variable: object) -> list[Any]:
     return list(variable) if isinstance(variable, PartitionedVariable) else [variable]
 
 
@@ -203,7 +203,7 @@ def make_parse_example_spec(feature_columns: Iterable[Any]) -> dict[str, Any]:
 
 
 def _with_label(
-    columns: Iterable[Any], label_key: str, label: Any, weight_column: str | NumericColumn | None
+    columns: Iterable[Any], label_key: str, label: object, weight_column: str | NumericColumn | None
 ) -> dict[str, Any]:
     spec = make_parse_example_spec(columns)
     if label_key in spec:
@@ -221,7 +221,7 @@ def classifier_parse_example_spec(
     feature_columns: Iterable[Any],
     label_key: str,
     label_dtype: DTypeLike = int64,
-    label_default: Any = None,
+    label_default: object = None,
     weight_column: str | NumericColumn | None = None,
 ) -> dict[str, Any]:
     """Returns the features of tf.Examples for a classifier: those of the columns, the label and the weight.
@@ -237,7 +237,7 @@ def regressor_parse_example_spec(
     feature_columns: Iterable[Any],
     label_key: str,
     label_dtype: DTypeLike = float32,
-    label_default: Any = None,
+    label_default: object = None,
     label_dimension: int = 1,
     weight_column: str | NumericColumn | None = None,
 ) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from tfnb.v1.feature_columns.categorical import (
     categorical_column_with_vocabulary_file,
     categorical_column_with_vocabulary_list,
 )
-from tfnb.v1.feature_columns.columns import CategoricalColumn, DenseColumn, Features, Variables, numeric_column
+from tfnb.v1.feature_columns.columns import CategoricalColumn, Column, DenseColumn, Features, Variables, numeric_column
 from tfnb.v1.feature_columns.layers import sorted_columns
 
 __all__ = [
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 
-def _lengths(values: SparseTensor, elements: int = 1) -> Any:
+def _lengths(values: SparseTensor, elements: int = 1) -> Tensor:
     """Returns the number of steps of each example, int64, of a matrix that has `elements` columns for each step."""
     rows, steps = values.indices[:, 0], values.indices[:, 1] // elements + 1
     batch = cast(values.dense_shape[0], int32)
@@ -74,7 +74,7 @@ class SequenceCategoricalColumn(CategoricalColumn):
         """The number of categories."""
         return self.categorical_column.num_buckets
 
-    def transform(self, features: Features) -> Any:
+    def transform(self, features: Features) -> tuple[Any, ...]:
         """Returns (ids, weights), each [batch, steps, any] or None."""
         return tuple(None if x is None else self._steps(x) for x in self.categorical_column.sparse(features))
 
@@ -125,7 +125,7 @@ class SequenceNumericColumn(DenseColumn):
         value = value.with_values(cast(value.values, float32))
         return value if self.normalizer_fn is None else self.normalizer_fn(value)
 
-    def dense(self, features: Features, variables: Variables) -> Any:
+    def dense(self, features: Features, variables: Variables) -> Tensor:
         """Returns the numbers, padded with the default value: [batch, steps, *shape]. There are no `variables`."""
         value = features.made_by(self)
         dense = sparse_tensor_to_dense(value, default_value=self.default_value)
@@ -149,7 +149,7 @@ def _sequence(column: DenseColumn, features: Features, variables: Variables) -> 
 
 def sequence_input_layer(
     features: Mapping[str, Any],
-    feature_columns: Any,
+    feature_columns: Column | Iterable[Column],
     weight_collections: Iterable[str] | None = None,
     trainable: bool = True,
 ) -> tuple[Tensor, Tensor]:
