@@ -101,7 +101,7 @@ from tfnb.ops.nn.bias_dropout_moments import zero_fraction as zero_fraction
 
 def avg_pool_v2(
     input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str | None = None, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns `tf.nn.avg_pool` of images, or `tf.nn.avg_pool3d` of volumes.
 
     input: of rank 4 or 5, with batch and channels. ksize, strides, padding, data_format: as of these functions.
@@ -204,7 +204,7 @@ def lrn(
 
 def max_pool_v2(
     input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str | None = None, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns `tf.nn.max_pool` of images, or `tf.nn.max_pool3d` of volumes.
 
     input: of rank 4 or 5, with batch and channels. ksize, strides, padding, data_format: as of these functions.

@@ -32,7 +32,7 @@ def refused_class(place: str, reason_of: str) -> type:
     place: the dotted name below `tf`; reason_of: the refused place whose reason the message says.
     """
 
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: object, *args: object, **kwargs: object) -> None:
         raise UnimplementedError(f"tfnb does not have tf.{place} and will not have it; {advice(reason_of)}")
 
     return type(place.rpartition(".")[2], (), {"__init__": __init__, "__doc__": f"tf.{place}, which is refused."})

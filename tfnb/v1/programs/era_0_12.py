@@ -15,29 +15,31 @@ from tfnb.client.control_flow.cond import cond
 from tfnb.client.variables.initializers import Ones, Zeros
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
+from tfnb.ir.operation import Operation
+from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops import API as OPS
-from tfnb.types import DTypeLike, as_dtype, bool_, float32
+from tfnb.types import DTypeLike, ShapeLike, as_dtype, bool_, float32
 
 __all__ = ["EARLY_OPS", "in_top_k"]
 
 
-def _require(condition: Any, *text: Any) -> Any:
+def _require(condition: Tensor, *text: object) -> Operation:
     """Returns an operation that fails unless the scalar `condition` holds; the parts of the text are joined."""
     parts = [part if isinstance(part, (str, Tensor)) else str(part) for part in text]
     return OPS["Assert"](condition, [OPS["string_join"]([_text(part) for part in parts])])
 
 
-def _text(part: str | Tensor) -> Any:
+def _text(part: str | Tensor) -> str | Tensor:
     return part if isinstance(part, str) or part.dtype.is_string else OPS["as_string"](part)
 
 
-def _after(checks: list[Any], value: Tensor) -> Any:
+def _after(checks: list[Any], value: Tensor) -> Tensor:
     with value.graph.control_dependencies(checks):
         return OPS["identity"](value)
 
 
-def _gapless(ids: Tensor) -> Any:
+def _gapless(ids: Tensor) -> Tensor:
     """The ids of sorted segments, which must begin with 0 and go up by 0 or 1; a negative last one the op refuses."""
     is_negative = OPS["reduce_any"](ids[-1:] < 0)
     steps = ids[1:] - ids[:-1]
@@ -57,7 +59,7 @@ def _gapless(ids: Tensor) -> Any:
 def _segments(function: Callable[..., Any], position: int) -> Callable[..., Any]:
     """Returns `function`, a reduction over sorted segments, whose ids are the argument at `position`."""
 
-    def segments(data: TensorLike, *rest: Any, name: str | None = None, **kwargs: Any) -> Any:
+    def segments(data: TensorLike, *rest: Any, name: str | None = None, **kwargs: Any) -> Tensor:
         given = list(rest)
         ids = kwargs.pop("segment_ids") if "segment_ids" in kwargs else given.pop(position - 1)
         graph = graph_of((data, ids, *given))
@@ -70,7 +72,7 @@ def _segments(function: Callable[..., Any], position: int) -> Callable[..., Any]
 
 def unsorted_segment_sum(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Adds rows with the same number, which may not be negative. See `tfnb.unsorted_segment_sum`."""
     ids = graph_of((data, segment_ids)).to_tensor(segment_ids)
     negative = ids < 0
@@ -84,7 +86,7 @@ def unsorted_segment_sum(
     return OPS["unsorted_segment_sum"](data, _after([check], ids), num_segments, name=name)
 
 
-def lbeta(x: TensorLike, name: str | None = None) -> Any:
+def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
     """Computes the logarithm of the beta function along the last axis; of no elements, `x` without its first axis,
     whose size is 1. See `tfnb.lbeta`.
     """
@@ -96,7 +98,7 @@ def lbeta(x: TensorLike, name: str | None = None) -> Any:
     return cond(OPS["equal"](OPS["size"](t), 0), lambda: _squeezed(t), lambda: OPS["lbeta"](t), name=name)
 
 
-def _squeezed(t: Tensor) -> Any:
+def _squeezed(t: Tensor) -> Tensor:
     if t.shape.ndims is not None:
         t.shape.with_rank_at_least(2)
         return OPS["squeeze"](t, [0])
@@ -104,7 +106,7 @@ def _squeezed(t: Tensor) -> Any:
     return OPS["squeeze"](_after([_require(rank >= 2, "x of rank ", rank, " must have at least rank 2")], t), [0])
 
 
-def string_split(source: TensorLike, delimiter: TensorLike = " ", name: str | None = None) -> Any:
+def string_split(source: TensorLike, delimiter: TensorLike = " ", name: str | None = None) -> SparseTensor:
     """Splits strings at a delimiter of at most one byte. See `tfnb.string_split`."""
     if isinstance(delimiter, (str, bytes)):
         if len(delimiter) > 1:
@@ -123,7 +125,7 @@ def reduce_join(
     keep_dims: bool = False,
     separator: str = "",
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Joins the strings along dimensions; no indices mean all of them, from the last one on. See `tfnb.reduce_join`.
 
     Raises `ShapeError` for a dimension that is known to have no elements.
@@ -142,7 +144,7 @@ def _of_one_image(function: Callable[..., Any]) -> Callable[..., Any]:
     """Returns `function`, which crops or pads, for single images only."""
     words = "'image' must be three-dimensional."
 
-    def one_image(image: TensorLike, *args: Any, **kwargs: Any) -> Any:
+    def one_image(image: TensorLike, *args: Any, **kwargs: Any) -> Tensor:
         t = graph_of((image,)).to_tensor(image)
         if t.shape.ndims not in (3, None):
             raise ShapeError(f"{words} Its shape is {t.shape}")
@@ -155,14 +157,14 @@ def _of_one_image(function: Callable[..., Any]) -> Callable[..., Any]:
     return one_image
 
 
-def matrix_determinant(input: TensorLike, name: str | None = None) -> Any:
+def matrix_determinant(input: TensorLike, name: str | None = None) -> Tensor:
     """Computes determinants, which must be finite. See `tfnb.matrix_determinant`."""
     found = OPS["matrix_determinant"](input, name)
     finite = OPS["reduce_all"](OPS["is_finite"](OPS["abs"](found)))
     return _after([_require(finite, "The determinant is not finite.")], found)
 
 
-def in_top_k(predictions: TensorLike, targets: TensorLike, k: int, name: str | None = None) -> Any:
+def in_top_k(predictions: TensorLike, targets: TensorLike, k: int, name: str | None = None) -> Tensor:
     """Returns whether the targets, which must be classes, are among the k largest. See `tfnb.nn.in_top_k`."""
     found = OPS["nn.in_top_k"](predictions, targets, k, name)
     scores, classes, *_ = found.op.inputs
@@ -173,7 +175,7 @@ def in_top_k(predictions: TensorLike, targets: TensorLike, k: int, name: str | N
 
 def sequence_mask(
     lengths: TensorLike, maxlen: TensorLike | None = None, dtype: DTypeLike = bool_, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns a row for each of the lengths, which are a vector. See `tfnb.sequence_mask`."""
     t = graph_of((lengths, maxlen)).to_tensor(lengths)
     if t.shape.ndims not in (1, None):
@@ -188,7 +190,7 @@ def separable_conv2d(
     strides: Sequence[int],
     padding: str,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Convolves with as many channels between the two filters as come out, or fewer. See
     `tfnb.nn.separable_conv2d`.
     """
@@ -206,7 +208,7 @@ def separable_conv2d(
 def _filling(later: type, fill: Callable[..., Any]) -> Callable[..., Any]:
     """Returns the initialiser of 0.12 that `later` is in 1.x: a function that makes the tensor itself."""
 
-    def initializer(shape: Any = None, dtype: DTypeLike = float32, partition_info: Any = None) -> Any:
+    def initializer(shape: ShapeLike = None, dtype: DTypeLike = float32, partition_info: object = None) -> Any:
         """Returns a tensor of the shape, or without one the initialiser of 1.x; `partition_info` changes nothing."""
         return later(dtype) if shape is None else fill(shape, as_dtype(dtype))
 

@@ -12,7 +12,7 @@ from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.losses_metrics import losses, metrics
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops import API as OPS
 from tfnb.types import float32
 from tfnb.v1.programs.era_0_12 import in_top_k
@@ -26,7 +26,7 @@ def mean_pairwise_squared_error(
     weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
-) -> Any:
+) -> Tensor:
     """Returns 2 (mean of d^2 - (mean of d)^2) for each row of d = predictions - labels, summed over rows.
 
     Later versions divide by the number of pairs of different elements. See `tfnb.losses.mean_pairwise_squared_error`.
@@ -54,7 +54,7 @@ def mean_per_class_accuracy(
         return metrics.finished(value, update, metrics_collections, updates_collections)
 
 
-def adjust_gamma(image: TensorLike, gamma: float = 1, gain: float = 1) -> Any:
+def adjust_gamma(image: TensorLike, gamma: float = 1, gain: float = 1) -> Tensor:
     """Returns gain * image ** gamma as float32, computed on fractions and given in the range of the image's dtype.
 
     Later versions return the dtype of the image. Raises `InvalidArgumentError` for a gamma below 0. See

@@ -60,7 +60,7 @@ def replacements(era: str | None) -> Mapping[int, object]:
     return {id(now): then for now, then in pairs}
 
 
-def concat(concat_dim: TensorLike, values: Any, name: str = "concat") -> Any:
+def concat(concat_dim: TensorLike, values: TensorLike, name: str = "concat") -> Tensor:
     """Joins tensors along the axis `concat_dim`; a single tensor is returned as it is. See `tfnb.concat`."""
     parts = values if isinstance(values, (list, tuple)) else [values]
     if len(parts) > 1 and all(isinstance(part, Tensor) and part.shape.ndims == 0 for part in parts):
@@ -75,14 +75,14 @@ def split(split_dim: int, num_split: int, value: TensorLike, name: str = "split"
 
 def weighted_cross_entropy_with_logits(
     logits: TensorLike, targets: TensorLike, pos_weight: TensorLike, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Computes what 1.x computes with `targets` before `logits`. See `tfnb.nn.weighted_cross_entropy_with_logits`."""
     return losses.weighted_cross_entropy_with_logits(targets, logits, pos_weight, name)
 
 
 def log_poisson_loss(
     log_input: TensorLike, targets: TensorLike, compute_full_loss: bool = False, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Computes what 1.x computes with `targets` before `log_input`. See `tfnb.nn.log_poisson_loss`."""
     return losses.log_poisson_loss(targets, log_input, compute_full_loss, name)
 

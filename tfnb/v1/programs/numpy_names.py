@@ -15,10 +15,12 @@ import sys
 import sysconfig
 from collections.abc import Callable
 from operator import attrgetter
-from types import GeneratorType
+from types import GeneratorType, ModuleType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from tfnb.ir.tensor import array_of_tensors
 
@@ -78,7 +80,7 @@ _KINDS = {
 class _Casts(dict[Any, Callable[[Any], np.ndarray]]):
     """What `np.cast` was: `np.cast[dtype]` makes arrays of that dtype."""
 
-    def __missing__(self, dtype: Any) -> Callable[[Any], np.ndarray]:
+    def __missing__(self, dtype: npt.DTypeLike) -> Callable[[Any], np.ndarray]:
         return lambda value: np.asarray(value).astype(dtype)
 
 
@@ -137,7 +139,7 @@ def give_back_numpy() -> None:
         setattr(place, name, _of_ragged_lists(getattr(place, name)))
 
 
-def add_missing(module: Any, name: str, value: object) -> None:
+def add_missing(module: ModuleType | type, name: str, value: object) -> None:
     """Gives a module a name that it does not have."""
     # NumPy warns and raises where a lost name is asked for, so its dictionary is looked at.
     if name not in vars(module):
@@ -188,11 +190,11 @@ def _of_one_element(convert: Callable[[np.ndarray], Any]) -> Callable[[np.ndarra
     return converted
 
 
-def _float_array(a: Any, dtype: Any = np.float64) -> np.ndarray:
+def _float_array(a: ArrayLike, dtype: npt.DTypeLike = np.float64) -> np.ndarray:
     return np.asarray(a, dtype if np.issubdtype(dtype, np.inexact) else np.float64)
 
 
-def _peak_to_peak(self: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def _peak_to_peak(self: np.ndarray | np.generic, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """Returns the greatest element minus the smallest one, along an axis."""
     most, least = self.max(axis, keepdims=keepdims), self.min(axis, keepdims=keepdims)
     return np.subtract(most, least) if out is None else np.subtract(most, least, out=out)
@@ -242,7 +244,7 @@ def _with_a_list(function: Callable[..., Any]) -> Callable[..., Any]:
 def _of_bytes(fromstring: Callable[..., Any]) -> Callable[..., Any]:
     """Returns `fromstring`, which also makes an array of the bytes of numbers, as it does without a separator."""
 
-    def made(string: Any, dtype: Any = float, count: int = -1, *, sep: str = "", **kwargs: Any) -> np.ndarray:
+    def made(string: Any, dtype: npt.DTypeLike = float, count: int = -1, *, sep: str = "", **kwargs: Any) -> np.ndarray:
         if sep or kwargs:
             return fromstring(string, dtype, count, sep=sep, **kwargs)
         return np.frombuffer(string.encode("latin-1") if isinstance(string, str) else string, dtype, count).copy()
@@ -262,7 +264,7 @@ def _empty_is_false(truth: Callable[[np.ndarray], bool]) -> Callable[[np.ndarray
 def _of_iterators(stack: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a function that stacks arrays, which may also come from an iterator or the values of a dict."""
 
-    def stacked(arrays: Any, *args: Any, **kwargs: Any) -> Any:
+    def stacked(arrays: object, *args: Any, **kwargs: Any) -> Any:
         if not hasattr(arrays, "__getitem__") and hasattr(arrays, "__iter__"):
             arrays = list(arrays)
         return stack(arrays, *args, **kwargs)
@@ -273,7 +275,7 @@ def _of_iterators(stack: Callable[..., Any]) -> Callable[..., Any]:
 def _of_generators(add: Callable[..., Any]) -> Callable[..., Any]:
     """Returns `np.sum`, which of a generator is Python's sum."""
 
-    def total(a: Any, *args: Any, **kwargs: Any) -> Any:
+    def total(a: object, *args: object, **kwargs: Any) -> Any:
         return sum(a) if isinstance(a, GeneratorType) else add(a, *args, **kwargs)
 
     return _wraps(add, total)
@@ -293,7 +295,7 @@ def _with_normed(function: Callable[..., Any]) -> Callable[..., Any]:
 def _of_ragged_lists(function: Callable[..., Any]) -> Callable[..., Any]:
     """Returns `function`, which takes lists of lists of unequal length as arrays of objects."""
 
-    def as_array(value: Any) -> Any:
+    def as_array(value: object) -> Any:
         if not isinstance(value, (list, tuple)):
             return value
         try:

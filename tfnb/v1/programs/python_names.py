@@ -96,26 +96,26 @@ def _wrapped(function: Callable[..., Any], change: Callable[..., Any]) -> Callab
     return call
 
 
-def _universal_newlines(*args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _universal_newlines(*args: object, **kwargs: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The letter U in the mode of `open` asked for what a text file does anyway."""
     if "mode" in kwargs:
         return args, kwargs | {"mode": _without_u(kwargs["mode"])}
     return (args[0], _without_u(args[1]), *args[2:]) if len(args) > 1 else args, kwargs
 
 
-def _without_u(mode: Any) -> Any:
+def _without_u(mode: object) -> Any:
     if not isinstance(mode, str) or "U" not in mode:
         return mode
     mode = mode.replace("U", "")
     return mode if "r" in mode else "r" + mode
 
 
-def _without_encoding(*args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _without_encoding(*args: object, **kwargs: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The argument `encoding` of `json.load` was ignored in Python 3."""
     return args, {name: value for name, value in kwargs.items() if name != "encoding"}
 
 
-def _of_sets(population: Any, *args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _of_sets(population: object, *args: object, **kwargs: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """`random.sample` took sets, as tuples of their elements."""
     return (tuple(population) if isinstance(population, collections.abc.Set) else population, *args), kwargs
 

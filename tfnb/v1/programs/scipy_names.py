@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 __all__ = ["give_back_scipy"]
 
@@ -56,7 +57,7 @@ class _Finder(MetaPathFinder, Loader):
 
 
 def bytescale(
-    data: Any, cmin: float | None = None, cmax: float | None = None, high: float = 255, low: float = 0
+    data: ArrayLike, cmin: float | None = None, cmax: float | None = None, high: float = 255, low: float = 0
 ) -> np.ndarray:
     """Returns the numbers as uint8, with [cmin, cmax] (by default all that occur) stretched over [low, high]."""
     values = np.asarray(data)
@@ -74,12 +75,12 @@ def bytescale(
 
 
 def toimage(
-    arr: Any,
+    arr: ArrayLike,
     high: float = 255,
     low: float = 0,
     cmin: float | None = None,
     cmax: float | None = None,
-    pal: Any = None,
+    pal: ArrayLike | None = None,
     mode: str | None = None,
     channel_axis: int | None = None,
 ) -> Any:
@@ -127,13 +128,13 @@ def imread(name: Any, flatten: bool = False, mode: str | None = None) -> np.ndar
         return fromimage(im, flatten, mode)
 
 
-def imsave(name: Any, arr: Any, format: str | None = None) -> None:
+def imsave(name: Any, arr: ArrayLike, format: str | None = None) -> None:
     """Writes an array as an image file, by default of the format that the name ends with; see `toimage`."""
     image = toimage(arr, channel_axis=2 if np.ndim(arr) == 3 else None)
     image.save(name) if format is None else image.save(name, format)
 
 
-def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: str | None = None) -> np.ndarray:
+def imresize(arr: ArrayLike, size: Any, interp: str = "bilinear", mode: str | None = None) -> np.ndarray:
     """Returns an image of another size: a number of percent, a factor (a float), or (height, width)."""
     image = toimage(arr, mode=mode)
     if np.issubdtype(type(size), np.signedinteger):
@@ -145,7 +146,7 @@ def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: str | None = N
     return fromimage(image.resize(tuple(map(int, new)), resample=_INTERPOLATIONS[interp]))
 
 
-def imrotate(arr: Any, angle: float, interp: str = "bilinear") -> np.ndarray:
+def imrotate(arr: ArrayLike, angle: float, interp: str = "bilinear") -> np.ndarray:
     """Returns an image that is turned counterclockwise by an angle in degrees."""
     return fromimage(toimage(arr).rotate(angle, resample=_INTERPOLATIONS[interp]))
 

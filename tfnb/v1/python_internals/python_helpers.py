@@ -10,6 +10,7 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any, NamedTuple, TypeVar
 
 from tfnb.errors import DTypeError, InvalidArgumentError
@@ -112,7 +113,7 @@ def has_kwargs(fn: Any) -> bool:
     return inspect.getfullargspec(inspect.unwrap(function)).varkw is not None
 
 
-def get_func_name(func: Any) -> str:
+def get_func_name(func: object) -> str:
     """Returns the name of a function, or "Class.name" of a method, or the text of the type of a callable object.
 
     Raises `InvalidArgumentError` for what can't be called.
@@ -127,7 +128,7 @@ def get_func_name(func: Any) -> str:
     return str(type(function))
 
 
-def get_func_code(func: Any) -> Any:
+def get_func_code(func: object) -> CodeType | None:
     """Returns the code of a function, a method or a callable object, or None where it has none.
 
     Raises `InvalidArgumentError` for what can't be called.

@@ -14,8 +14,10 @@ from typing import Any
 from tfnb.client.graph.raw_ops import raw_op
 from tfnb.client.namespace import Lazy
 from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.batch_functions import gather
 from tfnb.types import as_dtype
+from tfnb.v1.argument_types import TensorOrVariable
 
 __all__ = ["API"]
 
@@ -76,20 +78,20 @@ def _function(name: str, original: str, renamed: dict[str, str], checked: tuple[
     return function
 
 
-def _check_dtype(name: str, dtype: object, variable: Any) -> None:
+def _check_dtype(name: str, dtype: object, variable: TensorOrVariable) -> None:
     if as_dtype(dtype) is not variable.dtype.base_dtype:
         raise DTypeError(f"tf.raw_ops.{name}: the variable is {variable.dtype.name}, needed {as_dtype(dtype).name}")
 
 
 def resource_gather(
     *,
-    resource: Any,
-    indices: Any,
+    resource: TensorOrVariable,
+    indices: TensorLike,
     dtype: object,
     batch_dims: int = 0,
     validate_indices: bool = True,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the rows `indices` of the variable `resource`, or with `batch_dims` those of each of its parts.
 
     indices: int32 or int64, any shape. Raises `DTypeError` unless `dtype` is the variable's.

@@ -6,7 +6,7 @@ Invariant: each is an operation of the catalogue under its public name, or a com
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ import numpy as np
 from tfnb.client.platform.tf_logging import error
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.sparse import SparseTensor, SparseTensorValue
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.batch_functions import gather_nd
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import zeros
@@ -100,7 +100,9 @@ def _crossed(inputs: Sequence[Any], name: str, hashed: bool, buckets: int, key: 
     return SparseTensor(at, values, shape)
 
 
-def expand_dims(sp_input: Any, axis: int | None = None, name: str | None = None) -> SparseTensor:
+def expand_dims(
+    sp_input: SparseTensor | SparseTensorValue, axis: int | None = None, name: str | None = None
+) -> SparseTensor:
     """Returns a sparse tensor with an additional dimension of size 1 before the dimension `axis`, by default the last.
 
     Raises `InvalidArgumentError` for an axis out of range.
@@ -137,7 +139,7 @@ def sparse_eye(
 # ---- neural networks ------------------------------------------------------------------------------------------------
 
 
-def _of_rank(flat: Any, volume: Any, what: str) -> Any:
+def _of_rank(flat: Callable[..., Tensor], volume: Callable[..., Tensor], what: str) -> Callable[..., Tensor]:
     def pool(
         input: TensorLike,
         ksize: int | Sequence[int],
@@ -145,7 +147,7 @@ def _of_rank(flat: Any, volume: Any, what: str) -> Any:
         padding: str,
         data_format: str | None = None,
         name: str | None = None,
-    ) -> Any:
+    ) -> Tensor:
         x = graph_of([input]).to_tensor(input)
         if x.shape.ndims == 5:
             return volume(input=x, ksize=ksize, strides=strides, padding=padding, data_format=data_format, name=name)
@@ -166,15 +168,15 @@ max_pool_v2 = _of_rank(max_pool, max_pool3d, "max_pool_v2")
 
 
 def ctc_loss_v2(
-    labels: Any,
+    labels: TensorLike | SparseTensor,
     logits: TensorLike,
-    label_length: TensorLike,
+    label_length: Any,
     logit_length: TensorLike,
     logits_time_major: bool = True,
-    unique: Any = None,
+    unique: object = None,
     blank_index: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the loss of connectionist temporal classification, one number per sequence.
 
     labels: an int32 matrix, of which the first `label_length` (batch,) labels of a row count, or a sparse matrix.
@@ -200,7 +202,7 @@ def ctc_loss_v2(
         return ctc_loss(moved, scores, logit_length, time_major=logits_time_major)
 
 
-def _sparse_labels(labels: Any, lengths: TensorLike) -> SparseTensor:
+def _sparse_labels(labels: Tensor, lengths: TensorLike) -> SparseTensor:
     mask = sequence_mask(lengths, sizes_of(labels)[1])
     at = where(mask)
     return SparseTensor(at, gather_nd(labels, at), cast(sizes_of(labels), int64))
@@ -208,7 +210,7 @@ def _sparse_labels(labels: Any, lengths: TensorLike) -> SparseTensor:
 
 def compute_average_loss(
     per_example_loss: TensorLike, sample_weight: TensorLike | None = None, global_batch_size: TensorLike | None = None
-) -> Any:
+) -> Tensor:
     """Returns the sum of the examples' losses, times their weights, divided by the size of the batch.
 
     per_example_loss: a vector or more, one loss for each example of the batch. sample_weight: broadcasts with it.
@@ -224,7 +226,7 @@ def compute_average_loss(
         return reduce_sum(weighted) / cast(count, losses.dtype)
 
 
-def scale_regularization_loss(regularization_loss: TensorLike) -> Any:
+def scale_regularization_loss(regularization_loss: TensorLike) -> Tensor:
     """Returns the sum of the losses, since there is one replica here, by whose number TensorFlow divides."""
     graph = graph_of([regularization_loss])
     with graph.as_default():
@@ -244,7 +246,7 @@ def quantize_and_dequantize(
     round_mode: str = "HALF_TO_EVEN",
     name: str | None = None,
     narrow_range: bool = False,
-) -> Any:
+) -> Tensor:
     """Returns floats rounded to the steps of a quantised range; see the op QuantizeAndDequantizeV2."""
     options = {"signed_input": signed_input, "num_bits": num_bits, "range_given": range_given}
     rounding = {"round_mode": round_mode, "narrow_range": narrow_range}
@@ -257,14 +259,14 @@ def quantized_concat(
     input_mins: Sequence[Any],
     input_maxes: Sequence[Any],
     name: str | None = None,
-) -> Any:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Returns quantised tensors joined along `concat_dim`, and the two ends of their common range; see the op."""
     return QUANTIZED_CONCAT(concat_dim, values, input_mins, input_maxes, name=name)
 
 
 def extract_volume_patches(
     input: TensorLike, ksizes: Sequence[int], strides: Sequence[int], padding: str, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns all patches of a grid in volumes, each flat in the last dimension; see the op ExtractVolumePatches.
 
     input: (batch, depth, height, width, channels). ksizes, strides: five numbers each, of which the first and the last
@@ -275,18 +277,18 @@ def extract_volume_patches(
 
 def decode_wav(
     contents: TensorLike, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """Returns [samples in [-1, 1), sample rate] of a sound file of 16-bit PCM (WAV); see the op DecodeWav."""
     sizes = {"desired_channels": desired_channels, "desired_samples": desired_samples}
     return DECODE_WAV(contents, name=name, **sizes)
 
 
-def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = None) -> Any:
+def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = None) -> Tensor:
     """Returns a sound file of 16-bit PCM (WAV) of samples (samples, channels) in [-1, 1]; see the op EncodeWav."""
     return ENCODE_WAV(audio, sample_rate, name=name)
 
 
-def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str | None = None) -> Any:
+def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str | None = None) -> Tensor:
     """Returns strings that were compressed by "ZLIB" or "GZIP" as they were; see the op DecodeCompressed."""
     return DECODE_COMPRESSED(bytes, compression_type=compression_type, name=name)
 

@@ -13,6 +13,8 @@ from tfnb.client.control_flow.tensor_array import TensorArray
 from tfnb.client.graph.nest_functions import flatten, is_nested, map_structure, pack_sequence_as
 from tfnb.client.losses_metrics.metrics import counted_confusion, counter
 from tfnb.client.rnn.cells import like_cell
+from tfnb.client.variables.variable import Variable
+from tfnb.dimension import Dimension
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.const import constant_shape
 from tfnb.ir.default import graph_of
@@ -52,7 +54,7 @@ def matrix(rows: int | None, cols: int | None) -> Shape:
     return Shape([rows, cols])
 
 
-def as_dimension(value: Any) -> Any:
+def as_dimension(value: int | Dimension | None) -> Dimension:
     """Returns `value`, an integer, a dimension or None, as a dimension."""
     dims: Any = Shape([value]).dims
     return dims[0]
@@ -145,7 +147,7 @@ def flatten_up_to(shallow_tree: Any, input_tree: Any, check_types: bool = True) 
     return list(yield_flattened_up_to(shallow_tree, input_tree))
 
 
-def map_structure_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: Any, check_types: bool = True) -> Any:
+def map_structure_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: object, check_types: bool = True) -> Any:
     """Returns the results of `func` for the parts that stand where `shallow_tree` has leaves, in its form.
 
     Raises `InvalidArgumentError` without a structure, and as `assert_shallow_structure`.
@@ -187,7 +189,10 @@ def name_from_scope_name(name: str) -> str:
 
 
 def convert_n_to_tensor(
-    values: Sequence[TensorLike], dtype: DTypeLike | None = None, name: str | None = None, preferred_dtype: Any = None
+    values: Sequence[TensorLike],
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    preferred_dtype: DTypeLike | None = None,
 ) -> list[Any]:
     """Returns a list of tensors of the values. Their names are `name` and a number."""
     if not isinstance(values, Sequence):
@@ -230,7 +235,7 @@ def infer_state_dtype(explicit_dtype: DType | None, state: Any) -> DType:
     return dtypes[0]
 
 
-def maybe_tensor_shape_from_tensor(shape: Any) -> Any:
+def maybe_tensor_shape_from_tensor(shape: object) -> Any:
     """Returns the shape that a tensor of sizes gives, as far as it is known; anything else as it is."""
     return constant_value_as_shape(shape) if isinstance(shape, Tensor) else shape
 
@@ -240,10 +245,10 @@ def rnn_step(
     sequence_length: Tensor | None,
     min_sequence_length: Tensor | None,
     max_sequence_length: Tensor | None,
-    zero_output: Any,
-    state: Any,
+    zero_output: object,
+    state: object,
     call_cell: Callable[[], tuple[Any, Any]],
-    state_size: Any,
+    state_size: object,
     skip_conditionals: bool = False,
 ) -> tuple[Any, Any]:
     """Returns (output, state) of one step: rows whose sequence has ended give `zero_output` and keep their state.
@@ -273,10 +278,10 @@ def rnn_step(
     )
 
 
-def zero_state_tensors(state_size: Any, batch_size: TensorLike, dtype: DTypeLike) -> Any:
+def zero_state_tensors(state_size: object, batch_size: TensorLike, dtype: DTypeLike) -> Any:
     """Returns zeros [batch_size, size] of a dtype for each size of the structure `state_size`, in its form."""
 
-    def zeros_of(size: Any) -> Any:
+    def zeros_of(size: TensorLike | None) -> Tensor:
         made = zeros(joined_sizes(batch_size, size), dtype)
         made.set_shape(joined_sizes(batch_size, size, static=True))
         return made
@@ -297,7 +302,7 @@ def containing_xla_context(ctxt: object) -> None:
 
 
 def remove_squeezable_dimensions(
-    labels: Any, predictions: Any, expected_rank_diff: int = 0, name: str | None = None
+    labels: TensorLike, predictions: TensorLike, expected_rank_diff: int = 0, name: str | None = None
 ) -> tuple[Any, Any]:
     """Returns both tensors, the one whose rank is too great by one without its last dimension, which must be 1.
 
@@ -307,7 +312,9 @@ def remove_squeezable_dimensions(
     return labelled, predicted
 
 
-def metric_variable(shape: ShapeLike, dtype: DTypeLike, validate_shape: bool = True, name: str | None = None) -> Any:
+def metric_variable(
+    shape: ShapeLike, dtype: DTypeLike, validate_shape: bool = True, name: str | None = None
+) -> Variable:
     """Returns a variable of zeros in LOCAL_VARIABLES and METRIC_VARIABLES; `validate_shape` has no effect."""
     return counter(name or "Variable", as_shape(shape).known(), as_dtype(dtype))
 

@@ -101,7 +101,7 @@ class _Array(np.ndarray):
         return np.asarray(self)[()]
 
 
-def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
+def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: object, name: str | None = None) -> Any:
     """Adds a node that calls a Python function on arrays, which also have the method `numpy()`.
 
     Tout: a dtype, or a list of dtypes, of the values that `func` returns. It may not return tensors, because operations
@@ -118,12 +118,12 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     return py_func(call, inp, Tout, name=name)
 
 
-def numpy_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
+def numpy_function(func: Callable[..., Any], inp: Sequence[Any], Tout: object, name: str | None = None) -> Any:
     """Adds a node that calls a Python function on NumPy arrays: `tf.py_func` under its later name."""
     return py_func(func, inp, Tout, name=name)
 
 
-def _stream(stream: Any) -> str:
+def _stream(stream: object) -> str:
     if stream in (sys.stderr, sys.stdout):
         return "stderr" if stream is sys.stderr else "stdout"
     if isinstance(stream, str):
@@ -135,7 +135,7 @@ def _stream(stream: Any) -> str:
 
 
 def print_values(
-    *inputs: Any,
+    *inputs: object,
     output_stream: Callable[..., Any] | TextIO | str = "stderr",
     summarize: int = 3,
     sep: str = " ",
@@ -160,7 +160,7 @@ def print_values(
         return PRINT_V2(graph.to_tensor(text), output_stream=_stream(output_stream), end=end)
 
 
-def vectorized_map(fn: Callable[..., Any], elems: Any) -> Any:
+def vectorized_map(fn: Callable[..., Any], elems: object) -> Any:
     """Returns the results of `fn` for the elements of `elems`, unstacked along the first dimension, stacked again.
 
     It is `tf.map_fn`, with dtypes that `fn` itself determines; it is called once more for that.
@@ -180,7 +180,7 @@ def vectorized_map(fn: Callable[..., Any], elems: Any) -> Any:
 
 def batch_scatter_update(
     ref: Variable, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Assigns rows within each element of a batch: ref[b..., indices[b..., i], ...] = updates[b..., i, ...].
 
     indices: int32 or int64, of known rank, whose last dimension counts the rows. Returns the variable's new value.
@@ -199,7 +199,7 @@ def batch_scatter_update(
         return CATALOG["ScatterNdUpdate"](variable, index, updates, use_locking=use_locking)
 
 
-def timestamp(name: str | None = None) -> Any:
+def timestamp(name: str | None = None) -> Tensor:
     """Returns the seconds since 1970 at which the node runs, a float64 scalar."""
     return CATALOG["Timestamp"](name=name)
 

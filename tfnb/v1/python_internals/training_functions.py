@@ -108,7 +108,7 @@ class Resource(NamedTuple):
     is_initialized: Any
 
 
-def register_resource(handle: Any, create_op: Any, is_initialized_op: Any, is_shared: bool = True) -> None:
+def register_resource(handle: object, create_op: object, is_initialized_op: object, is_shared: bool = True) -> None:
     """Adds the resource `handle` to the collection of those that tasks share, or of those of this task.
 
     create_op: the operation that creates it. is_initialized_op: a boolean scalar, whether it has been created.
