@@ -26,7 +26,7 @@ def _copied_name(name: str, scope: str) -> str:
     return scope_finalize(scope) + name
 
 
-def copy_variable_to_graph(org_instance: Any, to_graph: GraphBuilder, scope: str = "") -> Variable:
+def copy_variable_to_graph(org_instance: object, to_graph: GraphBuilder, scope: str = "") -> Variable:
     """Returns a variable of `to_graph` that begins with what the initial value of a variable is.
 
     scope: is put in front of its name. Raises `DTypeError` for another object than a variable.
@@ -49,7 +49,7 @@ def copy_variable_to_graph(org_instance: Any, to_graph: GraphBuilder, scope: str
         )
 
 
-def copy_op_to_graph(org_instance: Any, to_graph: GraphBuilder, variables: Sequence[Any], scope: str = "") -> Any:
+def copy_op_to_graph(org_instance: object, to_graph: GraphBuilder, variables: Sequence[Any], scope: str = "") -> Any:
     """Returns the copy in `to_graph` of an operation, a tensor or a variable, with all that it depends on.
 
     variables: those that `copy_variable_to_graph` has copied. scope: is put in front of names. Raises
@@ -75,14 +75,14 @@ def copy_op_to_graph(org_instance: Any, to_graph: GraphBuilder, variables: Seque
     return made.outputs[org_instance.value_index] if isinstance(org_instance, Tensor) else made
 
 
-def _copied(op: Any, known: dict[Any, Any], to_graph: GraphBuilder, scope: str) -> dict[Any, Any]:
+def _copied(op: Operation, known: dict[Any, Any], to_graph: GraphBuilder, scope: str) -> dict[Any, Any]:
     needed = get_backward_walk_ops([op], within_ops_fn=lambda other: other not in known, control_inputs=True)
     transformer = Transformer()
 
-    def outer(info: Any, t: Any) -> Any:
+    def outer(info: object, t: Tensor) -> Tensor:
         return known[t.op].outputs[t.value_index]
 
-    def waits_for(info: Any, before: Any) -> Any:
+    def waits_for(info: Any, before: Operation) -> Operation | None:
         return info.transformed_ops.get(before) or known.get(before)
 
     transformer.transform_external_input_handler = transformer.transform_external_hidden_input_handler = outer
@@ -91,7 +91,7 @@ def _copied(op: Any, known: dict[Any, Any], to_graph: GraphBuilder, scope: str) 
     return info.transformed_ops
 
 
-def _found_variable(variable: Any, to_graph: GraphBuilder, variables: Sequence[Any], scope: str) -> Any:
+def _found_variable(variable: Variable, to_graph: GraphBuilder, variables: Sequence[Any], scope: str) -> Variable:
     name = _copied_name(variable.op.name, scope)
     for other in variables:
         if other.graph is to_graph and other.op.name == name:
@@ -99,7 +99,7 @@ def _found_variable(variable: Any, to_graph: GraphBuilder, variables: Sequence[A
     return copy_variable_to_graph(variable, to_graph, scope)
 
 
-def get_copied_op(org_instance: Any, graph: GraphBuilder, scope: str = "") -> Any:
+def get_copied_op(org_instance: Operation | Tensor | Variable, graph: GraphBuilder, scope: str = "") -> Any:
     """Returns the copy in `graph` of an operation, a tensor or a variable, or None when it was not copied.
 
     scope: what was put in front of its name.

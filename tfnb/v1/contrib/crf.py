@@ -14,9 +14,9 @@ import numpy as np
 from tfnb.client.control_flow.map_fold_scan import foldl, scan
 from tfnb.client.graph.default_graph import name_scope
 from tfnb.client.rnn.cells import RNNCell
-from tfnb.client.variables.scope import get_variable, variable_scope
+from tfnb.client.variables.scope import ScopeLike, get_variable, variable_scope
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import convert_to_tensor, ones_like, zeros_like
 from tfnb.ops.array.constants import range_ as range_op
@@ -48,15 +48,15 @@ __all__ = [
 ]
 
 
-def _lengths(sequence_lengths: Any) -> Any:
+def _lengths(sequence_lengths: TensorLike) -> Tensor:
     return cast(convert_to_tensor(sequence_lengths), int32)
 
 
-def _mask(lengths: Any, steps: Any) -> Any:
+def _mask(lengths: Tensor, steps: TensorLike) -> Tensor:
     return cast(sequence_mask(MAXIMUM(lengths, 0), steps), float32)
 
 
-def crf_unary_score(tag_indices: TensorLike, sequence_lengths: TensorLike, inputs: TensorLike) -> Any:
+def crf_unary_score(tag_indices: TensorLike, sequence_lengths: TensorLike, inputs: TensorLike) -> Tensor:
     """Returns the sum of the inputs of each example's tags: [batch].
 
     tag_indices: [batch, steps] integers. sequence_lengths: [batch]. inputs: [batch, steps, tags] floats.
@@ -68,7 +68,7 @@ def crf_unary_score(tag_indices: TensorLike, sequence_lengths: TensorLike, input
     return reduce_sum(of_tags * cast(_mask(_lengths(sequence_lengths), shape_op(tags)[1]), scores.dtype), 1)
 
 
-def crf_binary_score(tag_indices: TensorLike, sequence_lengths: TensorLike, transition_params: TensorLike) -> Any:
+def crf_binary_score(tag_indices: TensorLike, sequence_lengths: TensorLike, transition_params: TensorLike) -> Tensor:
     """Returns the sum of the transitions between each example's tags: [batch].
 
     tag_indices: [batch, steps] integers. sequence_lengths: [batch]. transition_params: [tags, tags] floats, from rows
@@ -83,7 +83,7 @@ def crf_binary_score(tag_indices: TensorLike, sequence_lengths: TensorLike, tran
 
 def crf_sequence_score(
     inputs: TensorLike, tag_indices: TensorLike, sequence_lengths: TensorLike, transition_params: TensorLike
-) -> Any:
+) -> Tensor:
     """Returns the score of each example's tags, [batch], before normalisation; 0 for an empty sequence.
 
     inputs: [batch, steps, tags]. tag_indices: [batch, steps]. sequence_lengths: [batch]. transition_params: [tags,
@@ -95,7 +95,7 @@ def crf_sequence_score(
 
 def crf_multitag_sequence_score(
     inputs: TensorLike, tag_bitmap: TensorLike, sequence_lengths: TensorLike, transition_params: TensorLike
-) -> Any:
+) -> Tensor:
     """Returns the log of the sum of exp(score) over all sequences that `tag_bitmap` allows: [batch].
 
     tag_bitmap: [batch, steps, tags] bool. For the rest see `crf_sequence_score`.
@@ -106,12 +106,12 @@ def crf_multitag_sequence_score(
     return crf_log_norm(kept, sequence_lengths, transition_params)
 
 
-def _forward(scores: Any, lengths: Any, params: Any, combine: Callable[[Any], Any]) -> Any:
+def _forward(scores: Tensor, lengths: Tensor, params: Tensor, combine: Callable[[Any], Any]) -> Tensor:
     """Returns [batch, tags]: what `combine` makes of all sequences that end in a tag, over each example's steps."""
     first, rest = scores[:, 0], transpose(scores[:, 1:], [1, 0, 2])
     steps = range_op(1, shape_op(scores)[1])
 
-    def step(state: Any, given: Any) -> Any:
+    def step(state: Tensor, given: tuple[Tensor, Tensor]) -> Tensor:
         x, t = given
         following = x + combine(state[:, :, None] + params[None])
         alive = EXPAND_DIMS(t < lengths, 1)
@@ -120,7 +120,7 @@ def _forward(scores: Any, lengths: Any, params: Any, combine: Callable[[Any], An
     return foldl(step, (rest, steps), initializer=first)
 
 
-def crf_log_norm(inputs: TensorLike, sequence_lengths: TensorLike, transition_params: TensorLike) -> Any:
+def crf_log_norm(inputs: TensorLike, sequence_lengths: TensorLike, transition_params: TensorLike) -> Tensor:
     """Returns the log of the sum of exp(score) over all sequences: [batch], 0 for an empty one.
 
     inputs: [batch, steps, tags]. sequence_lengths: [batch]. transition_params: [tags, tags].
@@ -170,7 +170,7 @@ def crf_decode(potentials: TensorLike, transition_params: TensorLike, sequence_l
         steps = range_op(1, shape_op(scores)[1])
         own = range_op(shape_op(scores)[2])
 
-        def forward(state: Any, given: Any) -> Any:
+        def forward(state: tuple[Tensor, Tensor], given: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
             x, t = given
             ways = state[0][:, :, None] + params[None]
             alive = LOGICAL_AND(EXPAND_DIMS(t < lengths, 1), ones_like(x) > 0.0)
@@ -183,7 +183,7 @@ def crf_decode(potentials: TensorLike, transition_params: TensorLike, sequence_l
         last = concat([first[None], values], 0)[-1]
         ends = cast(argmax(last, 1), int32)
 
-        def backward(tag: Any, source: Any) -> Any:
+        def backward(tag: Tensor, source: Tensor) -> Tensor:
             return reduce_sum(source * one_hot(tag, shape_op(source)[1], dtype=int32), 1)
 
         earlier = scan(backward, reverse(sources, [0]), initializer=ends)
@@ -232,7 +232,7 @@ class CrfForwardRnnCell(RNNCell):
         """The number of tags."""
         return self.state_size
 
-    def __call__(self, inputs: TensorLike, state: Any = None, scope: Any = None) -> Any:  # type: ignore[override]
+    def __call__(self, inputs: TensorLike, state: Any = None, scope: ScopeLike | None = None) -> tuple[Tensor, Tensor]:  # type: ignore[override]
         """Returns (alphas, alphas), [batch, tags], of the unary scores `inputs` [batch, tags]."""
         with variable_scope(scope or "crf_forward"):
             following = inputs + reduce_logsumexp(state[:, :, None] + self._params[None], 1)
@@ -245,7 +245,7 @@ class CrfDecodeForwardRnnCell(CrfForwardRnnCell):
     transition_params: [tags, tags].
     """
 
-    def __call__(self, inputs: TensorLike, state: Any = None, scope: Any = None) -> Any:  # type: ignore[override]
+    def __call__(self, inputs: TensorLike, state: Any = None, scope: ScopeLike | None = None) -> tuple[Tensor, Tensor]:  # type: ignore[override]
         """Returns (sources int32, scores), [batch, tags], of the unary scores `inputs` [batch, tags]."""
         with variable_scope(scope or "crf_decode_forward"):
             ways = state[:, :, None] + self._params[None]
@@ -272,7 +272,7 @@ class CrfDecodeBackwardRnnCell(RNNCell):
         """1, a tag."""
         return 1
 
-    def __call__(self, inputs: TensorLike, state: Any = None, scope: Any = None) -> Any:  # type: ignore[override]
+    def __call__(self, inputs: TensorLike, state: Any = None, scope: ScopeLike | None = None) -> tuple[Tensor, Tensor]:  # type: ignore[override]
         """Returns (tags, tags), [batch, 1] int32, of the sources `inputs` [batch, tags]."""
         with variable_scope(scope or "crf_decode_backward"):
             chosen = one_hot(state[:, 0], self._tags, dtype=int32)

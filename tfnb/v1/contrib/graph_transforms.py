@@ -16,6 +16,7 @@ from tfnb.client.graph.graph_util import extract_sub_graph
 from tfnb.errors import InvalidArgumentError, OpError, UnimplementedError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.message import as_message
+from tfnb.ir.graphdef.message_types import GraphDef, Message, NodeDef
 from tfnb.ir.graphdef.tensor_proto import make_tensor_proto
 from tfnb.ops import CATALOG
 from tfnb.session.session import Session
@@ -54,7 +55,7 @@ def _parsed(text: str) -> list[tuple[str, dict[str, list[str]]]]:
     return found
 
 
-def _kept(graph: Any, nodes: Iterable[Any]) -> Any:
+def _kept(graph: Any, nodes: Iterable[Any]) -> GraphDef:
     """Returns the graph with these nodes only."""
     result = type(graph)()
     result.versions.CopyFrom(graph.versions)
@@ -63,7 +64,7 @@ def _kept(graph: Any, nodes: Iterable[Any]) -> Any:
     return result
 
 
-def _named(graph: Any, names: Iterable[str]) -> list[str]:
+def _named(graph: GraphDef, names: Iterable[str]) -> list[str]:
     """Returns the names; raises `InvalidArgumentError` for one that no node has."""
     there, wanted = {node.name for node in graph.node}, [_node_name(name) for name in names]
     missing = [name for name in wanted if name not in there]
@@ -72,7 +73,7 @@ def _named(graph: Any, names: Iterable[str]) -> list[str]:
     return wanted
 
 
-def _strip_unused(graph: Any, inputs: list[str], outputs: list[str], values: Values) -> Any:
+def _strip_unused(graph: GraphDef, inputs: list[str], outputs: list[str], values: Values) -> GraphDef:
     result = _kept(graph, graph.node)
     dtypes = dict(zip(values.get("name", ()), values.get("type_for_name", ()), strict=False))
     for node in result.node:
@@ -89,7 +90,7 @@ def _strip_unused(graph: Any, inputs: list[str], outputs: list[str], values: Val
     return extract_sub_graph(result, _named(result, outputs))
 
 
-def _remove_nodes(graph: Any, inputs: list[str], outputs: list[str], values: Values) -> Any:
+def _remove_nodes(graph: GraphDef, inputs: list[str], outputs: list[str], values: Values) -> GraphDef:
     ops = set(values.get("op", ()))
     if not ops:
         raise InvalidArgumentError("TransformGraph: remove_nodes needs the parameter op, such as op=Identity")
@@ -111,7 +112,7 @@ def _remove_nodes(graph: Any, inputs: list[str], outputs: list[str], values: Val
     return result
 
 
-def _fold(graph: Any, inputs: list[str], outputs: list[str], values: Values) -> Any:
+def _fold(graph: Any, inputs: list[str], outputs: list[str], values: Values) -> GraphDef:
     """Replaces what constants alone determine, and that other nodes or the outputs read, by its value."""
     graph = extract_sub_graph(graph, _named(graph, outputs))
     constant: set[str] = set()
@@ -148,7 +149,7 @@ def _fold(graph: Any, inputs: list[str], outputs: list[str], values: Values) -> 
     return extract_sub_graph(graph, outputs)
 
 
-def _ordered(graph: Any) -> list[str]:
+def _ordered(graph: GraphDef) -> list[str]:
     """Returns the names of the nodes, each after its inputs; nodes of loops keep their places."""
     by_name = {node.name: node for node in graph.node}
     done: dict[str, None] = {}
@@ -166,12 +167,12 @@ def _ordered(graph: Any) -> list[str]:
     return list(done)
 
 
-def _sort(graph: Any) -> Any:
+def _sort(graph: GraphDef) -> GraphDef:
     by_name = {node.name: node for node in graph.node}
     return _kept(graph, (by_name[name] for name in _ordered(graph)))
 
 
-def _merge(graph: Any, kept: set[str]) -> Any:
+def _merge(graph: Any, kept: set[str]) -> GraphDef:
     """Makes equal nodes one, until there are no more."""
     while True:
         seen: dict[bytes, str] = {}
@@ -197,7 +198,7 @@ def _merge(graph: Any, kept: set[str]) -> Any:
 
 
 def _each(change: Callable[[Any, Values], None]) -> Callable[..., Any]:
-    def apply(graph: Any, _inputs: list[str], _outputs: list[str], values: Values) -> Any:
+    def apply(graph: GraphDef, _inputs: list[str], _outputs: list[str], values: Values) -> GraphDef:
         result = _kept(graph, graph.node)
         for node in result.node:
             change(node, values)
@@ -206,26 +207,26 @@ def _each(change: Callable[[Any, Values], None]) -> Callable[..., Any]:
     return apply
 
 
-def _with_device(node: Any, values: Values) -> None:
+def _with_device(node: NodeDef, values: Values) -> None:
     """Sets the device of a node, or removes it."""
     if (values.get("if_default") or ["false"])[0] != "true" or not node.device:
         node.device = (values.get("device") or [""])[0]
 
 
-def _without_attribute(node: Any, values: Values) -> None:
+def _without_attribute(node: NodeDef, values: Values) -> None:
     if (values.get("op_name") or ["*"])[0] in ("*", node.op):
         for name in values.get("attribute_name", ()):
             node.attr.pop(name, None)
 
 
-def _without_control(graph: Any) -> Any:
+def _without_control(graph: GraphDef) -> GraphDef:
     result = _kept(graph, graph.node)
     for node in result.node:
         node.input[:] = [text for text in node.input if not text.startswith("^")]
     return result
 
 
-def _with_op(node: Any, values: Values) -> None:
+def _with_op(node: NodeDef, values: Values) -> None:
     if node.op == (values.get("old_op_name") or [""])[0]:
         node.op = (values.get("new_op_name") or [""])[0]
 
@@ -245,8 +246,8 @@ _TRANSFORMS: Mapping[str, Callable[..., Any]] = {
 
 
 def TransformGraph(
-    input_graph_def: Any, inputs: Sequence[str], outputs: Sequence[str], transforms: Sequence[str]
-) -> Any:
+    input_graph_def: Message | bytes, inputs: Sequence[str], outputs: Sequence[str], transforms: Sequence[str]
+) -> GraphDef:
     """Returns a GraphDef to which the transforms were applied in turn.
 
     input_graph_def: a GraphDef. inputs, outputs: names of nodes. transforms: texts with names and parameters, as

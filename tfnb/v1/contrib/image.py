@@ -10,7 +10,7 @@ from typing import Any
 
 from tfnb.client.graph.default_graph import name_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.array_functions import batch_gather
 from tfnb.ops.array.concat import concat, stack
 from tfnb.ops.array.constants import convert_to_tensor, ones_like, zeros, zeros_like
@@ -38,14 +38,14 @@ __all__ = [
 ]
 
 
-def _batch(values: TensorLike, columns: int) -> Any:
+def _batch(values: TensorLike, columns: int) -> Tensor:
     tensor = convert_to_tensor(values, None if hasattr(values, "graph") else float32)
     return RESHAPE(cast(tensor, float32), [-1, columns])
 
 
 def angles_to_projective_transforms(
     angles: TensorLike, image_height: TensorLike, image_width: TensorLike, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns the transforms [angles, 8] that rotate images counterclockwise around their centre by `angles` (radians).
 
     image_height, image_width: the size of the images.
@@ -60,7 +60,7 @@ def angles_to_projective_transforms(
         return stack([c, -s, x, s, c, y, zero, zero], 1)
 
 
-def translations_to_projective_transforms(translations: TensorLike, name: str | None = None) -> Any:
+def translations_to_projective_transforms(translations: TensorLike, name: str | None = None) -> Tensor:
     """Returns the transforms [translations, 8] that move images by `translations` [..., 2], to the right and down."""
     with name_scope(name or "translations_to_projective_transforms"):
         moves = _batch(translations, 2)
@@ -68,19 +68,19 @@ def translations_to_projective_transforms(translations: TensorLike, name: str | 
         return stack([one, zero, -moves[:, 0], zero, one, -moves[:, 1], zero, zero], 1)
 
 
-def flat_transforms_to_matrices(transforms: TensorLike) -> Any:
+def flat_transforms_to_matrices(transforms: TensorLike) -> Tensor:
     """Returns the matrices [n, 3, 3] of transforms [n, 8], or of one transform [8]."""
     flat = _batch(transforms, 8)
     return RESHAPE(concat([flat, ones_like(flat[:, :1])], 1), [-1, 3, 3])
 
 
-def matrices_to_flat_transforms(transform_matrices: TensorLike) -> Any:
+def matrices_to_flat_transforms(transform_matrices: TensorLike) -> Tensor:
     """Returns the transforms [n, 8] of matrices [n, 3, 3]."""
     flat = RESHAPE(convert_to_tensor(transform_matrices), [-1, 9])
     return flat[:, :8] / flat[:, 8:]
 
 
-def compose_transforms(*transforms: TensorLike) -> Any:
+def compose_transforms(*transforms: TensorLike) -> Tensor:
     """Returns the transforms that do what the given ones do one after another, the first one first: [n, 8].
 
     Raises `InvalidArgumentError` without any.
@@ -94,19 +94,19 @@ def compose_transforms(*transforms: TensorLike) -> Any:
         return matrices_to_flat_transforms(total)
 
 
-def _as_batch(images: Any) -> Any:
+def _as_batch(images: Tensor) -> Tensor:
     ndims = images.shape.ndims
     if ndims not in (2, 3, 4):
         raise ShapeError(f"Images should have rank between 2 and 4, got {images.shape}")
     return images[None, :, :, None] if ndims == 2 else images[None] if ndims == 3 else images
 
 
-def _rows(images: Any) -> tuple[Any, Any, Any]:
+def _rows(images: Tensor) -> tuple[Any, Any, Any]:
     size = shape_op(images)
     return size[1], size[2], RESHAPE(images, stack([size[0], size[1] * size[2], size[3]]))
 
 
-def _picked(images: Any, y: Any, x: Any) -> Any:
+def _picked(images: Tensor, y: Tensor, x: Tensor) -> Tensor:
     """Returns the pixels [batch, n, channels] at the integers y, x [batch, n], 0 outside."""
     height, width, flat = _rows(images)
     inside = LOGICAL_AND(
@@ -118,7 +118,7 @@ def _picked(images: Any, y: Any, x: Any) -> Any:
     return pixels * cast(EXPAND_DIMS(inside, -1), images.dtype)
 
 
-def _interpolated(images: Any, y: Any, x: Any) -> Any:
+def _interpolated(images: Tensor, y: Tensor, x: Tensor) -> Tensor:
     """Returns the pixels at the numbers y, x [batch, n], between four neighbours, of which those outside are 0."""
     top, left = FLOOR(y), FLOOR(x)
     below, right = EXPAND_DIMS(y - top, -1), EXPAND_DIMS(x - left, -1)
@@ -134,7 +134,7 @@ def transform(
     interpolation: str = "NEAREST",
     output_shape: Any = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns `images` [batch, height, width, channels], or without batch or channels, under projective `transforms`.
 
     transforms: [8] for all, or [batch, 8]. interpolation: "NEAREST" or "BILINEAR". output_shape: (height, width), by
@@ -171,7 +171,7 @@ def transform(
         return result
 
 
-def rotate(images: TensorLike, angles: TensorLike, interpolation: str = "NEAREST", name: str | None = None) -> Any:
+def rotate(images: TensorLike, angles: TensorLike, interpolation: str = "NEAREST", name: str | None = None) -> Tensor:
     """Returns `images` rotated counterclockwise by `angles`, radians, one for all or one for each.
 
     For the rest see `transform`.
@@ -184,13 +184,13 @@ def rotate(images: TensorLike, angles: TensorLike, interpolation: str = "NEAREST
 
 def translate(
     images: TensorLike, translations: TensorLike, interpolation: str = "NEAREST", name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns `images` moved by `translations` [2] or [batch, 2]; for the rest see `transform`."""
     with name_scope(name or "translate"):
         return transform(images, translations_to_projective_transforms(translations), interpolation)
 
 
-def dense_image_warp(image: TensorLike, flow: TensorLike, name: str = "dense_image_warp") -> Any:
+def dense_image_warp(image: TensorLike, flow: TensorLike, name: str = "dense_image_warp") -> Tensor:
     """Returns `image` [batch, height, width, channels] whose pixel (y, x) comes from (y, x) - flow[:, y, x].
 
     flow: [batch, height, width, 2], rows and columns. Places outside take the nearest edge.

@@ -13,7 +13,7 @@ from tfnb.client.control_flow.map_fold_scan import scan
 from tfnb.client.control_flow.while_loop import while_loop
 from tfnb.client.graph.default_graph import control_dependencies, name_scope
 from tfnb.errors import DTypeError, InvalidArgumentError
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import constant, convert_to_tensor, ones_like
 from tfnb.ops.array.shape_ops import IDENTITY
@@ -42,7 +42,7 @@ _STAGES = (
 _ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
 
 
-def _sum(weights: Sequence[float], values: Sequence[Any]) -> Any:
+def _sum(weights: Sequence[float], values: Sequence[Any]) -> Tensor:
     terms = [w * v for w, v in zip(weights, values, strict=True) if w]
     total = terms[0]
     for term in terms[1:]:
@@ -50,7 +50,7 @@ def _sum(weights: Sequence[float], values: Sequence[Any]) -> Any:
     return total
 
 
-def _stages(func: Callable[[Any, Any], Any], y: Any, t: Any, h: Any) -> tuple[Any, Any]:
+def _stages(func: Callable[[Any, Any], Any], y: Tensor, t: Tensor, h: Tensor) -> tuple[Any, Any]:
     """(the solution after a step of `h`, the estimate of its error)."""
     slopes = [func(y, t)]
     following = y
@@ -70,7 +70,7 @@ def odeint(
     options: Mapping[str, Any] | None = None,
     full_output: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor | tuple[Tensor, dict[str, Tensor]]:
     """Returns the solution of dy/dt = func(y, t) at the rising times `t` [n], of which the first has y0: [n, *shape].
 
     rtol, atol: the errors of a step that are allowed. method: "dopri5". options: first_step (1.0), safety (0.9),
@@ -95,7 +95,7 @@ def odeint(
         kind = times.dtype
         real = y.dtype
 
-        def advance(state: tuple[Any, ...], goal: Any) -> tuple[Any, ...]:
+        def advance(state: tuple[Any, ...], goal: Tensor) -> tuple[Any, ...]:
             return _until(func, state, goal, rtol, atol, given)
 
         start = (y, times[0], constant(given["first_step"], kind), constant(0, int32))
@@ -110,7 +110,7 @@ def odeint(
 def _until(
     func: Callable[[Any, Any], Any],
     state: tuple[Any, ...],
-    goal: Any,
+    goal: Tensor,
     rtol: float,
     atol: float,
     given: Mapping[str, Any],
@@ -118,7 +118,7 @@ def _until(
     """Goes on from `state`, (y, t, step, calls), to the time `goal`; the last step ends there."""
     limit = int(given["max_num_steps"])
 
-    def step(n: Any, y: Any, t: Any, h: Any, calls: Any) -> tuple[Any, ...]:
+    def step(n: Tensor, y: Tensor, t: Tensor, h: Tensor, calls: Tensor) -> tuple[Any, ...]:
         last = t + h >= goal
         used = where(last, goal - t, h)
         following, error = _stages(func, y, t, cast(used, y.dtype))
@@ -149,7 +149,7 @@ def odeint_fixed(
     dt: TensorLike | None = None,
     method: str = "rk4",
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the solution of dy/dt = func(y, t) at the rising times `t` [n], of which the first has y0: [n, *shape].
 
     dt: the longest step between two times, by default one step for each interval. method: "rk4" or "midpoint". Raises
@@ -158,7 +158,7 @@ def odeint_fixed(
     if method not in ("rk4", "midpoint"):
         raise InvalidArgumentError(f"method not supported: {method}")
 
-    def step(y: Any, at: Any, h: Any) -> Any:
+    def step(y: Tensor, at: Tensor, h: Tensor) -> Tensor:
         step_of_y, half = cast(h, y.dtype), cast(h / 2.0, y.dtype)
         first = func(y, at)
         second = func(y + half * first, at + h / 2.0)
@@ -171,7 +171,7 @@ def odeint_fixed(
     with name_scope(name or "odeint_fixed"):
         y, times = convert_to_tensor(y0), convert_to_tensor(t)
 
-        def interval(state: tuple[Any, Any], goal: Any) -> tuple[Any, Any]:
+        def interval(state: tuple[Any, Any], goal: Tensor) -> tuple[Any, Any]:
             value, at = state
             if dt is None:
                 return step(value, at, goal - at), goal

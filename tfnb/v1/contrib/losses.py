@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-def _aligned(weights: TensorLike, rank: int | None) -> Any:
+def _aligned(weights: TensorLike, rank: int | None) -> TensorLike:
     """Returns the weights with dimensions of 1 behind, up to the rank of the loss; a scalar as it is."""
     if isinstance(weights, (int, float)):
         return weights
@@ -55,7 +55,7 @@ def _rank(t: TensorLike) -> int | None:
     return convert_to_tensor(t).shape.ndims
 
 
-def compute_weighted_loss(losses: TensorLike, weights: TensorLike = 1.0, scope: str | None = None) -> Any:
+def compute_weighted_loss(losses: TensorLike, weights: TensorLike = 1.0, scope: str | None = None) -> Tensor:
     """Returns the mean of `losses * weights` over the elements whose weight is not 0; the loss is collected."""
     return compute_weighted_loss_op(losses, _aligned(weights, _rank(losses)), scope)
 
@@ -65,7 +65,7 @@ def absolute_difference(
     labels: Any = None,
     weights: TensorLike = 1.0,
     scope: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the weighted mean of |predictions - labels|, as `tf.losses.absolute_difference`."""
     return absolute_difference_op(labels, predictions, _aligned(weights, _rank(predictions)), scope)
 
@@ -75,7 +75,7 @@ def mean_squared_error(
     labels: Any = None,
     weights: TensorLike = 1.0,
     scope: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the weighted mean of (predictions - labels)^2, as `tf.losses.mean_squared_error`."""
     return mean_squared_error_op(labels, predictions, _aligned(weights, _rank(predictions)), scope)
 
@@ -85,7 +85,7 @@ def mean_pairwise_squared_error(
     labels: Any = None,
     weights: TensorLike = 1.0,
     scope: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns 2 (mean of d^2 - (mean of d)^2) of each row's differences d = predictions - labels, summed over rows.
 
     weights: a scalar, or one number per row, 0 for rows that do not count. `tf.losses` divides by one less.
@@ -109,7 +109,7 @@ def log_loss(
     weights: TensorLike = 1.0,
     epsilon: float = 1e-7,
     scope: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the weighted cross entropy of probabilities `predictions`, as `tf.losses.log_loss`."""
     return log_loss_op(labels, predictions, _aligned(weights, _rank(predictions)), epsilon, scope)
 
@@ -121,7 +121,7 @@ def cosine_distance(
     weights: TensorLike = 1.0,
     scope: str | None = None,
     dim: int | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the weighted cosine distance of unit vectors along `axis` (or `dim`), as `tf.losses.cosine_distance`."""
     rank = _rank(predictions)
     return cosine_distance_op(labels, predictions, dim if axis is None else axis, _aligned(weights, rank), scope)
@@ -143,7 +143,7 @@ def sigmoid_cross_entropy(
     weights: TensorLike = 1.0,
     label_smoothing: float = 0,
     scope: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the weighted cross entropy of independent classes, as `tf.losses.sigmoid_cross_entropy`."""
     aligned = _aligned(weights, _rank(logits))
     return sigmoid_cross_entropy_op(multi_class_labels, logits, aligned, label_smoothing, scope)
@@ -155,7 +155,7 @@ def softmax_cross_entropy(
     weights: TensorLike = 1.0,
     label_smoothing: float = 0,
     scope: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the weighted cross entropy of one-hot labels, as `tf.losses.softmax_cross_entropy`."""
     return softmax_cross_entropy_op(onehot_labels, logits, weights, label_smoothing, scope)
 
@@ -165,7 +165,7 @@ def sparse_softmax_cross_entropy(
     labels: TensorLike,
     weights: TensorLike = 1.0,
     scope: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the weighted cross entropy of the classes `labels`, as `tf.losses.sparse_softmax_cross_entropy`.
 
     labels: integers, [batch] or [batch, 1]; weights may have either shape.

@@ -5,11 +5,10 @@ Invariant: both act element by element.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfnb.client.graph.default_graph import name_scope
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.graphdef.message_types import GraphDef
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import convert_to_tensor
 from tfnb.ops.array.shape_ops import shape as shape_op
 from tfnb.ops.math.binary import MINIMUM
@@ -24,8 +23,12 @@ _ALPHA = -1.7580993408473766
 
 
 def alpha_dropout(
-    x: TensorLike, keep_prob: float, noise_shape: Any = None, seed: int | None = None, name: str | None = None
-) -> Any:
+    x: TensorLike,
+    keep_prob: float,
+    noise_shape: TensorLike | None = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
     """Returns `x` of which elements are kept with the probability `keep_prob`, so that mean and variance stay.
 
     It is for networks with selu. noise_shape: of the random choice, by default that of x. Raises
@@ -44,7 +47,9 @@ def alpha_dropout(
         return a * (value * kept + _ALPHA * (1.0 - kept)) + b
 
 
-def scaled_softplus(x: TensorLike, alpha: TensorLike, clip: TensorLike | None = None, name: str | None = None) -> Any:
+def scaled_softplus(
+    x: TensorLike, alpha: TensorLike, clip: TensorLike | None = None, name: str | None = None
+) -> Tensor:
     """Returns alpha log(1 + exp(x / alpha)), at most `clip` where that is given.
 
     alpha: positive numbers that broadcast against the tensor x.
@@ -55,7 +60,7 @@ def scaled_softplus(x: TensorLike, alpha: TensorLike, clip: TensorLike | None = 
         return result if clip is None else MINIMUM(result, cast(clip, float32))
 
 
-def ops_used_by_graph_def(graph_def: Any) -> set[str]:
+def ops_used_by_graph_def(graph_def: GraphDef) -> set[str]:
     """Returns the names of the operations of a GraphDef, and of those in the functions of its library."""
     nodes = [*graph_def.node, *(n for f in graph_def.library.function for n in f.node_def)]
     functions = {f.signature.name for f in graph_def.library.function}

@@ -9,6 +9,7 @@ from typing import Any
 
 from tfnb.client.graph.default_graph import name_scope
 from tfnb.errors import ShapeError
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.batch_functions import gather_nd
 from tfnb.ops.array.concat import stack
 from tfnb.ops.array.constants import convert_to_tensor, ones_like
@@ -23,7 +24,7 @@ from tfnb.types import int32
 __all__ = ["resampler"]
 
 
-def resampler(data: Any, warp: Any, name: str = "resampler") -> Any:
+def resampler(data: Any, warp: Any, name: str = "resampler") -> Tensor:
     """Returns images [batch, height, width, channels] at points, [batch, ..., channels], by bilinear interpolation.
 
     data: floats. warp: [batch, ..., 2], the points as (x, y) in pixels. Raises `ShapeError` for other ranks.

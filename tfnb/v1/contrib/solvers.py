@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from tfnb.client.control_flow.while_loop import while_loop
 from tfnb.client.graph.default_graph import name_scope
 from tfnb.errors import ShapeError
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import constant, convert_to_tensor, zeros_like
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, squeeze
@@ -78,32 +79,32 @@ def identity_operator(matrix: Any) -> Operator:
     return Operator(matrix.shape, matrix.dtype, lambda v: v, lambda v: v)
 
 
-def dot(x: Any, y: Any) -> Any:
+def dot(x: TensorLike, y: TensorLike) -> Tensor:
     """Returns the product of two vectors, a scalar."""
     return reduce_sum(convert_to_tensor(x) * y)
 
 
-def l2norm_squared(v: Any) -> Any:
+def l2norm_squared(v: TensorLike) -> Tensor:
     """Returns the sum of the squares of a vector, a scalar."""
     return dot(v, v)
 
 
-def l2norm(v: Any) -> Any:
+def l2norm(v: TensorLike) -> Tensor:
     """Returns the length of a vector, a scalar."""
     return SQRT(l2norm_squared(v))
 
 
-def l2normalize(v: Any) -> tuple[Any, Any]:
+def l2normalize(v: Tensor) -> tuple[Any, Any]:
     """Returns (a vector divided by its length, the length)."""
     length = l2norm(v)
     return v / length, length
 
 
 def conjugate_gradient(
-    operator: Any,
-    rhs: Any,
-    preconditioner: Any = None,
-    x: Any = None,
+    operator: Operator,
+    rhs: TensorLike,
+    preconditioner: Operator | None = None,
+    x: TensorLike | None = None,
     tol: float = 1e-4,
     max_iter: int = 20,
     name: str = "conjugate_gradient",
@@ -119,13 +120,13 @@ def conjugate_gradient(
         residual = right if x is None else right - operator.apply(begin)
         limit = tol * l2norm(right)
 
-        def smoothed(r: Any) -> Any:
+        def smoothed(r: Tensor) -> Tensor:
             return r if preconditioner is None else preconditioner.apply(r)
 
-        def unfinished(i: Any, x: Any, r: Any, p: Any, gamma: Any) -> Any:
+        def unfinished(i: Tensor, x: Tensor, r: Tensor, p: Tensor, gamma: Tensor) -> Tensor:
             return (i < max_iter) & (l2norm(r) > limit)
 
-        def step(i: Any, x: Any, r: Any, p: Any, gamma: Any) -> CGState:
+        def step(i: Tensor, x: Tensor, r: Tensor, p: Tensor, gamma: Tensor) -> CGState:
             z = operator.apply(p)
             alpha = gamma / dot(p, z)
             new = r - alpha * z
@@ -139,7 +140,7 @@ def conjugate_gradient(
         return found._replace(x=squeeze(found.x, [-1]), r=squeeze(found.r, [-1]), p=squeeze(found.p, [-1]))
 
 
-def cgls(operator: Any, rhs: Any, tol: float = 1e-6, max_iter: int = 20, name: str = "cgls") -> CGLSState:
+def cgls(operator: Operator, rhs: TensorLike, tol: float = 1e-6, max_iter: int = 20, name: str = "cgls") -> CGLSState:
     """Returns the `CGLSState` with the x that makes |A x - rhs| smallest, by conjugate gradients.
 
     rhs: a vector. tol: the length of A^H r against what it is at the beginning. max_iter: the most steps.
@@ -149,10 +150,10 @@ def cgls(operator: Any, rhs: Any, tol: float = 1e-6, max_iter: int = 20, name: s
         slope = operator.apply_adjoint(right)
         limit = tol * l2norm(slope)
 
-        def unfinished(i: Any, x: Any, r: Any, p: Any, gamma: Any) -> Any:
+        def unfinished(i: Tensor, x: Tensor, r: Tensor, p: Tensor, gamma: Tensor) -> Tensor:
             return (i < max_iter) & (SQRT(gamma) > limit)
 
-        def step(i: Any, x: Any, r: Any, p: Any, gamma: Any) -> CGLSState:
+        def step(i: Tensor, x: Tensor, r: Tensor, p: Tensor, gamma: Tensor) -> CGLSState:
             q = operator.apply(p)
             alpha = gamma / l2norm_squared(q)
             new = r - alpha * q
@@ -165,7 +166,9 @@ def cgls(operator: Any, rhs: Any, tol: float = 1e-6, max_iter: int = 20, name: s
         return found._replace(x=squeeze(found.x, [-1]), r=squeeze(found.r, [-1]), p=squeeze(found.p, [-1]))
 
 
-def bidiag_matmul(matrix: Any, alpha: Any, beta: Any, adjoint_b: bool = False, name: str = "bidiag_matmul") -> Any:
+def bidiag_matmul(
+    matrix: Any, alpha: TensorLike, beta: TensorLike, adjoint_b: bool = False, name: str = "bidiag_matmul"
+) -> Tensor:
     """Returns matrix @ B, where B [k + 1, k] has the diagonal `alpha` and `beta` below it.
 
     matrix: [rows, k + 1]; with `adjoint_b`, where the product is with the transpose of B, [rows, k].
@@ -179,10 +182,10 @@ def bidiag_matmul(matrix: Any, alpha: Any, beta: Any, adjoint_b: bool = False, n
 
 
 def lanczos_bidiag(
-    operator: Any,
+    operator: Operator,
     k: int,
     orthogonalize: bool = True,
-    starting_vector: Any = None,
+    starting_vector: TensorLike | None = None,
     name: str = "lanczos_bidiag",
 ) -> LanczosBidiagState:
     """Returns the `LanczosBidiagState` of k steps of Golub and Kahan's bidiagonalisation of an operator.
@@ -209,7 +212,7 @@ def lanczos_bidiag(
         return LanczosBidiagState(concat(us, 1), concat(vs, 1), *diagonals)
 
 
-def _orthogonal(vector: Any, basis: list[Any]) -> Any:
+def _orthogonal(vector: Tensor, basis: list[Any]) -> Tensor:
     """Returns a column without its parts along an orthonormal basis; twice, since once leaves rounding errors."""
     if not basis:
         return vector

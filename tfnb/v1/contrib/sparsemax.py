@@ -5,10 +5,8 @@ Invariant: sparsemax is the projection of the logits onto the probability simple
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfnb.client.graph.default_graph import name_scope
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import convert_to_tensor, zeros_like
 from tfnb.ops.array.constants import range_ as range_op
 from tfnb.ops.array.shape_ops import EXPAND_DIMS
@@ -25,7 +23,7 @@ from tfnb.types import int32
 __all__ = ["sparsemax", "sparsemax_loss"]
 
 
-def sparsemax(logits: TensorLike, name: str | None = None) -> Any:
+def sparsemax(logits: TensorLike, name: str | None = None) -> Tensor:
     """Returns the probabilities [batch, classes] of `logits` [batch, classes]."""
     with name_scope(name or "sparsemax"):
         z = convert_to_tensor(logits)
@@ -39,7 +37,7 @@ def sparsemax(logits: TensorLike, name: str | None = None) -> Any:
         return MAXIMUM(centred - EXPAND_DIMS(threshold, 1), 0.0)
 
 
-def sparsemax_loss(logits: TensorLike, sparsemax: TensorLike, labels: TensorLike, name: str | None = None) -> Any:
+def sparsemax_loss(logits: TensorLike, sparsemax: TensorLike, labels: TensorLike, name: str | None = None) -> Tensor:
     """Returns the loss [batch] of `logits`, whose `sparsemax` is given, for the probabilities `labels`."""
     with name_scope(name or "sparsemax_loss"):
         z, p, q = convert_to_tensor(logits), convert_to_tensor(sparsemax), convert_to_tensor(labels)

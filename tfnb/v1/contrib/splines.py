@@ -33,18 +33,18 @@ __all__ = ["interpolate_spline", "sparse_image_warp"]
 _LEAST_SQUARE = 1e-10  # distances below its root count as that, because a logarithm of 0 has no value
 
 
-def _of_distance(squares: Tensor, order: int) -> Any:
+def _of_distance(squares: Tensor, order: int) -> Tensor:
     """The function of squared distances that belongs to an order: r^order, times log r for even orders."""
     squares = MAXIMUM(squares, _LEAST_SQUARE)
     power = POW(squares, constant(0.5 * order, squares.dtype))
     return power if order % 2 else 0.5 * power * LOG(squares)
 
 
-def _square_distances(a: Tensor, b: Tensor) -> Any:
+def _square_distances(a: Tensor, b: Tensor) -> Tensor:
     return reduce_sum(SQUARE(EXPAND_DIMS(a, 2) - EXPAND_DIMS(b, 1)), -1)
 
 
-def _with_ones(points: Tensor) -> Any:
+def _with_ones(points: Tensor) -> Tensor:
     return concat([points, ones_like(points[..., :1])], 2)
 
 
@@ -55,7 +55,7 @@ def interpolate_spline(
     order: int,
     regularization_weight: float = 0.0,
     name: str = "interpolate_spline",
-) -> Any:
+) -> Tensor:
     """Returns the values at `query_points` of the polyharmonic spline through `train_points`.
 
     train_points: floats, [batch, n, d]. train_values: [batch, n, k]. query_points: [batch, m, d]. order: 1 is
@@ -115,7 +115,7 @@ def sparse_image_warp(
         moves = target - source
         batch = shape_op(images)[0]
 
-        def in_each(places: np.ndarray) -> Any:
+        def in_each(places: np.ndarray) -> Tensor:
             rows = constant(places[None].astype(target.dtype.np))
             return TILE(rows, stack([batch, constant(1, int32), constant(1, int32)]))
 

@@ -12,9 +12,10 @@ from tfnb.client.control_flow.while_loop import while_loop
 from tfnb.client.graph.default_graph import control_dependencies, name_scope
 from tfnb.client.sync.queues import FIFOQueue
 from tfnb.errors import InvalidArgumentError, refuse_given
+from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.constants import constant
-from tfnb.types import as_dtype
+from tfnb.types import DTypeLike, as_dtype
 
 __all__ = ["StagingArea"]
 
@@ -31,8 +32,8 @@ class StagingArea:
 
     def __init__(
         self,
-        dtypes: Any,
-        shapes: Any = None,
+        dtypes: DTypeLike | Sequence[Any],
+        shapes: Sequence[Any] | None = None,
         names: Sequence[str] | None = None,
         shared_name: str | None = None,
         capacity: int = 0,
@@ -75,7 +76,7 @@ class StagingArea:
         """The most values, 0 for any number."""
         return self._capacity
 
-    def put(self, values: Any, name: str | None = None) -> Any:
+    def put(self, values: Any, name: str | None = None) -> Operation:
         """Returns the operation that puts a value: a tensor, a list of them, or a dictionary if there are names."""
         if self._names is not None and not isinstance(values, Mapping):
             raise InvalidArgumentError(f"StagingArea: needed a dictionary with the names {self._names}, got {values!r}")
@@ -85,16 +86,16 @@ class StagingArea:
         """Returns the oldest value, taken out: a tensor, a list of them, or a dictionary."""
         return self._queue.dequeue(name)
 
-    def size(self, name: str | None = None) -> Any:
+    def size(self, name: str | None = None) -> Tensor:
         """Returns the number of values, int32."""
         return self._queue.size(name)
 
-    def clear(self, name: str | None = None) -> Any:
+    def clear(self, name: str | None = None) -> Operation:
         """Returns the operation that takes out all values that are there when it begins."""
         with name_scope(name or "clear"):
             count = self._queue.size()
 
-            def body(i: Any) -> Any:
+            def body(i: Tensor) -> Tensor:
                 taken = self._queue.dequeue()
                 first = taken if isinstance(taken, Tensor) else next(iter(taken.values() if self._names else taken))
                 with control_dependencies([first]):

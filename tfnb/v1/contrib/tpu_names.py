@@ -7,8 +7,9 @@ resolver knows an address that is given to it, and no name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError, UnimplementedError
 from tfnb.train.optimizers.base import Optimizer
 from tfnb.train.sessions.cluster_spec import ClusterSpec
@@ -39,13 +40,13 @@ class CrossShardOptimizer(Optimizer):
         super().__init__(False, name)
         self._opt = opt
 
-    def compute_gradients(self, loss: Any, *args: Any, **kwargs: Any) -> Any:
+    def compute_gradients(self, loss: Any, *args: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
         """Returns the inner optimizer's gradients; `loss`, `args`, `kwargs`: as for it."""
         return self._opt.compute_gradients(loss, *args, **kwargs)
 
     def apply_gradients(
-        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None, name: str | None = None
-    ) -> Any:
+        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: object = None, name: str | None = None
+    ) -> NoReturn:
         """Raises `UnimplementedError`: gradients are added over shards by a TPU.
 
         grads_and_vars, global_step, name: as for the optimizer.
@@ -55,15 +56,15 @@ class CrossShardOptimizer(Optimizer):
             "them by the optimizer itself, which is right for one shard"
         )
 
-    def get_slot(self, *args: Any, **kwargs: Any) -> Any:
+    def get_slot(self, *args: Any, **kwargs: Any) -> Variable | None:
         """Returns a slot of the inner optimizer; `args`, `kwargs`: as for it."""
         return self._opt.get_slot(*args, **kwargs)
 
-    def get_slot_names(self, *args: Any, **kwargs: Any) -> Any:
+    def get_slot_names(self, *args: Any, **kwargs: Any) -> list[str]:
         """Returns the names of the inner optimizer's slots; `args`, `kwargs`: as for it."""
         return self._opt.get_slot_names(*args, **kwargs)
 
-    def variables(self) -> Any:
+    def variables(self) -> list[Variable]:
         """Returns the inner optimizer's variables."""
         return self._opt.variables()
 
@@ -83,8 +84,8 @@ class TPUClusterResolver:
         job_name: str = "worker",
         coordinator_name: str | None = None,
         coordinator_address: str | None = None,
-        credentials: Any = "default",
-        service: Any = None,
+        credentials: object = "default",
+        service: object = None,
         discovery_url: str | None = None,
     ) -> None:
         address = tpu[0] if isinstance(tpu, (list, tuple)) and tpu else tpu
@@ -105,7 +106,7 @@ class TPUClusterResolver:
 
     get_master = master
 
-    def cluster_spec(self) -> Any:
+    def cluster_spec(self) -> ClusterSpec | None:
         """Returns the tasks by their jobs as a `tf.train.ClusterSpec`, or None without an address."""
         if not self._address:
             return None

@@ -106,7 +106,7 @@ def avg_pool3d(
     data_format: str = "NDHWC",
     outputs_collections: Any = None,
     scope: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the mean of each window of `kernel_size` points of volumes (batch, ..., channels).
 
     With `data_format` "NCDHW" the channels come second. Raises `InvalidArgumentError` for another data_format."""
@@ -131,7 +131,7 @@ def conv1d(
     outputs_collections: Any = None,
     trainable: bool = True,
     scope: Any = None,
-) -> Any:
+) -> Tensor:
     """Does what `convolution` does, for inputs with 1 axes between batch and channels."""
 
 def conv2d(
@@ -154,7 +154,7 @@ def conv2d(
     outputs_collections: Any = None,
     trainable: bool = True,
     scope: Any = None,
-) -> Any:
+) -> Tensor:
     """Does what `convolution` does, for inputs with 2 axes between batch and channels."""
 
 def conv3d(
@@ -177,7 +177,7 @@ def conv3d(
     outputs_collections: Any = None,
     trainable: bool = True,
     scope: Any = None,
-) -> Any:
+) -> Tensor:
     """Does what `convolution` does, for inputs with 3 axes between batch and channels."""
 
 def convolution1d(
@@ -200,7 +200,7 @@ def convolution1d(
     outputs_collections: Any = None,
     trainable: bool = True,
     scope: Any = None,
-) -> Any:
+) -> Tensor:
     """Does what `convolution` does, for inputs with 1 axes between batch and channels."""
 
 def convolution2d(
@@ -223,7 +223,7 @@ def convolution2d(
     outputs_collections: Any = None,
     trainable: bool = True,
     scope: Any = None,
-) -> Any:
+) -> Tensor:
     """Does what `convolution` does, for inputs with 2 axes between batch and channels."""
 
 def convolution3d(
@@ -246,7 +246,7 @@ def convolution3d(
     outputs_collections: Any = None,
     trainable: bool = True,
     scope: Any = None,
-) -> Any:
+) -> Tensor:
     """Does what `convolution` does, for inputs with 3 axes between batch and channels."""
 
 elu: Any
@@ -285,7 +285,7 @@ def max_pool3d(
     data_format: str = "NDHWC",
     outputs_collections: Any = None,
     scope: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the maximum of each window of `kernel_size` points of volumes (batch, ..., channels).
 
     With `data_format` "NCDHW" the channels come second. Raises `InvalidArgumentError` for another data_format."""

@@ -189,7 +189,7 @@ def avg_pool3d(
     data_format: str = "NDHWC",
     outputs_collections: Any = None,
     scope: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the mean of each window of `kernel_size` points of volumes (batch, ..., channels).
 
     With `data_format` "NCDHW" the channels come second. Raises `InvalidArgumentError` for another data_format."""
@@ -214,7 +214,7 @@ def conv1d(
     outputs_collections: Any = None,
     trainable: bool = True,
     scope: Any = None,
-) -> Any:
+) -> Tensor:
     """Does what `convolution` does, for inputs with 1 axes between batch and channels."""
 
 def conv2d(
@@ -237,7 +237,7 @@ def conv2d(
     outputs_collections: Any = None,
     trainable: bool = True,
     scope: Any = None,
-) -> Any:
+) -> Tensor:
     """Does what `convolution` does, for inputs with 2 axes between batch and channels."""
 
 def conv3d(
@@ -260,7 +260,7 @@ def conv3d(
     outputs_collections: Any = None,
     trainable: bool = True,
     scope: Any = None,
-) -> Any:
+) -> Tensor:
     """Does what `convolution` does, for inputs with 3 axes between batch and channels."""
 
 def convolution1d(
@@ -283,7 +283,7 @@ def convolution1d(
     outputs_collections: Any = None,
     trainable: bool = True,
     scope: Any = None,
-) -> Any:
+) -> Tensor:
     """Does what `convolution` does, for inputs with 1 axes between batch and channels."""
 
 def convolution2d(
@@ -306,7 +306,7 @@ def convolution2d(
     outputs_collections: Any = None,
     trainable: bool = True,
     scope: Any = None,
-) -> Any:
+) -> Tensor:
     """Does what `convolution` does, for inputs with 2 axes between batch and channels."""
 
 def convolution3d(
@@ -329,7 +329,7 @@ def convolution3d(
     outputs_collections: Any = None,
     trainable: bool = True,
     scope: Any = None,
-) -> Any:
+) -> Tensor:
     """Does what `convolution` does, for inputs with 3 axes between batch and channels."""
 
 elu: Any
@@ -368,7 +368,7 @@ def max_pool3d(
     data_format: str = "NDHWC",
     outputs_collections: Any = None,
     scope: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the maximum of each window of `kernel_size` points of volumes (batch, ..., channels).
 
     With `data_format` "NCDHW" the channels come second. Raises `InvalidArgumentError` for another data_format."""

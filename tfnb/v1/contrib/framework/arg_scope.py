@@ -85,7 +85,7 @@ def arg_scoped_arguments(func: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(p.name for p in inspect.signature(func).parameters.values() if p.default is not p.empty)
 
 
-def arg_scope_func_key(op: Callable[..., Any]) -> Any:
+def arg_scope_func_key(op: Callable[..., Any]) -> Callable[..., Any]:
     """Returns the key of the function `op` in the scopes of `arg_scope`, which is the function."""
     return op
 

@@ -22,7 +22,7 @@ from tfnb.ops.io.files import decode_raw
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import EQUAL, LOGICAL_OR
 from tfnb.ops.sparse.functions import sparse_reshape, sparse_tensor_to_dense
-from tfnb.types import DTypeLike, as_dtype, int64, uint8
+from tfnb.types import DTypeLike, ShapeLike, as_dtype, int64, uint8
 
 __all__ = ["BoundingBox", "DataDecoder", "Image", "ItemHandler", "TFExampleDecoder"]
 
@@ -30,7 +30,7 @@ __all__ = ["BoundingBox", "DataDecoder", "Image", "ItemHandler", "TFExampleDecod
 class DataDecoder:
     """The base class of decoders. A subclass has `decode(data, items)` and `list_items()`."""
 
-    def decode(self, data: Any, items: Sequence[str]) -> list[Any]:
+    def decode(self, data: TensorLike, items: Sequence[str]) -> list[Any]:
         """Returns the tensors of `items` of the record `data`. Subclasses implement it."""
         raise UnimplementedError(f"{type(self).__name__} has no decode(data, items)")
 
@@ -42,7 +42,7 @@ class DataDecoder:
 class ItemHandler:
     """The base class of handlers: makes an item of the features with the names `keys`."""
 
-    def __init__(self, keys: Any) -> None:
+    def __init__(self, keys: str | list[str] | tuple[str, ...]) -> None:
         self._keys = list(keys) if isinstance(keys, (list, tuple)) else [keys]
 
     @property
@@ -58,7 +58,7 @@ class ItemHandler:
 class ItemHandlerCallback(ItemHandler):
     """Makes an item by the function `func` of a dict of the features' tensors."""
 
-    def __init__(self, keys: Any, func: Callable[[Mapping[str, Any]], Any]) -> None:
+    def __init__(self, keys: str | list[str] | tuple[str, ...], func: Callable[[Mapping[str, Any]], Any]) -> None:
         super().__init__(keys)
         self._func = func
 
@@ -87,7 +87,13 @@ class Tensor(ItemHandler):
     a shape and keys.
     """
 
-    def __init__(self, tensor_key: str, shape_keys: Any = None, shape: Any = None, default_value: Any = 0) -> None:
+    def __init__(
+        self,
+        tensor_key: str,
+        shape_keys: str | Sequence[str] | None = None,
+        shape: Any = None,
+        default_value: TensorLike = 0,
+    ) -> None:
         if shape_keys and shape is not None:
             raise InvalidArgumentError("a handler of a tensor takes shape_keys or shape, not both")
         self._shape_keys = [shape_keys] if isinstance(shape_keys, str) else list(shape_keys or ())
@@ -114,7 +120,12 @@ class LookupTensor(Tensor):
     """Makes a tensor as `Tensor` does, and looks its elements up in `table`."""
 
     def __init__(
-        self, tensor_key: str, table: Any, shape_keys: Any = None, shape: Any = None, default_value: Any = ""
+        self,
+        tensor_key: str,
+        table: Any,
+        shape_keys: str | Sequence[str] | None = None,
+        shape: ShapeLike = None,
+        default_value: TensorLike = "",
     ) -> None:
         self._table = table
         super().__init__(tensor_key, shape_keys, shape, default_value)
@@ -149,9 +160,9 @@ class SparseTensor(ItemHandler):
         indices_key: str | None = None,
         values_key: str | None = None,
         shape_key: str | None = None,
-        shape: Any = None,
+        shape: ShapeLike = None,
         densify: bool = False,
-        default_value: Any = 0,
+        default_value: TensorLike = 0,
     ) -> None:
         self._indices, self._values = indices_key or "indices", values_key or "values"
         self._shape_key, self._shape = shape_key, shape
@@ -180,7 +191,7 @@ class Image(ItemHandler):
         self,
         image_key: str | None = None,
         format_key: str | None = None,
-        shape: Any = None,
+        shape: ShapeLike = None,
         channels: int = 3,
         dtype: DTypeLike = uint8,
         repeated: bool = False,
@@ -197,7 +208,7 @@ class Image(ItemHandler):
             return map_fn(lambda one: self._decoded(one, kind), data, dtype=self._dtype)
         return self._decoded(data, kind)
 
-    def _decoded(self, data: Any, kind: Any) -> Any:
+    def _decoded(self, data: TensorLike, kind: Any) -> Any:
         raw = LOGICAL_OR(EQUAL(kind, "raw"), EQUAL(kind, "RAW"))
         image = cond(raw, lambda: decode_raw(data, self._dtype), lambda: self._encoded(data))
         if self._shape is not None:
@@ -205,7 +216,7 @@ class Image(ItemHandler):
         image.set_shape([None, None, self._channels])
         return image
 
-    def _encoded(self, data: Any) -> Any:
+    def _encoded(self, data: TensorLike) -> Any:
         return cast(decode_image(data, self._channels), self._dtype)
 
 

@@ -15,13 +15,14 @@ from typing import Any
 from tfnb.client.losses_metrics.weights import fits
 from tfnb.client.variables.variable_reference import VariableReference
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.operation import Operation
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import convert_to_tensor, ones_like
 from tfnb.ops.array.shape_ops import RANK, SHAPE, SIZE, rank, shape, size
 from tfnb.ops.control_flow.switch_merge import NO_OP
 from tfnb.ops.conv_pool.conv_functions import convolution
-from tfnb.types import DTypeLike, as_shape, int32
+from tfnb.types import DTypeLike, ShapeLike, as_shape, int32
 
 __all__ = [
     "Convolution",
@@ -86,7 +87,7 @@ class LazyLoader(ModuleType):
         return dir(self._load())
 
 
-def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
+def deprecated_argument_lookup(new_name: str, new_value: object, old_name: str, old_value: object) -> Any:
     """Returns the value of an argument that has two names. Raises `InvalidArgumentError` if both are given."""
     if old_value is None:
         return new_value
@@ -100,7 +101,7 @@ def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old
 
 def _of_value(
     known: Callable[..., Any], op: Callable[..., Any], value: TensorLike, optimize: bool, options: Mapping[str, Any]
-) -> Any:
+) -> Tensor:
     if optimize or isinstance(value, (SparseTensor, SparseTensorValue)):
         return known(value, **options)
     return op(convert_to_tensor(value), **options)
@@ -108,24 +109,24 @@ def _of_value(
 
 def shape_internal(
     input: TensorLike, name: str | None = None, optimize: bool = True, out_type: DTypeLike = int32
-) -> Any:
+) -> Tensor:
     """Returns the shape of a tensor, an integer vector; with `optimize` a constant if it is known statically."""
     return _of_value(shape, SHAPE, input, optimize, {"name": name, "out_type": out_type})
 
 
 def size_internal(
     input: TensorLike, name: str | None = None, optimize: bool = True, out_type: DTypeLike = int32
-) -> Any:
+) -> Tensor:
     """Returns the number of elements of a tensor, a scalar; with `optimize` a constant if it is known statically."""
     return _of_value(size, SIZE, input, optimize, {"name": name, "out_type": out_type})
 
 
-def rank_internal(input: TensorLike, name: str | None = None, optimize: bool = True) -> Any:
+def rank_internal(input: TensorLike, name: str | None = None, optimize: bool = True) -> Tensor:
     """Returns the number of dimensions of a tensor; with `optimize` a constant if it is known statically."""
     return _of_value(rank, RANK, input, optimize, {"name": name})
 
 
-def assert_broadcastable(weights: TensorLike, values: TensorLike) -> Any:
+def assert_broadcastable(weights: TensorLike, values: TensorLike) -> Operation:
     """Returns an operation that checks in a step whether weights fit. Raises `ShapeError` if it is known they do not.
 
     Weights are a scalar, or of the rank of `values`, with dimensions of 1 or those of `values`.
@@ -135,7 +136,7 @@ def assert_broadcastable(weights: TensorLike, values: TensorLike) -> Any:
     return checks[0] if checks else NO_OP(name="static_dims_check_success", graph=tensor.graph)
 
 
-def broadcast_weights(weights: TensorLike, values: TensorLike) -> Any:
+def broadcast_weights(weights: TensorLike, values: TensorLike) -> Tensor:
     """Returns weights of the shape of `values`. Raises `ShapeError` for weights that do not fit."""
     tensor = convert_to_tensor(values)
     given = convert_to_tensor(weights, dtype=tensor.dtype)
@@ -146,18 +147,18 @@ def broadcast_weights(weights: TensorLike, values: TensorLike) -> Any:
 
 def convert_to_tensor_v2(
     value: TensorLike, dtype: DTypeLike | None = None, dtype_hint: DTypeLike | None = None, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Returns `value` as a tensor; see `tf.convert_to_tensor`, whose arguments have another order."""
     return convert_to_tensor(value, dtype, name, dtype_hint)
 
 
 def internal_convert_to_tensor(
-    value: Any,
+    value: TensorLike,
     dtype: DTypeLike | None = None,
     name: str | None = None,
     as_ref: bool = False,
     preferred_dtype: DTypeLike | None = None,
-) -> Any:
+) -> Tensor:
     """Returns `tf.convert_to_tensor` of the value; with `as_ref` of a variable the output that holds it."""
     if as_ref and isinstance(value, VariableReference):
         return value._ref()
@@ -182,8 +183,8 @@ class Convolution:
 
     def __init__(
         self,
-        input_shape: Any,
-        filter_shape: Any,
+        input_shape: ShapeLike,
+        filter_shape: ShapeLike,
         padding: str,
         strides: Sequence[int] | None = None,
         dilation_rate: Sequence[int] | None = None,
@@ -194,7 +195,7 @@ class Convolution:
         self.padding, self.strides, self.dilation_rate = padding, strides, dilation_rate
         self.name, self.data_format = name, data_format
 
-    def __call__(self, inp: TensorLike, filter: TensorLike) -> Any:
+    def __call__(self, inp: TensorLike, filter: TensorLike) -> Tensor:
         """Returns the convolution of `inp` with `filter`. Raises `ShapeError` for other shapes than given before."""
         x, w = convert_to_tensor(inp), convert_to_tensor(filter)
         x.shape.assert_is_compatible_with(self.input_shape)

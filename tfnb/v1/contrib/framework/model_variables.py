@@ -16,8 +16,10 @@ from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.default_graph import device as on_device
 from tfnb.client.graph.default_graph import get_collection
 from tfnb.client.variables import initializers, regularizers
+from tfnb.client.variables.partitioned import PartitionedVariable
 from tfnb.client.variables.replication import VariableAggregation, VariableSynchronization
 from tfnb.client.variables.scope import ScopeLike, VariableScope, get_variable
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.tensor import Tensor
 from tfnb.types import DTypeLike, ShapeLike
@@ -44,7 +46,7 @@ def variable(
     use_resource: bool | None = None,
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
-) -> Any:
+) -> Variable | PartitionedVariable:
     """Returns a variable as `get_variable` does; `arg_scope` can set defaults. `device` places it."""
     keys = list(dict.fromkeys([GraphKeys.GLOBAL_VARIABLES, *(collections or ())]))
     with on_device(device):
@@ -66,7 +68,9 @@ def variable(
 
 
 @arg_scope.add_arg_scope
-def model_variable(name: str, *args: object, collections: Sequence[str] | str | None = None, **kwargs: object) -> Any:
+def model_variable(
+    name: str, *args: object, collections: Sequence[str] | str | None = None, **kwargs: object
+) -> Variable | PartitionedVariable:
     """Does what `variable` does; the variable is also in the collection MODEL_VARIABLES."""
     return variable(name, *args, collections=[*(collections or ()), GraphKeys.MODEL_VARIABLES], **kwargs)
 

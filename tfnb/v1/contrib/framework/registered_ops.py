@@ -5,8 +5,6 @@ Invariant: nothing here makes a node; what is asked is answered as TensorFlow wi
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfnb.caches import remembered
 from tfnb.client.variables.variable_reference import VariableReference
 from tfnb.errors import UnimplementedError
@@ -36,7 +34,7 @@ class TpuContext:
         """None."""
         return None
 
-    def set_number_of_shards(self, number_of_shards: Any) -> None:
+    def set_number_of_shards(self, number_of_shards: object) -> None:
         """Raises `UnimplementedError`, except for None."""
         if number_of_shards is not None:
             raise UnimplementedError(f"set_number_of_shards({number_of_shards}): there are no TPUs")

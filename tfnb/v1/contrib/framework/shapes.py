@@ -6,7 +6,7 @@ Invariant: a check that the static shapes decide adds nothing to the graph.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tfnb.client.control_flow.cond import case, cond, static_value
@@ -24,7 +24,8 @@ from tfnb.ops.logging.print_assert import assert_that
 from tfnb.ops.math.binary import add_n
 from tfnb.ops.math.compare import EQUAL, LOGICAL_OR
 from tfnb.ops.math.reduce_functions import reduce_all, reduce_sum
-from tfnb.types import as_shape, int32
+from tfnb.types import ShapeLike, as_shape, int32
+from tfnb.v1.argument_types import TensorOrVariable
 
 __all__ = ["reduce_sum_n", "remove_squeezable_dimensions", "with_same_shape", "with_shape"]
 
@@ -57,7 +58,7 @@ def prepend_name_scope(name: str, import_scope: str | None) -> str:
     return re.sub(r"([\^]|loc:@|^)(.*)", rf"\1{import_scope}/\2", name, count=1) if import_scope else name
 
 
-def reduce_sum_n(tensors: Sequence[TensorLike], name: str | None = None) -> Any:
+def reduce_sum_n(tensors: Sequence[TensorLike], name: str | None = None) -> Tensor:
     """Returns the sum of all elements of all `tensors`. Raises `InvalidArgumentError` without tensors."""
     if not tensors:
         raise InvalidArgumentError("reduce_sum_n needs at least one tensor")
@@ -90,20 +91,20 @@ def of_expected_ranks(
         return _squeezed_if(EQUAL(ranks, 1), x), _squeezed_if(EQUAL(ranks, -1), y)
 
 
-def _squeezed_if(condition: Any, x: Any) -> Any:
+def _squeezed_if(condition: Tensor, x: Tensor) -> Tensor:
     """Returns `x`, without its last dimension if the condition holds and that dimension may be 1."""
     if x.shape.ndims == 0 or (x.shape.ndims is not None and x.shape.as_list()[-1] not in (1, None)):
         return x
     return cond(condition, lambda: squeeze(x, [-1]), lambda: IDENTITY(x))
 
 
-def with_same_shape(expected_tensor: Any, tensor: Any) -> Any:
+def with_same_shape(expected_tensor: TensorOrVariable, tensor: TensorOrVariable) -> TensorOrVariable:
     """Returns `tensor`, which must have the shape of `expected_tensor`; see `with_shape`."""
     static = expected_tensor.get_shape()
     return with_shape(static.as_list() if static.is_fully_defined() else shape(expected_tensor), tensor)
 
 
-def with_shape(expected_shape: Any, tensor: Any) -> Any:
+def with_shape(expected_shape: ShapeLike | Tensor, tensor: TensorOrVariable) -> TensorOrVariable:
     """Returns `tensor`, which must have the shape `expected_shape`, a list, a shape, or an int32 vector.
 
     What the static shapes do not decide is checked in each step, which fails with `InvalidArgumentError`. A tensor of
@@ -127,7 +128,7 @@ def with_shape(expected_shape: Any, tensor: Any) -> Any:
     return result
 
 
-def _checked(expected: Tensor, tensor: Tensor) -> Any:
+def _checked(expected: Tensor, tensor: TensorOrVariable) -> Tensor:
     actual = shape(tensor)
     same_rank = EQUAL(size(expected), rank(tensor))
     fits = cond(
@@ -149,13 +150,13 @@ def assert_scalar_int(tensor: TensorLike, name: str | None = None) -> Tensor:
         return assert_scalar(t)
 
 
-def smart_constant_value(pred: Any) -> bool | None:
+def smart_constant_value(pred: TensorLike) -> bool | None:
     """Returns the value of the condition `pred` where it is known while the graph is built, else None."""
     return static_value(pred)
 
 
 def smart_case(
-    pred_fn_pairs: Any,
+    pred_fn_pairs: Mapping[Any, Callable[[], Any]] | Iterable[tuple[Any, Callable[[], Any]]],
     default: Callable[[], Any] | None = None,
     exclusive: bool = False,
     name: str = "smart_case",

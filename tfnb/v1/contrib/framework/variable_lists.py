@@ -16,6 +16,7 @@ from tfnb.client.graph.default_graph import get_collection
 from tfnb.client.variables.variable import Variable, group
 from tfnb.errors import NotFoundError
 from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import zeros
 from tfnb.ops.array.placeholder import placeholder
 from tfnb.ops.state.variables import assign
@@ -23,19 +24,27 @@ from tfnb.ops.state.variables import assign
 __all__ = ["VariableDeviceChooser", "assign_from_values", "filter_variables", "global_variable", "local_variable"]
 
 
-def _variable(initial_value: Any, validate_shape: bool, name: str | None, key: str) -> Variable:
+def _variable(
+    initial_value: TensorLike | Callable[[], Any], validate_shape: bool, name: str | None, key: str
+) -> Variable:
     return Variable(initial_value, trainable=False, collections=[key], validate_shape=validate_shape, name=name)
 
 
 def local_variable(
-    initial_value: Any, validate_shape: bool = True, name: str | None = None, use_resource: bool | None = None
+    initial_value: TensorLike | Callable[[], Any],
+    validate_shape: bool = True,
+    name: str | None = None,
+    use_resource: bool | None = None,
 ) -> Variable:
     """Returns a variable of the collection LOCAL_VARIABLES that is not trained; see `tf.Variable`."""
     return _variable(initial_value, validate_shape, name, GraphKeys.LOCAL_VARIABLES)
 
 
 def global_variable(
-    initial_value: Any, validate_shape: bool = True, name: str | None = None, use_resource: bool | None = None
+    initial_value: TensorLike | Callable[[], Any],
+    validate_shape: bool = True,
+    name: str | None = None,
+    use_resource: bool | None = None,
 ) -> Variable:
     """Returns a variable of the collection GLOBAL_VARIABLES that is not trained; see `tf.Variable`."""
     return _variable(initial_value, validate_shape, name, GraphKeys.GLOBAL_VARIABLES)
@@ -109,7 +118,7 @@ class VariableDeviceChooser:
         self._device = (replica, device_type, device_index)
         self._num_tasks, self._job, self._next = num_tasks, job_name, 0
 
-    def __call__(self, op: Any) -> str:
+    def __call__(self, op: object) -> str:
         """Returns the name of the device of the next operation `op`."""
         replica, kind, index = self._device
         parts = [] if replica is None else [f"/replica:{replica}"]
@@ -119,6 +128,6 @@ class VariableDeviceChooser:
         return "".join([*parts, f"/device:{kind}:{index}"])
 
 
-def zero_initializer(ref: Variable, use_locking: bool = True, name: str = "zero_initializer") -> Any:
+def zero_initializer(ref: Variable, use_locking: bool = True, name: str = "zero_initializer") -> Tensor:
     """Returns an operation that assigns zeros to the variable `ref`."""
     return assign(ref, zeros(ref.shape.known(), ref.dtype), use_locking=use_locking, name=name)

@@ -15,7 +15,7 @@ from tfnb.client.graph.default_graph import name_scope
 from tfnb.client.logging.summaries import scalar
 from tfnb.client.losses_metrics.losses import Reduction, compute_weighted_loss, sigmoid_cross_entropy
 from tfnb.client.variables.scope import ScopeLike, variable_scope
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import convert_to_tensor, ones_like, zeros_like
 from tfnb.ops.array.shape_ops import shape_of
 from tfnb.ops.math.binary import MAXIMUM
@@ -29,12 +29,14 @@ _MEAN = Reduction.SUM_BY_NONZERO_WEIGHTS
 _COLLECTION = GraphKeys.LOSSES
 
 
-def _reduced(values: Any, weights: Any, scope: str | None, collection: Any, reduction: str, name: str) -> Any:
+def _reduced(
+    values: Tensor, weights: TensorLike, scope: str | None, collection: str | None, reduction: str, name: str
+) -> Tensor:
     with name_scope(scope, name):
         return compute_weighted_loss(values, weights, loss_collection=collection, reduction=reduction)
 
 
-def _summarized(add_summaries: bool, **scalars: Any) -> None:
+def _summarized(add_summaries: bool, **scalars: Tensor) -> None:
     if add_summaries:
         for name, value in scalars.items():
             scalar(name, value)
@@ -47,7 +49,7 @@ def wasserstein_generator_loss(
     loss_collection: str | None = _COLLECTION,
     reduction: str = _MEAN,
     add_summaries: bool = False,
-) -> Any:
+) -> Tensor:
     """Returns the mean of -D(generated), a scalar (Arjovsky et al. 2017)."""
     x = convert_to_tensor(discriminator_gen_outputs)
     loss = _reduced(-x, weights, scope, loss_collection, reduction, "generator_wasserstein_loss")
@@ -64,7 +66,7 @@ def wasserstein_discriminator_loss(
     loss_collection: str | None = _COLLECTION,
     reduction: str = _MEAN,
     add_summaries: bool = False,
-) -> Any:
+) -> Tensor:
     """Returns the mean of D(generated) less that of D(real), a scalar (Arjovsky et al. 2017)."""
     with name_scope(scope, "discriminator_wasserstein_loss"):
         real, generated = convert_to_tensor(discriminator_real_outputs), convert_to_tensor(discriminator_gen_outputs)
@@ -73,7 +75,7 @@ def wasserstein_discriminator_loss(
         return _together(of_generated - of_real, loss_collection, add_summaries, "discriminator_wass_loss")
 
 
-def _together(loss: Any, collection: str | None, add_summaries: bool, name: str) -> Any:
+def _together(loss: Tensor, collection: str | None, add_summaries: bool, name: str) -> Tensor:
     if collection is not None:
         loss.graph.add_to_collection(collection, loss)
     _summarized(add_summaries, **{name: loss})
@@ -90,7 +92,7 @@ def minimax_discriminator_loss(
     loss_collection: str | None = _COLLECTION,
     reduction: str = _MEAN,
     add_summaries: bool = False,
-) -> Any:
+) -> Tensor:
     """Returns the cross entropy of logits of real (1) and generated (0) data, a scalar (Goodfellow et al. 2014).
 
     label_smoothing: how much closer to a half the label of real data is.
@@ -116,7 +118,7 @@ def modified_discriminator_loss(
     loss_collection: str | None = _COLLECTION,
     reduction: str = _MEAN,
     add_summaries: bool = False,
-) -> Any:
+) -> Tensor:
     """Returns `minimax_discriminator_loss` of the outputs, a scalar; only the generator's loss is modified."""
     return minimax_discriminator_loss(
         discriminator_real_outputs,
@@ -139,7 +141,7 @@ def modified_generator_loss(
     loss_collection: str | None = _COLLECTION,
     reduction: str = _MEAN,
     add_summaries: bool = False,
-) -> Any:
+) -> Tensor:
     """Returns the mean of -log D(generated), a scalar, which does not saturate (Goodfellow et al. 2014)."""
     with name_scope(scope, "generator_modified_loss"):
         x = convert_to_tensor(discriminator_gen_outputs)
@@ -158,7 +160,7 @@ def minimax_generator_loss(
     loss_collection: str | None = _COLLECTION,
     reduction: str = _MEAN,
     add_summaries: bool = False,
-) -> Any:
+) -> Tensor:
     """Returns the mean of log(1 - D(generated)), a scalar (Goodfellow et al. 2014)."""
     with name_scope(scope, "generator_minimax_loss"):
         x = convert_to_tensor(discriminator_gen_outputs)
@@ -176,7 +178,7 @@ def least_squares_generator_loss(
     loss_collection: str | None = _COLLECTION,
     reduction: str = _MEAN,
     add_summaries: bool = False,
-) -> Any:
+) -> Tensor:
     """Returns half of the mean of (D(generated) - real_label)^2, a scalar (Mao et al. 2016)."""
     x = convert_to_tensor(discriminator_gen_outputs)
     loss = _reduced(0.5 * SQUARE(x - real_label), weights, scope, loss_collection, reduction, "lsq_generator_loss")
@@ -195,7 +197,7 @@ def least_squares_discriminator_loss(
     loss_collection: str | None = _COLLECTION,
     reduction: str = _MEAN,
     add_summaries: bool = False,
-) -> Any:
+) -> Tensor:
     """Returns half of the mean squared distances of outputs and labels, a scalar (Mao et al. 2016)."""
     with name_scope(scope, "lsq_discriminator_loss"):
         real, generated = convert_to_tensor(discriminator_real_outputs), convert_to_tensor(discriminator_gen_outputs)
@@ -211,7 +213,7 @@ def least_squares_discriminator_loss(
 def wasserstein_gradient_penalty(
     real_data: TensorLike,
     generated_data: TensorLike,
-    generator_inputs: Any,
+    generator_inputs: object,
     discriminator_fn: Callable[[Any, Any], Any],
     discriminator_scope: ScopeLike,
     epsilon: float = 1e-10,
@@ -222,7 +224,7 @@ def wasserstein_gradient_penalty(
     loss_collection: str | None = _COLLECTION,
     reduction: str = _MEAN,
     add_summaries: bool = False,
-) -> Any:
+) -> Tensor:
     """Returns the mean of (|gradient of D| / target - 1)^2 between real and generated data (Gulrajani et al. 2017).
 
     discriminator_fn: a function of data and `generator_inputs`, with variables in `discriminator_scope`. epsilon: what

@@ -16,12 +16,14 @@ from tfnb.client.graph.default_graph import name_scope
 from tfnb.client.graph.nest import flatten, pack
 from tfnb.client.platform import tf_logging
 from tfnb.client.variables.initializers import Zeros
-from tfnb.client.variables.scope import get_variable, variable_scope
+from tfnb.client.variables.scope import VariableScope, get_variable, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.constants import convert_to_tensor
 from tfnb.ops.math.binary import add_n
 from tfnb.session.api import ConfigProto
+from tfnb.session.session import Session
 from tfnb.train.hooks.session_run_hook import SessionRunContext, SessionRunHook
 from tfnb.train.optimizers.base import Optimizer
 from tfnb.train.optimizers.global_step import get_or_create_global_step
@@ -79,8 +81,8 @@ _ONE_EACH = GANTrainSteps(1, 1)
 def gan_model(
     generator_fn: Callable[[Any], Any],
     discriminator_fn: Callable[[Any, Any], Any],
-    real_data: Any,
-    generator_inputs: Any,
+    real_data: object,
+    generator_inputs: object,
     generator_scope: str = "Generator",
     discriminator_scope: str = "Discriminator",
     check_shapes: bool = True,
@@ -115,7 +117,7 @@ def gan_model(
     )
 
 
-def _tensors(structure: Any) -> Any:
+def _tensors(structure: object) -> Any:
     return pack(structure, [convert_to_tensor(t) for t in flatten(structure)])
 
 
@@ -185,7 +187,7 @@ def gan_loss(
     )
 
 
-def _regularized(loss: Any, scope: Any) -> Any:
+def _regularized(loss: Tensor, scope: VariableScope) -> Tensor:
     losses = loss.graph.get_collection(GraphKeys.REGULARIZATION_LOSSES, scope.name)
     return add_n([loss, *losses]) if losses else loss
 
@@ -248,7 +250,7 @@ def gan_train_ops(
 class RunTrainOpsHook(SessionRunHook):
     """Runs training operations a number of times before each step. train_ops: an operation or a list of them."""
 
-    def __init__(self, train_ops: Any, train_steps: int) -> None:
+    def __init__(self, train_ops: object, train_steps: int) -> None:
         self._ops = list(train_ops) if isinstance(train_ops, (list, tuple)) else [train_ops]
         self._steps = train_steps
 
@@ -318,7 +320,9 @@ def gan_train(
 def get_sequential_train_steps(train_steps: GANTrainSteps = _ONE_EACH) -> Callable[..., tuple[Any, Any]]:
     """Returns a function of a step for `tf.contrib.slim.learning.train`, whose train_op is `GANTrainOps`."""
 
-    def step(sess: Any, train_ops: GANTrainOps, global_step: Any, train_step_kwargs: Mapping[str, Any]) -> Any:
+    def step(
+        sess: Session, train_ops: GANTrainOps, global_step: object, train_step_kwargs: Mapping[str, Any]
+    ) -> tuple[Any, Any]:
         losses = []
         for op, times in zip(train_ops[:2], train_steps, strict=True):
             losses += [sess.run(op) for _ in range(times)][-1:]

@@ -8,20 +8,21 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.v1.contrib.graph_editor.elements import ControlOutputs, make_placeholder_from_tensor
 from tfnb.v1.contrib.graph_editor.reroute import reroute_inputs, reroute_ts
 from tfnb.v1.contrib.graph_editor.select import check_cios
-from tfnb.v1.contrib.graph_editor.subgraph import SubGraphView, make_view
+from tfnb.v1.contrib.graph_editor.subgraph import SubGraphView, ViewLike, make_view
 
 __all__ = ["bypass", "connect", "detach", "detach_inputs", "detach_outputs"]
 
 
-def detach_control_inputs(sgv: Any) -> None:
+def detach_control_inputs(sgv: ViewLike) -> None:
     """Makes the operations of a part wait for none outside."""
     make_view(sgv).detach_control_inputs()
 
 
-def detach_control_outputs(sgv: Any, control_outputs: Any) -> None:
+def detach_control_outputs(sgv: ViewLike, control_outputs: ControlOutputs | GraphBuilder | None) -> None:
     """Makes no operation outside wait for those of a part. control_outputs: a `ControlOutputs` or a graph."""
     view = make_view(sgv)
     _, waiting = check_cios(False, control_outputs)
@@ -34,7 +35,7 @@ def detach_control_outputs(sgv: Any, control_outputs: Any) -> None:
         waiting.update()
 
 
-def detach_inputs(sgv: Any, control_inputs: bool = False) -> tuple[SubGraphView, list[Any]]:
+def detach_inputs(sgv: ViewLike, control_inputs: bool = False) -> tuple[SubGraphView, list[Any]]:
     """Returns a part whose inputs are new placeholders, and these.
 
     control_inputs: the part does not wait for operations outside either.
@@ -57,7 +58,9 @@ def detach_inputs(sgv: Any, control_inputs: bool = False) -> tuple[SubGraphView,
     return view, made
 
 
-def detach_outputs(sgv: Any, control_outputs: Any = None) -> tuple[SubGraphView, list[Any]]:
+def detach_outputs(
+    sgv: ViewLike, control_outputs: ControlOutputs | GraphBuilder | None = None
+) -> tuple[SubGraphView, list[Any]]:
     """Returns the part `sgv`, whose readers outside read new placeholders now, and these.
 
     Outputs that nobody reads are left out. control_outputs: a `ControlOutputs` or a graph, if nothing outside shall
@@ -79,7 +82,10 @@ def detach_outputs(sgv: Any, control_outputs: Any = None) -> tuple[SubGraphView,
 
 
 def detach(
-    sgv: Any, control_inputs: bool = False, control_outputs: Any = None, control_ios: Any = None
+    sgv: ViewLike,
+    control_inputs: bool = False,
+    control_outputs: ControlOutputs | GraphBuilder | None = None,
+    control_ios: ControlOutputs | GraphBuilder | None = None,
 ) -> tuple[SubGraphView, list[Any], list[Any]]:
     """Returns the part `sgv`, cut off on both sides, and the placeholders of its inputs and for its readers."""
     follow, waiting = check_cios(control_inputs, control_outputs, control_ios)
@@ -88,7 +94,7 @@ def detach(
     return view, inputs, outputs
 
 
-def connect(sgv0: Any, sgv1: Any, disconnect_first: bool = False) -> tuple[SubGraphView, SubGraphView]:
+def connect(sgv0: ViewLike, sgv1: ViewLike, disconnect_first: bool = False) -> tuple[SubGraphView, SubGraphView]:
     """Makes the inputs of the second part the outputs of the first, and returns the parts.
 
     disconnect_first: those that read the first part until now read placeholders. Raises `InvalidArgumentError` when the
@@ -105,7 +111,7 @@ def connect(sgv0: Any, sgv1: Any, disconnect_first: bool = False) -> tuple[SubGr
     return first, second
 
 
-def bypass(sgv: Any) -> tuple[SubGraphView, list[Any]]:
+def bypass(sgv: ViewLike) -> tuple[SubGraphView, list[Any]]:
     """Makes the readers of a part's outputs read its inputs; returns the part and the placeholders of its inputs.
 
     Raises `InvalidArgumentError` when there are other numbers of outputs than of inputs.

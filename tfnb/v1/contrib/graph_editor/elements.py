@@ -6,7 +6,7 @@ Invariant: what is returned is in the order of the graph or of the argument, wit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.errors import DTypeError, InvalidArgumentError
@@ -14,10 +14,21 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.placeholder import placeholder
+from tfnb.types import DTypeLike, ShapeLike
 
-__all__ = ["ControlOutputs", "ListView", "check_graphs", "get_unique_graph", "make_list_of_op", "make_list_of_t"]
+__all__ = [
+    "ControlOutputs",
+    "Elements",
+    "ListView",
+    "check_graphs",
+    "get_unique_graph",
+    "make_list_of_op",
+    "make_list_of_t",
+]
 
 _PREFIX = "geph"
+# Operations or tensors: those of a graph, of a list, or one.
+Elements: TypeAlias = GraphBuilder | Operation | Tensor | Iterable[Any]
 
 
 class ListView:
@@ -89,7 +100,9 @@ def check_graphs(*args: Any) -> None:
         raise InvalidArgumentError("the arguments are of different graphs")
 
 
-def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = False) -> GraphBuilder | None:
+def get_unique_graph(
+    tops: Any, check_types: type | tuple[type, ...] | None = None, none_if_empty: bool = False
+) -> GraphBuilder | None:
     """Returns the graph of operations, tensors or a graph, or of a list of them.
 
     Raises `DTypeError` for a value of another class, and `InvalidArgumentError` for several graphs, or none.
@@ -110,7 +123,12 @@ def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = F
 
 
 def _list_of(
-    values: Any, kind: type, of_graph: Callable[[GraphBuilder], list[Any]], check: bool, graph: bool, ignored: Any
+    values: Any,
+    kind: type,
+    of_graph: Callable[[GraphBuilder], list[Any]],
+    check: bool,
+    graph: bool,
+    ignored: type | None,
 ) -> list[Any]:
     if isinstance(values, GraphBuilder):
         if not graph:
@@ -124,7 +142,9 @@ def _list_of(
     return found
 
 
-def make_list_of_op(ops: Any, check_graph: bool = True, allow_graph: bool = True, ignore_ts: bool = False) -> list[Any]:
+def make_list_of_op(
+    ops: Elements, check_graph: bool = True, allow_graph: bool = True, ignore_ts: bool = False
+) -> list[Any]:
     """Returns a list of operations: those of a graph, of a list, or one.
 
     check_graph: all must be of one graph. allow_graph: a graph may be given. ignore_ts: tensors are left out. Raises
@@ -134,7 +154,9 @@ def make_list_of_op(ops: Any, check_graph: bool = True, allow_graph: bool = True
     return _list_of(ops, Operation, lambda graph: list(graph.get_operations()), check_graph, allow_graph, ignored)
 
 
-def make_list_of_t(ts: Any, check_graph: bool = True, allow_graph: bool = True, ignore_ops: bool = False) -> list[Any]:
+def make_list_of_t(
+    ts: Elements, check_graph: bool = True, allow_graph: bool = True, ignore_ops: bool = False
+) -> list[Any]:
     """Returns a list of tensors: those of a graph, of a list, or one; see `make_list_of_op`."""
     return _list_of(ts, Tensor, get_tensors, check_graph, allow_graph, Operation if ignore_ops else None)
 
@@ -146,12 +168,12 @@ def get_tensors(graph: GraphBuilder) -> list[Any]:
     return [t for op in graph.get_operations() for t in op.outputs]
 
 
-def get_generating_ops(ts: Any) -> list[Any]:
+def get_generating_ops(ts: Elements) -> list[Any]:
     """Returns the operations that compute the tensors."""
     return [t.op for t in make_list_of_t(ts, allow_graph=False)]
 
 
-def get_consuming_ops(ts: Any) -> list[Any]:
+def get_consuming_ops(ts: Elements) -> list[Any]:
     """Returns the operations that read any of the tensors."""
     tensors = make_list_of_t(ts, allow_graph=False)
     return list(dict.fromkeys(op for t in tensors for op in t.consumers()))
@@ -184,7 +206,7 @@ class ControlOutputs:
         """Returns the operations that wait, by the operation that they wait for."""
         return self._outputs
 
-    def get(self, op: Any) -> list[Any]:
+    def get(self, op: Operation) -> list[Any]:
         """Returns the operations that wait for `op`."""
         return self._outputs.get(op, [])
 
@@ -204,7 +226,7 @@ def scope_basename(scope: str) -> str:
     return scope[scope.rfind("/") + 1 :]
 
 
-def placeholder_name(t: Any = None, scope: str | None = None, prefix: str = _PREFIX) -> str:
+def placeholder_name(t: Tensor | None = None, scope: str | None = None, prefix: str = _PREFIX) -> str:
     """Returns the name of a placeholder that takes the place of the tensor `t`, in its scope or in `scope`."""
     scope = None if scope is None else scope_finalize(scope)
     if t is None:
@@ -216,14 +238,14 @@ def placeholder_name(t: Any = None, scope: str | None = None, prefix: str = _PRE
     return f"{scope_dirname(t.op.name) if scope is None else scope}{name}"
 
 
-def make_placeholder_from_tensor(t: Any, scope: str | None = None, prefix: str = _PREFIX) -> Any:
+def make_placeholder_from_tensor(t: Tensor, scope: str | None = None, prefix: str = _PREFIX) -> Tensor:
     """Returns a placeholder of the dtype and shape of a tensor, in the default graph; see `placeholder_name`."""
     return placeholder(t.dtype, t.shape, name=placeholder_name(t, scope, prefix))
 
 
 def make_placeholder_from_dtype_and_shape(
-    dtype: Any, shape: Any = None, scope: str | None = None, prefix: str = _PREFIX
-) -> Any:
+    dtype: DTypeLike, shape: ShapeLike = None, scope: str | None = None, prefix: str = _PREFIX
+) -> Tensor:
     """Returns a placeholder of a dtype and a shape, in the default graph."""
     return placeholder(dtype, shape, name=placeholder_name(None, scope, prefix))
 
@@ -233,7 +255,9 @@ def get_predefined_collection_names() -> list[str]:
     return [value for name, value in vars(GraphKeys).items() if name.isupper() and isinstance(value, str)]
 
 
-def find_corresponding_elem(target: Any, dst_graph: GraphBuilder, dst_scope: str = "", src_scope: str = "") -> Any:
+def find_corresponding_elem(
+    target: Tensor | Operation, dst_graph: GraphBuilder, dst_scope: str = "", src_scope: str = ""
+) -> Tensor | Operation | None:
     """Returns the operation or tensor of `dst_graph` whose name in `dst_scope` is that of `target` in `src_scope`.
 
     Returns None when there is none. Raises `InvalidArgumentError` when `target` is not in `src_scope`.
@@ -250,6 +274,6 @@ def find_corresponding_elem(target: Any, dst_graph: GraphBuilder, dst_scope: str
         return None
 
 
-def find_corresponding(targets: Any, dst_graph: GraphBuilder, dst_scope: str = "", src_scope: str = "") -> Any:
+def find_corresponding(targets: object, dst_graph: GraphBuilder, dst_scope: str = "", src_scope: str = "") -> Any:
     """Returns a tree like `targets` with `find_corresponding_elem` of each operation or tensor."""
     return transform_tree(targets, lambda t: find_corresponding_elem(t, dst_graph, dst_scope, src_scope))

@@ -11,9 +11,11 @@ from typing import Any
 
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.v1.contrib.graph_editor.elements import (
     ControlOutputs,
+    Elements,
     concatenate_unique,
     get_consuming_ops,
     get_generating_ops,
@@ -39,36 +41,40 @@ def make_regex(obj: Any) -> re.Pattern[str]:
     return re.compile(obj)
 
 
-def filter_ts(ops: Any, positive_filter: _Filter) -> list[Any]:
+def filter_ts(ops: Elements, positive_filter: _Filter) -> list[Any]:
     """Returns the outputs of operations for which positive_filter(tensor) is true; the filter True takes all."""
     tensors = [t for op in make_list_of_op(ops) for t in op.outputs]
     return tensors if positive_filter is True else [t for t in tensors if positive_filter(t)]  # type: ignore[operator]
 
 
-def filter_ts_from_regex(ops: Any, regex: Any) -> list[Any]:
+def filter_ts_from_regex(ops: Elements, regex: str | re.Pattern[str]) -> list[Any]:
     """Returns the outputs of operations in whose name the regular expression is found."""
     pattern = make_regex(regex)
     return filter_ts(ops, lambda t: pattern.search(t.name) is not None)
 
 
-def filter_ops(ops: Any, positive_filter: _Filter) -> list[Any]:
+def filter_ops(ops: Elements, positive_filter: _Filter) -> list[Any]:
     """Returns the operations for which positive_filter(operation) is true; the filter True takes all."""
     found = make_list_of_op(ops)
     return found if positive_filter is True else [op for op in found if positive_filter(op)]  # type: ignore[operator]
 
 
-def filter_ops_from_regex(ops: Any, regex: Any) -> list[Any]:
+def filter_ops_from_regex(ops: Elements, regex: str | re.Pattern[str]) -> list[Any]:
     """Returns the operations in whose name the regular expression is found."""
     pattern = make_regex(regex)
     return filter_ops(ops, lambda op: pattern.search(op.name) is not None)
 
 
-def get_name_scope_ops(ops: Any, scope: str) -> list[Any]:
+def get_name_scope_ops(ops: Elements, scope: str) -> list[Any]:
     """Returns the operations in a name scope."""
     return filter_ops_from_regex(ops, f"^{re.escape(scope.rstrip('/'))}(/.*)?$" if scope.rstrip("/") else "")
 
 
-def check_cios(control_inputs: Any = False, control_outputs: Any = None, control_ios: Any = None) -> tuple[bool, Any]:
+def check_cios(
+    control_inputs: object = False,
+    control_outputs: ControlOutputs | GraphBuilder | None = None,
+    control_ios: ControlOutputs | GraphBuilder | None = None,
+) -> tuple[bool, Any]:
     """Returns (whether to follow what is waited for, the `ControlOutputs` or None).
 
     control_ios: both at once, a `ControlOutputs` or a graph. Raises `InvalidArgumentError` when it is given together
@@ -90,7 +96,10 @@ def check_cios(control_inputs: Any = False, control_outputs: Any = None, control
 
 
 def get_ops_ios(
-    ops: Any, control_inputs: bool = False, control_outputs: Any = None, control_ios: Any = None
+    ops: Elements,
+    control_inputs: bool = False,
+    control_outputs: ControlOutputs | GraphBuilder | None = None,
+    control_ios: ControlOutputs | GraphBuilder | None = None,
 ) -> list[Any]:
     """Returns the operations that compute the inputs of `ops` or read their outputs."""
     follow, waiting = check_cios(control_inputs, control_outputs, control_ios)
@@ -103,7 +112,7 @@ def get_ops_ios(
     return found
 
 
-def compute_boundary_ts(ops: Any) -> tuple[list[Any], list[Any], list[Any]]:
+def compute_boundary_ts(ops: Elements) -> tuple[list[Any], list[Any], list[Any]]:
     """Returns (inputs, outputs, inner tensors) of a set of operations.
 
     Inputs are computed outside. Outputs are not read, or read outside; one that is read inside, too, is also an inner
@@ -120,13 +129,13 @@ def compute_boundary_ts(ops: Any) -> tuple[list[Any], list[Any], list[Any]]:
 
 
 def get_within_boundary_ops(
-    ops: Any,
-    seed_ops: Any,
-    boundary_ops: Any = (),
+    ops: Elements,
+    seed_ops: Elements,
+    boundary_ops: Elements = (),
     inclusive: bool = True,
     control_inputs: bool = False,
-    control_outputs: Any = None,
-    control_ios: Any = None,
+    control_outputs: ControlOutputs | GraphBuilder | None = None,
+    control_ios: ControlOutputs | GraphBuilder | None = None,
 ) -> list[Any]:
     """Returns those of `ops` that are connected with `seed_ops` without passing `boundary_ops`.
 
@@ -151,7 +160,7 @@ def get_within_boundary_ops(
 def _walk(
     seeds: Any,
     inclusive: bool,
-    within_ops: Any,
+    within_ops: Elements | None,
     within_ops_fn: Callable[[Any], bool] | None,
     of_tensors: Callable[[Any], list[Any]],
     following: Callable[[Any], Iterable[Any]],
@@ -164,7 +173,7 @@ def _walk(
     within = None if within_ops is None else set(make_list_of_op(within_ops, allow_graph=False))
     start = [op for op in start if within is None or op in within]
 
-    def allowed(op: Any) -> bool:
+    def allowed(op: Operation) -> bool:
         return (within is None or op in within) and (within_ops_fn is None or within_ops_fn(op))
 
     found, wave = dict.fromkeys(start), list(start)
@@ -177,12 +186,12 @@ def _walk(
 
 
 def get_forward_walk_ops(
-    seed_ops: Any,
+    seed_ops: Elements,
     inclusive: bool = True,
-    within_ops: Any = None,
+    within_ops: Elements | None = None,
     within_ops_fn: Callable[[Any], bool] | None = None,
-    stop_at_ts: Any = (),
-    control_outputs: Any = None,
+    stop_at_ts: Elements = (),
+    control_outputs: ControlOutputs | GraphBuilder | None = None,
 ) -> list[Any]:
     """Returns the operations that depend on `seed_ops`, operations or tensors.
 
@@ -192,7 +201,7 @@ def get_forward_walk_ops(
     _, waiting = check_cios(False, control_outputs)
     stops = set(make_list_of_t(stop_at_ts))
 
-    def following(op: Any) -> list[Any]:
+    def following(op: Operation) -> list[Any]:
         found = [consumer for t in op.outputs if t not in stops for consumer in t.consumers()]
         return [*found, *(waiting.get(op) if waiting is not None else ())]
 
@@ -200,11 +209,11 @@ def get_forward_walk_ops(
 
 
 def get_backward_walk_ops(
-    seed_ops: Any,
+    seed_ops: Elements,
     inclusive: bool = True,
-    within_ops: Any = None,
+    within_ops: Elements | None = None,
     within_ops_fn: Callable[[Any], bool] | None = None,
-    stop_at_ts: Any = (),
+    stop_at_ts: Elements = (),
     control_inputs: bool = False,
 ) -> list[Any]:
     """Returns the operations that `seed_ops`, operations or tensors, depend on; see `get_forward_walk_ops`.
@@ -213,19 +222,19 @@ def get_backward_walk_ops(
     """
     stops = set(make_list_of_t(stop_at_ts))
 
-    def following(op: Any) -> list[Any]:
+    def following(op: Operation) -> list[Any]:
         return [*(t.op for t in op.inputs if t not in stops), *(op.control_inputs if control_inputs else ())]
 
     return _walk(seed_ops, inclusive, within_ops, within_ops_fn, get_generating_ops, following)
 
 
 def _two_walks(
-    forward_seed_ops: Any,
-    backward_seed_ops: Any,
+    forward_seed_ops: Elements,
+    backward_seed_ops: Elements,
     forward_inclusive: bool,
     backward_inclusive: bool,
-    within_ops: Any,
-    within_ops_fn: Any,
+    within_ops: Elements | None,
+    within_ops_fn: Callable[[Any], bool] | None,
     controls: tuple[bool, Any],
 ) -> tuple[list[Any], list[Any]]:
     follow, waiting = controls
@@ -239,15 +248,15 @@ def _two_walks(
 
 
 def get_walks_intersection_ops(
-    forward_seed_ops: Any,
-    backward_seed_ops: Any,
+    forward_seed_ops: Elements,
+    backward_seed_ops: Elements,
     forward_inclusive: bool = True,
     backward_inclusive: bool = True,
-    within_ops: Any = None,
+    within_ops: Elements | None = None,
     within_ops_fn: Callable[[Any], bool] | None = None,
     control_inputs: bool = False,
-    control_outputs: Any = None,
-    control_ios: Any = None,
+    control_outputs: ControlOutputs | GraphBuilder | None = None,
+    control_ios: ControlOutputs | GraphBuilder | None = None,
 ) -> list[Any]:
     """Returns the operations between `forward_seed_ops` and `backward_seed_ops`."""
     controls = check_cios(control_inputs, control_outputs, control_ios)
@@ -258,15 +267,15 @@ def get_walks_intersection_ops(
 
 
 def get_walks_union_ops(
-    forward_seed_ops: Any,
-    backward_seed_ops: Any,
+    forward_seed_ops: Elements,
+    backward_seed_ops: Elements,
     forward_inclusive: bool = True,
     backward_inclusive: bool = True,
-    within_ops: Any = None,
+    within_ops: Elements | None = None,
     within_ops_fn: Callable[[Any], bool] | None = None,
     control_inputs: bool = False,
-    control_outputs: Any = None,
-    control_ios: Any = None,
+    control_outputs: ControlOutputs | GraphBuilder | None = None,
+    control_ios: ControlOutputs | GraphBuilder | None = None,
 ) -> list[Any]:
     """Returns the operations that depend on `forward_seed_ops`, and those that `backward_seed_ops` depend on."""
     controls = check_cios(control_inputs, control_outputs, control_ios)
@@ -301,7 +310,7 @@ def _selected(
 
 
 def select_ops(
-    *args: Any,
+    *args: object,
     graph: GraphBuilder | None = None,
     restrict_ops_regex: bool = False,
     positive_filter: Callable[[Any], bool] | None = None,
@@ -311,7 +320,7 @@ def select_ops(
     A pattern that begins with "(?#ts)" selects tensors only; restrict_ops_regex: one must begin with "(?#ops)".
     """
 
-    def as_list(argument: Any) -> list[Any]:
+    def as_list(argument: Elements) -> list[Any]:
         return make_list_of_op(argument, ignore_ts=True)
 
     marks = ("(?#ops)", "(?#ts)")
@@ -319,14 +328,14 @@ def select_ops(
 
 
 def select_ts(
-    *args: Any,
+    *args: object,
     graph: GraphBuilder | None = None,
     restrict_ts_regex: bool = False,
     positive_filter: Callable[[Any], bool] | None = None,
 ) -> list[Any]:
     """Returns the tensors of arguments; see `select_ops`."""
 
-    def as_list(argument: Any) -> list[Any]:
+    def as_list(argument: Elements) -> list[Any]:
         return make_list_of_t(argument, ignore_ops=True)
 
     marks = ("(?#ts)", "(?#ops)")
@@ -334,7 +343,7 @@ def select_ts(
 
 
 def select_ops_and_ts(
-    *args: Any, graph: GraphBuilder | None = None, positive_filter: Callable[[Any], bool] | None = None
+    *args: object, graph: GraphBuilder | None = None, positive_filter: Callable[[Any], bool] | None = None
 ) -> tuple[list[Any], list[Any]]:
     """Returns (operations, tensors) of arguments; a pattern of tensors begins with "(?#ts)"."""
     ops = select_ops(*args, graph=graph, positive_filter=positive_filter)

@@ -5,11 +5,13 @@ Invariant: inputs are tensors that operations outside compute, or tensors that o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
 from tfnb.v1.contrib.graph_editor.elements import ControlOutputs, get_consuming_ops
 from tfnb.v1.contrib.graph_editor.select import (
     compute_boundary_ts,
@@ -18,7 +20,7 @@ from tfnb.v1.contrib.graph_editor.select import (
     select_ops_and_ts,
 )
 
-__all__ = ["SubGraphView", "make_view", "make_view_from_scope"]
+__all__ = ["SubGraphView", "ViewLike", "make_view", "make_view_from_scope"]
 
 
 class SubGraphView:
@@ -68,23 +70,23 @@ class SubGraphView:
         """The outputs that an operation inside computes."""
         return [t for t in self._outputs if t not in self._passing]
 
-    def op(self, op_id: int) -> Any:
+    def op(self, op_id: int) -> Operation:
         """Returns the operation of a number."""
         return self._ops[op_id]
 
-    def is_passthrough(self, t: Any) -> bool:
+    def is_passthrough(self, t: Tensor) -> bool:
         """Returns whether a tensor only passes through."""
         return t in self._passing
 
-    def input_index(self, t: Any) -> int:
+    def input_index(self, t: Tensor) -> int:
         """Returns the number of an input. Raises `InvalidArgumentError` for another tensor."""
         return _index(self._inputs, t, "an input")
 
-    def output_index(self, t: Any) -> int:
+    def output_index(self, t: Tensor) -> int:
         """Returns the number of an output. Raises `InvalidArgumentError` for another tensor."""
         return _index(self._outputs, t, "an output")
 
-    def find_op_by_name(self, op_name: str) -> Any:
+    def find_op_by_name(self, op_name: str) -> Operation:
         """Returns the operation of a name. Raises `NotFoundError` when there is none."""
         for op in self._ops:
             if op.name == op_name:
@@ -173,14 +175,20 @@ class SubGraphView:
         return f"<SubGraphView of {len(self._ops)} operations>"
 
 
-def _index(tensors: Sequence[Any], t: Any, what: str) -> int:
+def _index(tensors: Sequence[Any], t: Tensor, what: str) -> int:
     for i, other in enumerate(tensors):
         if other is t:
             return i
     raise InvalidArgumentError(f"the tensor {t} is not {what} of the subgraph")
 
 
-def make_view(*args: Any, graph: GraphBuilder | None = None, positive_filter: Any = None) -> SubGraphView:
+# A part of a graph, or operations and tensors that select one, or patterns of their names.
+ViewLike: TypeAlias = SubGraphView | Operation | Tensor | Iterable[Any]
+
+
+def make_view(
+    *args: object, graph: GraphBuilder | None = None, positive_filter: Callable[[Any], bool] | None = None
+) -> SubGraphView:
     """Returns a view of what arguments select; see `select_ops_and_ts`. A view becomes a copy of itself."""
     if len(args) == 1 and isinstance(args[0], SubGraphView):
         return args[0].copy()

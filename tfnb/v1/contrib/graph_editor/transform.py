@@ -5,7 +5,7 @@ Invariant: a copy computes what its original does; the original stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError, refuse_given
@@ -13,6 +13,7 @@ from tfnb.ir.builder import GraphBuilder, replace_input
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.types import TensorSpec
+from tfnb.v1.argument_types import TensorOrVariable
 from tfnb.v1.contrib.graph_editor.elements import (
     ControlOutputs,
     flatten_tree,
@@ -23,7 +24,7 @@ from tfnb.v1.contrib.graph_editor.elements import (
     transform_tree,
 )
 from tfnb.v1.contrib.graph_editor.select import get_walks_intersection_ops
-from tfnb.v1.contrib.graph_editor.subgraph import SubGraphView, make_view
+from tfnb.v1.contrib.graph_editor.subgraph import SubGraphView, ViewLike, make_view
 
 __all__ = ["Transformer", "TransformerInfo", "copy", "copy_with_input_replacements", "graph_replace"]
 
@@ -36,8 +37,8 @@ class TransformerInfo:
         self.graph, self.graph_, self.scope, self.scope_ = info.graph, info.graph_, info.scope, info.scope_
         self.transformed_ops, self.transformed_ts = dict(info.transformed_ops), dict(info.transformed_ts)
 
-    def _found(self, top: Any, missing_fn: Callable[[Any], Any] | None, back: bool) -> Any:
-        def one(element: Any) -> Any:
+    def _found(self, top: object, missing_fn: Callable[[Any], Any] | None, back: bool) -> Any:
+        def one(element: object) -> Any:
             table = self.transformed_ts if isinstance(element, Tensor) else self.transformed_ops
             if back:
                 table = {new: old for old, new in table.items()}
@@ -47,14 +48,14 @@ class TransformerInfo:
 
         return transform_tree(top, one)
 
-    def transformed(self, original_top: Any, missing_fn: Callable[[Any], Any] | None = None) -> Any:
+    def transformed(self, original_top: object, missing_fn: Callable[[Any], Any] | None = None) -> Any:
         """Returns what became of operations and tensors, one or a tree of them.
 
         missing_fn: from one that was not transformed to what is returned for it, by default None.
         """
         return self._found(original_top, missing_fn, False)
 
-    def original(self, transformed_top: Any, missing_fn: Callable[[Any], Any] | None = None) -> Any:
+    def original(self, transformed_top: object, missing_fn: Callable[[Any], Any] | None = None) -> Any:
         """Returns of what operations and tensors are the copies; see `transformed`."""
         return self._found(transformed_top, missing_fn, True)
 
@@ -76,18 +77,18 @@ class _State:
         return self.scope_ + name[len(self.scope) :]
 
 
-def replace_t_with_placeholder_handler(info: Any, t: Any) -> Any:
+def replace_t_with_placeholder_handler(info: _State, t: Tensor) -> Tensor:
     """Returns a placeholder in the place of an outer tensor."""
     with info.graph_.as_default():
         return make_placeholder_from_tensor(t, scope=info.scope_)
 
 
-def keep_t_if_possible_handler(info: Any, t: Any) -> Any:
+def keep_t_if_possible_handler(info: _State, t: Tensor) -> Tensor:
     """Returns an outer tensor itself in the same graph, and a placeholder in another."""
     return t if info.graph is info.graph_ else replace_t_with_placeholder_handler(info, t)
 
 
-def assign_renamed_collections_handler(info: Any, elem: Any, elem_: Any) -> None:
+def assign_renamed_collections_handler(info: _State, elem: Operation | Tensor, elem_: object) -> None:
     """Adds a copy to the collections of its original; those that are not TensorFlow's get a new name."""
     known = set(get_predefined_collection_names())
     for name in elem.graph.get_all_collection_keys():
@@ -97,7 +98,7 @@ def assign_renamed_collections_handler(info: Any, elem: Any, elem_: Any) -> None
             info.graph_.add_to_collection(other, elem_)
 
 
-def transform_op_if_inside_handler(info: Any, op: Any, keep_if_possible: bool = True) -> Any:
+def transform_op_if_inside_handler(info: _State, op: Operation, keep_if_possible: bool = True) -> Operation | None:
     """Returns the copy of an operation, the operation itself in the same graph, or None."""
     if op in info.transformed_ops:
         return info.transformed_ops[op]
@@ -105,7 +106,7 @@ def transform_op_if_inside_handler(info: Any, op: Any, keep_if_possible: bool = 
 
 
 def copy_op_handler(
-    info: Any, op: Any, new_inputs: Any, copy_shape: bool = False, nodedef_fn: Any = None
+    info: _State, op: Operation, new_inputs: Iterable[Tensor], copy_shape: bool = False, nodedef_fn: object = None
 ) -> tuple[Any, list[Any]]:
     """Returns (copy of an operation with other inputs, its outputs).
 
@@ -142,7 +143,7 @@ class Transformer:
 
     def __call__(
         self,
-        sgv: Any,
+        sgv: ViewLike,
         dst_graph: GraphBuilder,
         dst_scope: str,
         src_scope: str = "",
@@ -238,7 +239,7 @@ def _in_order(ops: list[Any]) -> list[Any]:
 
 
 def copy(
-    sgv: Any,
+    sgv: ViewLike,
     dst_graph: GraphBuilder | None = None,
     dst_scope: str = "",
     src_scope: str = "",
@@ -253,7 +254,7 @@ def copy(
 
 
 def copy_with_input_replacements(
-    sgv: Any,
+    sgv: ViewLike,
     replacement_ts: Mapping[Any, Any],
     dst_graph: GraphBuilder | None = None,
     dst_scope: str = "",
@@ -270,7 +271,7 @@ def copy_with_input_replacements(
         raise InvalidArgumentError("copy_with_input_replacements: the subgraph is empty")
     transformer = Transformer()
 
-    def replaced(info: Any, t: Any) -> Any:
+    def replaced(info: _State, t: Tensor) -> Tensor:
         found = replacement_ts.get(t)
         return keep_t_if_possible_handler(info, t) if found is None else found
 
@@ -279,7 +280,7 @@ def copy_with_input_replacements(
 
 
 def graph_replace(
-    target_ts: Any,
+    target_ts: object,
     replacement_ts: Mapping[Any, Any],
     dst_scope: str = "",
     src_scope: str = "",
@@ -304,5 +305,5 @@ def graph_replace(
     return info.transformed(target_ts, lambda t: replacements.get(t, t))
 
 
-def _tensor(value: Any) -> Any:
+def _tensor(value: TensorOrVariable) -> Tensor:
     return value if isinstance(value, Tensor) else value.__tensor__()

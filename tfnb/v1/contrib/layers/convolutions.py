@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from tfnb.client.argument_types import CollectionNames, InitializerLike, Regularizer, VariableCollections, WindowSize
+from tfnb.client.argument_types import CollectionNames, InitializerLike, Regularizer, VariableCollections
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.layers.conv_layers import Conv3DTranspose
 from tfnb.client.variables.initializers import Zeros, glorot_uniform
@@ -17,13 +17,14 @@ from tfnb.client.variables.scope import ScopeLike, get_variable, variable_scope
 from tfnb.client.variables.variable_store import Reuse
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.tile_reverse_mirror import TILE
 from tfnb.ops.conv_pool.depthwise import depthwise_conv2d
 from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.linalg.tensordot import tensordot
 from tfnb.ops.nn.activations import ELU, RELU
 from tfnb.ops.nn.bias_dropout_moments import bias_add as bias_add_op
+from tfnb.v1.argument_types import WindowLike
 from tfnb.v1.contrib.framework.arg_scope import add_arg_scope
 from tfnb.v1.contrib.layers.named_outputs import (
     channel_dimension,
@@ -39,8 +40,8 @@ __all__ = ["convolution2d_in_plane", "convolution3d_transpose", "legacy_fully_co
 @add_arg_scope
 def convolution2d_in_plane(
     inputs: TensorLike,
-    kernel_size: WindowSize,
-    stride: WindowSize = 1,
+    kernel_size: WindowLike,
+    stride: WindowLike = 1,
     padding: str = "SAME",
     activation_fn: Callable[[Any], Any] | None = RELU,
     normalizer_fn: Callable[..., Any] | None = None,
@@ -54,7 +55,7 @@ def convolution2d_in_plane(
     outputs_collections: CollectionNames | None = None,
     trainable: bool = True,
     scope: ScopeLike | None = None,
-) -> Any:
+) -> Tensor:
     """Computes activation(convolution + biases) with one kernel of `kernel_size` for all channels, each by itself.
 
     inputs: (batch, height, width, channels). A `normalizer_fn` replaces the biases. Raises `ShapeError` when the number
@@ -91,8 +92,8 @@ def convolution2d_in_plane(
 def convolution3d_transpose(
     inputs: TensorLike,
     num_outputs: int,
-    kernel_size: WindowSize,
-    stride: WindowSize = 1,
+    kernel_size: WindowLike,
+    stride: WindowLike = 1,
     padding: str = "SAME",
     data_format: str = "NDHWC",
     activation_fn: Callable[[Any], Any] | None = RELU,
@@ -107,7 +108,7 @@ def convolution3d_transpose(
     outputs_collections: CollectionNames | None = None,
     trainable: bool = True,
     scope: ScopeLike | None = None,
-) -> Any:
+) -> Tensor:
     """Computes activation(transposed convolution + biases) of volumes (batch, depth, height, width, channels).
 
     `num_outputs` is the number of output channels; with `data_format` "NCDHW" the channels come second. A
@@ -157,7 +158,7 @@ def legacy_fully_connected(
     trainable: bool = True,
     weight_regularizer: Regularizer | None = None,
     bias_regularizer: Regularizer | None = None,
-) -> Any:
+) -> Tensor:
     """Computes activation(x @ weights + bias), of `num_output_units` columns, as the first programs of 0.x called it.
 
     The activation is also in the collection ACTIVATIONS. Raises `ShapeError` when the last dimension of `x` is not

@@ -11,7 +11,7 @@ from tfnb.client.graph.default_graph import name_scope
 from tfnb.client.variables.embedding import embedding_lookup, embedding_lookup_sparse
 from tfnb.ir.default import graph_of
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.gather import gather
 from tfnb.ops.array.shape_ops import RESHAPE, shape_of
@@ -22,7 +22,7 @@ __all__ = ["embedding_lookup_unique"]
 
 def embedding_lookup_unique(
     params: Any, ids: TensorLike, partition_strategy: str = "mod", name: str | None = None
-) -> Any:
+) -> Tensor:
     """Does what `tf.nn.embedding_lookup` does; an id that occurs several times is looked up once."""
     with name_scope(name, "EmbeddingLookupUnique", [ids]):
         t = graph_of([ids]).to_tensor(ids)
@@ -42,7 +42,7 @@ def embedding_lookup_sparse_with_distributed_aggregation(
     name: str | None = None,
     combiner: str | None = None,
     max_norm: float | None = None,
-) -> Any:
+) -> Tensor:
     """Does what `tf.nn.embedding_lookup_sparse` does; rows are read where their part of the variable lives."""
     kind = combiner or "mean"
     return embedding_lookup_sparse(params, sp_ids, sp_weights, partition_strategy, name, kind, max_norm)

@@ -14,7 +14,7 @@ from tfnb.client.variables.initializers import Zeros
 from tfnb.client.variables.scope import ScopeLike, get_variable, variable_scope
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError, refuse_given
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import convert_to_tensor
 from tfnb.ops.array.placeholder import placeholder, sparse_placeholder
@@ -94,7 +94,7 @@ class SparseColumn(CategoricalColumn):
         """The features that the column reads, as `tf.parse_example` takes them."""
         return self.categories.parse_example_spec
 
-    def transform(self, features: Features) -> Any:
+    def transform(self, features: Features) -> SparseTensor:
         """Returns the ids of the categories, of the batch's `features`."""
         return self.categories.transform(features)
 
@@ -103,7 +103,7 @@ class SparseColumn(CategoricalColumn):
         return self.categories.sparse(features)
 
 
-def _sparse(categories: Any, combiner: str) -> SparseColumn:
+def _sparse(categories: CategoricalColumn, combiner: str) -> SparseColumn:
     if combiner not in ("sum", "mean", "sqrtn"):
         raise InvalidArgumentError(f"combiner must be sum, mean or sqrtn, got {combiner!r}")
     return SparseColumn(categories, combiner)
@@ -130,10 +130,10 @@ def _order(column: Any) -> str:
 def real_valued_column(
     column_name: str,
     dimension: int = 1,
-    default_value: Any = None,
+    default_value: TensorLike | None = None,
     dtype: DTypeLike = float32,
     normalizer: Callable[[Any], Any] | None = None,
-) -> Any:
+) -> NumericColumn:
     """Returns the column of `dimension` numbers of a feature; see `tf.feature_column.numeric_column`."""
     return numeric_column(column_name, (dimension,), default_value, dtype, normalizer)
 
@@ -207,12 +207,12 @@ def weighted_sparse_column(
     return _sparse(weighted_categorical_column(sparse_id_column, weight_column_name, dtype), sparse_id_column.combiner)
 
 
-def one_hot_column(sparse_id_column: SparseColumn) -> Any:
+def one_hot_column(sparse_id_column: SparseColumn) -> IndicatorColumn:
     """Returns the dense column of how often each category of `sparse_id_column` occurs."""
     return indicator_column(sparse_id_column)
 
 
-def bucketized_column(source_column: Any, boundaries: Sequence[float]) -> Any:
+def bucketized_column(source_column: NumericColumn, boundaries: Sequence[float]) -> BucketizedColumn:
     """Returns the column of the interval between `boundaries` that a number of `source_column` is in."""
     return make_bucketized(source_column, boundaries)
 
@@ -271,7 +271,7 @@ def shared_embedding_columns(
     return [replace(c, shared_name=shared) for c in made]
 
 
-def _checked(feature_columns: Any) -> list[Any]:
+def _checked(feature_columns: Iterable[Any]) -> list[Any]:
     check_feature_columns(feature_columns)
     return sorted(dict.fromkeys(feature_columns), key=_order)
 
@@ -288,13 +288,13 @@ def check_feature_columns(feature_columns: Iterable[Any]) -> None:
         seen.add(key)
 
 
-def create_feature_spec_for_parsing(feature_columns: Any) -> dict[str, Any]:
+def create_feature_spec_for_parsing(feature_columns: Iterable[Any]) -> dict[str, Any]:
     """Returns the features that columns, a list or the values of a dict, read: a dict for `tf.parse_example`."""
     columns = feature_columns.values() if isinstance(feature_columns, Mapping) else feature_columns
     return make_parse_example_spec(columns)
 
 
-def make_place_holder_tensors_for_base_features(feature_columns: Any) -> dict[str, Any]:
+def make_place_holder_tensors_for_base_features(feature_columns: Iterable[Any]) -> dict[str, Any]:
     """Returns placeholders of the features that `feature_columns` read, by name."""
     result: dict[str, Any] = {}
     for key, feature in create_feature_spec_for_parsing(feature_columns).items():
@@ -306,7 +306,10 @@ def make_place_holder_tensors_for_base_features(feature_columns: Any) -> dict[st
 
 
 def parse_feature_columns_from_examples(
-    serialized: TensorLike, feature_columns: Iterable[Any], name: str | None = None, example_names: Any = None
+    serialized: TensorLike,
+    feature_columns: Iterable[Any],
+    name: str | None = None,
+    example_names: TensorLike | None = None,
 ) -> dict[Any, Any]:
     """Returns the features of serialized tf.Examples, [batch], by key, and what `feature_columns` make of them."""
     columns = list(feature_columns)
@@ -320,7 +323,7 @@ def transform_features(features: Mapping[Any, Any], feature_columns: Iterable[An
     return {column: made.made_by(column) for column in _checked(list(feature_columns))}
 
 
-def infer_real_valued_columns(features: Any) -> list[Any]:
+def infer_real_valued_columns(features: TensorLike | Mapping[str, Any]) -> list[Any]:
     """Returns a real-valued column for each tensor of `features`, a dict, or for one tensor [batch, n].
 
     Raises `ShapeError` for tensors of another rank, `DTypeError` for those that are no numbers.
@@ -345,7 +348,7 @@ def input_from_feature_columns(
     trainable: bool = True,
     scope: ScopeLike | None = None,
     cols_to_outs: dict[Any, Any] | None = None,
-) -> Any:
+) -> Tensor:
     """Returns all dense columns side by side: [batch, columns], float32.
 
     columns_to_tensors: the features by key. The tables of embeddings are "weights" in the columns' scopes.
@@ -365,7 +368,7 @@ def input_from_feature_columns(
         return concat(outputs, 1)
 
 
-def _dense(column: Any, features: Features, variables: Variables) -> Any:
+def _dense(column: Any, features: Features, variables: Variables) -> Tensor:
     if isinstance(column, EmbeddingColumn) and column.shared_name is None:
         table = get_variable(
             "weights",

@@ -7,7 +7,7 @@ belong to the graph of their tensors, and a tensor without one goes by the name 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tfnb.client.argument_types import CollectionNames, VariableCollections
@@ -23,14 +23,14 @@ __all__ = ["append_tensor_alias", "collect_named_outputs", "convert_collection_t
 _STATE = "tensor_aliases"
 
 
-def append_tensor_alias(tensor: Any, alias: str) -> Any:
+def append_tensor_alias(tensor: Tensor, alias: str) -> Tensor:
     """Gives `tensor` one more alias, without a final "/", and returns the tensor."""
     aliases = tensor.graph.client_state.setdefault(_STATE, {})
     aliases.setdefault(tensor.name, []).append(alias.removesuffix("/"))
     return tensor
 
 
-def get_tensor_aliases(tensor: Any) -> list[str]:
+def get_tensor_aliases(tensor: Tensor) -> list[str]:
     """Returns the aliases of `tensor`, or else the name of its operation, with ":1" for its second output."""
     aliases = tensor.graph.client_state.get(_STATE, {}).get(tensor.name)
     return list(aliases) if aliases else [tensor.name.removesuffix(":0")]
@@ -41,7 +41,7 @@ def gather_tensors_aliases(tensors: Iterable[Any]) -> list[str]:
     return [alias for tensor in tensors for alias in get_tensor_aliases(tensor)]
 
 
-def collect_named_outputs(collections: CollectionNames | None, alias: str, outputs: Any) -> Any:
+def collect_named_outputs(collections: CollectionNames | None, alias: str, outputs: Tensor) -> Tensor:
     """Adds `outputs` to `collections`, with the alias `alias`, and returns them; without collections does nothing."""
     if collections:
         append_tensor_alias(outputs, alias)
@@ -59,7 +59,7 @@ def convert_collection_to_dict(collection: str, clear_collection: bool = False) 
     return result
 
 
-def constant_value(value_or_tensor_or_var: Any, dtype: DTypeLike | None = None) -> Any:
+def constant_value(value_or_tensor_or_var: object, dtype: DTypeLike | None = None) -> Any:
     """Returns the value of a constant tensor, a Python value as it is, and None for variables and other tensors.
 
     Raises `DTypeError` for a tensor of another dtype than `dtype`, and for None.
@@ -81,7 +81,7 @@ def static_cond(pred: object, fn1: Callable[[], Any], fn2: Callable[[], Any]) ->
     return fn1() if pred else fn2()
 
 
-def get_variable_collections(variables_collections: VariableCollections | None, name: str) -> Any:
+def get_variable_collections(variables_collections: VariableCollections | None, name: str) -> CollectionNames | None:
     """Returns the collections of the variable `name`, from those for all variables or a dict by their names."""
     return variables_collections.get(name) if isinstance(variables_collections, Mapping) else variables_collections
 
@@ -106,7 +106,7 @@ def _dimension(shape: ShapeLike, axis: int, min_rank: int) -> int:
     return int(value)
 
 
-def two_element_tuple(int_or_tuple: Any) -> tuple[int, int]:
+def two_element_tuple(int_or_tuple: int | Sequence[int] | Shape) -> tuple[int, int]:
     """Returns a pair of integers: the two given ones, or one given integer twice. Raises `InvalidArgumentError`."""
     if isinstance(int_or_tuple, int):
         return int_or_tuple, int_or_tuple

@@ -28,6 +28,7 @@ from tfnb.ops.math.reduce_functions import reduce_mean
 from tfnb.ops.math.unary import SQRT, SQUARE
 from tfnb.ops.nn.bias_dropout_moments import batch_normalization, moments
 from tfnb.types import Shape
+from tfnb.v1.argument_types import TensorOrVariable
 from tfnb.v1.contrib.framework.arg_scope import add_arg_scope
 from tfnb.v1.contrib.layers.named_outputs import collect_named_outputs
 from tfnb.v1.contrib.layers.standard_layers import model_variable
@@ -80,7 +81,7 @@ def instance_norm(
     trainable: bool = True,
     data_format: str = "NHWC",
     scope: ScopeLike | None = None,
-) -> Any:
+) -> Tensor:
     """Computes (inputs - mean) / deviation * gamma + beta, with moments over the pixels of each channel of an image.
 
     inputs: (batch, ..., channels), or channels second for "NCHW". Raises `ShapeError` when the number of channels is
@@ -120,7 +121,7 @@ def group_norm(
     trainable: bool = True,
     scope: ScopeLike | None = None,
     mean_close_to_zero: bool = False,
-) -> Any:
+) -> Tensor:
     """Normalises each of `groups` groups of channels of an image, with moments over `reduction_axes` too.
 
     inputs: a tensor whose dimensions along `channels_axis` and `reduction_axes` are known. mean_close_to_zero: the
@@ -160,11 +161,11 @@ def _moments(x: Tensor, axes: list[int], mean_close_to_zero: bool) -> tuple[Any,
     return mean, reduce_mean(SQUARE(x), axes, True) - SQUARE(mean)
 
 
-def _bounded(x: Any, bound: float) -> Any:
+def _bounded(x: TensorOrVariable, bound: float) -> Tensor:
     """Returns max(x, bound), whose gradient also passes below the bound where it increases `x`."""
 
-    def function(value: Any) -> tuple[Any, Callable[[Any], Any]]:
-        def gradient(dy: Any) -> Any:
+    def function(value: Tensor) -> tuple[Any, Callable[[Any], Any]]:
+        def gradient(dy: Tensor) -> Tensor:
             return SELECT(LOGICAL_OR(GREATER_EQUAL(value, bound), LESS(dy, 0.0)), dy, zeros_like(dy))
 
         return MAXIMUM(value, bound), gradient

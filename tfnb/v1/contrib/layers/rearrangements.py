@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfnb.client.argument_types import CollectionNames, InitializerLike, Regularizer, VariableCollections, WindowSize
+from tfnb.client.argument_types import CollectionNames, InitializerLike, Regularizer, VariableCollections
 from tfnb.client.graph.default_graph import name_scope
 from tfnb.client.variables.initializers import Constant, Ones, Zeros
 from tfnb.client.variables.scope import ScopeLike, variable_scope
@@ -16,7 +16,7 @@ from tfnb.client.variables.variable_store import Reuse
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import LIN_SPACE, convert_to_tensor
 from tfnb.ops.array.gather_nd import GATHER_ND
@@ -32,6 +32,7 @@ from tfnb.ops.math.reduce_functions import reduce_max, reduce_sum
 from tfnb.ops.nn.bias_dropout_moments import bias_add as bias_add_op
 from tfnb.ops.nn.losses import softmax as softmax_op
 from tfnb.types import int64
+from tfnb.v1.argument_types import WindowLike
 from tfnb.v1.contrib.framework.arg_scope import add_arg_scope
 from tfnb.v1.contrib.layers.named_outputs import channel_dimension, collect_named_outputs, n_positive_integers
 from tfnb.v1.contrib.layers.standard_layers import model_variable
@@ -43,13 +44,13 @@ __all__ = ["bias_add", "maxout", "pool", "spatial_softmax"]
 def _pool3d(name: str, default: str, function: Callable[..., Any], what: str) -> Callable[..., Any]:
     def call(
         inputs: TensorLike,
-        kernel_size: WindowSize,
-        stride: WindowSize = 2,
+        kernel_size: WindowLike,
+        stride: WindowLike = 2,
         padding: str = "VALID",
         data_format: str = "NDHWC",
         outputs_collections: CollectionNames | None = None,
         scope: str | None = None,
-    ) -> Any:
+    ) -> Tensor:
         if data_format not in ("NDHWC", "NCDHW"):
             raise InvalidArgumentError(f"{name}: data_format must be NDHWC or NCDHW, got {data_format!r}")
         sizes = [list(n_positive_integers(3, v)) for v in (kernel_size, stride)]
@@ -72,15 +73,15 @@ avg_pool3d = _pool3d("avg_pool3d", "AvgPool3D", avg_pool3d_op, "mean")
 @add_arg_scope
 def pool(
     inputs: TensorLike,
-    kernel_size: WindowSize,
+    kernel_size: WindowLike,
     pooling_type: str,
     padding: str = "VALID",
     data_format: str | None = None,
-    dilation_rate: WindowSize = 1,
-    stride: WindowSize = 1,
+    dilation_rate: WindowLike = 1,
+    stride: WindowLike = 1,
     outputs_collections: CollectionNames | None = None,
     scope: str | None = None,
-) -> Any:
+) -> Tensor:
     """Pooling over all axes between batch and channels; pooling_type: "MAX" or "AVG". See `tf.nn.pool`.
 
     Raises `ShapeError` for inputs of unknown rank, or of one below 3.
@@ -107,7 +108,7 @@ def bias_add(
     trainable: bool = True,
     data_format: str = "NHWC",
     scope: ScopeLike | None = None,
-) -> Any:
+) -> Tensor:
     """Computes activation(inputs + biases), with one bias for each channel of the inputs.
 
     Raises `InvalidArgumentError` for a data_format other than "NHWC" and, with images, "NCHW", and `ShapeError` when
@@ -125,7 +126,7 @@ def bias_add(
 
 
 @add_arg_scope
-def maxout(inputs: TensorLike, num_units: int, axis: int = -1, scope: ScopeLike | None = None) -> Any:
+def maxout(inputs: TensorLike, num_units: int, axis: int = -1, scope: ScopeLike | None = None) -> Tensor:
     """Returns the largest of each group of channels along `axis`, which then has `num_units` (Goodfellow et al. 2013).
 
     Raises `InvalidArgumentError` when the channels do not divide into so many groups, `ShapeError` when their number
@@ -155,7 +156,7 @@ def spatial_softmax(
     variables_collections: VariableCollections | None = None,
     trainable: bool = True,
     data_format: str = "NHWC",
-) -> Any:
+) -> Tensor:
     """Returns the expected place of each channel's activation: (batch, 2 channels), coordinates from -1 to 1.
 
     features: (batch, height, width, channels), or channels second for "NCHW"; their softmax, divided by the variable
@@ -202,7 +203,7 @@ def images_to_sequence(
     data_format: str = "NHWC",
     outputs_collections: CollectionNames | None = None,
     scope: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns the columns of images (batch, height, width, depth) as a sequence (width, batch * height, depth)."""
     if data_format not in ("NHWC", "NCHW"):
         raise InvalidArgumentError(f"images_to_sequence: data_format must be NHWC or NCHW, got {data_format!r}")
@@ -223,7 +224,7 @@ def sequence_to_images(
     output_data_format: str = "channels_last",
     outputs_collections: CollectionNames | None = None,
     scope: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns a sequence (width, batch * height, depth) as images; the inverse of `images_to_sequence`."""
     with name_scope(scope, "SequenceToImages", [inputs]) as named:
         x = graph_of([inputs]).to_tensor(inputs)
@@ -233,11 +234,11 @@ def sequence_to_images(
     return collect_named_outputs(outputs_collections, named, y)
 
 
-def scale_gradient(inputs: TensorLike, gradient_multiplier: TensorLike) -> Any:
+def scale_gradient(inputs: TensorLike, gradient_multiplier: TensorLike) -> Tensor:
     """Returns the tensor `inputs`; gradients that pass through it are multiplied by `gradient_multiplier`."""
     factor = convert_to_tensor(gradient_multiplier)
 
-    def function(x: Any) -> tuple[Any, Callable[[Any], Any]]:
+    def function(x: Tensor) -> tuple[Any, Callable[[Any], Any]]:
         return IDENTITY(x), lambda dy: dy * cast(factor, dy.dtype)
 
     return custom_gradient(function)(inputs)

@@ -14,7 +14,7 @@ from tfnb.client.gradients.recompute import recompute
 from tfnb.client.layers.base import Layer
 from tfnb.client.variables.scope import get_variable_scope, variable_scope
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import IDENTITY
 
 __all__ = ["RevBlock", "rev_block"]
@@ -31,8 +31,8 @@ class RevBlock(Layer):
 
     def __init__(
         self,
-        f: Any,
-        g: Any,
+        f: Callable[..., Any] | list[Any],
+        g: Callable[..., Any] | list[Any],
         num_layers: int = 1,
         f_side_input: Sequence[Tensor] | None = None,
         g_side_input: Sequence[Tensor] | None = None,
@@ -49,7 +49,7 @@ class RevBlock(Layer):
             self.functions.append((wrapped[0], wrapped[1]))
         self._recomputes = use_efficient_backprop
 
-    def __call__(self, inputs: Any, **kwargs: Any) -> Any:
+    def __call__(self, inputs: Sequence[TensorLike], **kwargs: Any) -> tuple[Tensor, Tensor]:
         """Computes the pair of outputs from a pair of tensors; with `forward=False` the inputs from the outputs."""
         graph = graph_of(inputs)
         pair = [graph.to_tensor(t) for t in inputs]
@@ -62,7 +62,7 @@ class RevBlock(Layer):
 
     apply = __call__
 
-    def call(self, x1: Any, x2: Any, forward: bool = True) -> Any:
+    def call(self, x1: Tensor, x2: Tensor, forward: bool = True) -> tuple[Tensor, Tensor]:
         """Returns the pair of outputs for the tensors `x1` and `x2`, or with `forward=False` of inputs."""
         if not forward:
             for f, g in reversed(self.functions):
@@ -75,17 +75,17 @@ class RevBlock(Layer):
                 x2 = x2 + g(x1)
             return IDENTITY(x1), IDENTITY(x2)
 
-    def forward(self, x1: Tensor, x2: Tensor) -> Any:
+    def forward(self, x1: Tensor, x2: Tensor) -> tuple[Tensor, Tensor]:
         """Returns the outputs (y1, y2), each of the shape of its input tensor."""
         return self([x1, x2])
 
-    def backward(self, y1: Tensor, y2: Tensor) -> Any:
+    def backward(self, y1: Tensor, y2: Tensor) -> tuple[Tensor, Tensor]:
         """Returns the inputs (x1, x2) that have the outputs `y1` and `y2`."""
         return self([y1, y2], forward=False)
 
 
 def _in_scope(function: Callable[..., Any], scope: str, side: Sequence[Tensor] | None) -> Callable[[Any], Any]:
-    def call(x: Any) -> Any:
+    def call(x: Tensor) -> Any:
         with variable_scope(scope):
             return function(x, list(side)) if side else function(x)
 
@@ -95,13 +95,13 @@ def _in_scope(function: Callable[..., Any], scope: str, side: Sequence[Tensor] |
 def rev_block(
     x1: Tensor,
     x2: Tensor,
-    f: Any,
-    g: Any,
+    f: Callable[..., Any] | list[Any],
+    g: Callable[..., Any] | list[Any],
     num_layers: int = 1,
     f_side_input: Sequence[Tensor] | None = None,
     g_side_input: Sequence[Tensor] | None = None,
     is_training: bool = True,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """Returns the outputs (y1, y2) of a `RevBlock` for the tensors `x1` and `x2`; training saves memory.
 
     f, g: functions of tensors, see `RevBlock`.

@@ -99,7 +99,7 @@ def stack(inputs: TensorLike, layer: Callable[..., Any], stack_args: Iterable[An
 
 
 @add_arg_scope
-def repeat(inputs: TensorLike, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def repeat(inputs: TensorLike, repetitions: int, layer: Callable[..., Any], *args: object, **kwargs: Any) -> Any:
     """Applies `layer` to `inputs`, and then to its own output, `repetitions` times, each in a scope of its own."""
     name = getattr(layer, "__name__", "layer")
     scope = kwargs.pop("scope", None)
@@ -118,7 +118,7 @@ def one_hot_encoding(
     off_value: float = 0.0,
     outputs_collections: Sequence[str] | str | None = None,
     scope: str | None = None,
-) -> Any:
+) -> Tensor:
     """Returns `tf.one_hot` of `labels`: the new last dimension, of `num_classes`, is `on_value` at the label."""
     with name_scope(scope, "OneHotEncoding", [labels]) as named:
         encoded = one_hot(labels, num_classes, on_value=on_value, off_value=off_value)

@@ -16,7 +16,6 @@ from tfnb.client.argument_types import (
     Regularizer,
     ScalarLike,
     VariableCollections,
-    WindowSize,
 )
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.default_graph import name_scope
@@ -41,6 +40,7 @@ from tfnb.ops.nn.activations import RELU
 from tfnb.ops.nn.bias_dropout_moments import bias_add
 from tfnb.suggestions import bound_arguments
 from tfnb.types import DTypeLike, Shape, ShapeLike
+from tfnb.v1.argument_types import WindowLike
 from tfnb.v1.contrib.framework.arg_scope import add_arg_scope
 from tfnb.v1.contrib.layers.named_outputs import collect_named_outputs, n_positive_integers
 
@@ -67,7 +67,7 @@ def _more_collections(collections: VariableCollections | None, name: str) -> lis
     return [names] if isinstance(names, str) else list(names)
 
 
-def finished(y: Tensor, channels: int, options: Mapping[str, Any], alias: str, data_format: str = "NHWC") -> Any:
+def finished(y: Tensor, channels: int, options: Mapping[str, Any], alias: str, data_format: str = "NHWC") -> Tensor:
     """Applies the normaliser or the biases, then the activation, and collects the output under `alias`."""
     if options["normalizer_fn"] is not None:
         y = options["normalizer_fn"](y, **(options["normalizer_params"] or {}))
@@ -135,11 +135,11 @@ _LAYOUTS: Mapping[int, tuple[str, str]] = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"
 def convolution(
     inputs: TensorLike,
     num_outputs: int,
-    kernel_size: WindowSize,
-    stride: WindowSize = 1,
+    kernel_size: WindowLike,
+    stride: WindowLike = 1,
     padding: str = "SAME",
     data_format: str | None = None,
-    rate: WindowSize = 1,
+    rate: WindowLike = 1,
     activation_fn: Callable[[Any], Any] | None = RELU,
     normalizer_fn: Callable[..., Any] | None = None,
     normalizer_params: Mapping[str, Any] | None = None,
@@ -153,7 +153,7 @@ def convolution(
     trainable: bool = True,
     scope: ScopeLike | None = None,
     conv_dims: int | None = None,
-) -> Any:
+) -> Tensor:
     """Computes activation(convolution(inputs, weights) + biases) over one to three axes between batch and channels.
 
     `num_outputs` is the number of output channels; with `data_format` "NCW", "NCHW" or "NCDHW" the channels come
@@ -193,7 +193,7 @@ def convolution(
 def _of_rank(name: str, axes: int) -> Callable[..., Any]:
     """Returns `convolution` over this number of axes, a function of its own for `arg_scope`."""
 
-    def call(*args: object, **kwargs: object) -> Any:
+    def call(*args: object, **kwargs: object) -> Tensor:
         bound = bound_arguments(form, name, args, kwargs)
         return convolution(**bound, conv_dims=axes)
 
@@ -212,8 +212,8 @@ conv1d, conv2d, conv3d = _of_rank("convolution1d", 1), _of_rank("convolution2d",
 def convolution2d_transpose(
     inputs: TensorLike,
     num_outputs: int,
-    kernel_size: WindowSize,
-    stride: WindowSize = 1,
+    kernel_size: WindowLike,
+    stride: WindowLike = 1,
     padding: str = "SAME",
     data_format: str | None = None,
     activation_fn: Callable[[Any], Any] | None = RELU,
@@ -268,12 +268,12 @@ def convolution2d_transpose(
 def separable_convolution2d(
     inputs: TensorLike,
     num_outputs: int | None,
-    kernel_size: WindowSize,
+    kernel_size: WindowLike,
     depth_multiplier: int = 1,
-    stride: WindowSize = 1,
+    stride: WindowLike = 1,
     padding: str = "SAME",
     data_format: str | None = None,
-    rate: WindowSize = 1,
+    rate: WindowLike = 1,
     activation_fn: Callable[[Any], Any] | None = RELU,
     normalizer_fn: Callable[..., Any] | None = None,
     normalizer_params: Mapping[str, Any] | None = None,
@@ -323,7 +323,7 @@ def _two(value: Any) -> list[int]:
     return [int(v) for v in value] if isinstance(value, (list, tuple, Shape)) else [int(value)] * 2
 
 
-def _window(value: WindowSize, layout: str) -> list[int]:
+def _window(value: WindowLike, layout: str) -> list[int]:
     return [1, *_two(value), 1] if layout == "NHWC" else [1, 1, *_two(value)]
 
 
@@ -425,8 +425,8 @@ def _collect_variables(graph: GraphLike, layer: Layer, collections: VariableColl
 @add_arg_scope
 def max_pool2d(
     inputs: TensorLike,
-    kernel_size: WindowSize,
-    stride: WindowSize = 2,
+    kernel_size: WindowLike,
+    stride: WindowLike = 2,
     padding: str = "VALID",
     data_format: str | None = None,
     outputs_collections: Sequence[str] | str | None = None,
@@ -442,8 +442,8 @@ def max_pool2d(
 @add_arg_scope
 def avg_pool2d(
     inputs: TensorLike,
-    kernel_size: WindowSize,
-    stride: WindowSize = 2,
+    kernel_size: WindowLike,
+    stride: WindowLike = 2,
     padding: str = "VALID",
     data_format: str | None = None,
     outputs_collections: Sequence[str] | str | None = None,

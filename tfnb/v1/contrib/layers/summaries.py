@@ -12,17 +12,19 @@ from typing import Any
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.graph.default_graph import get_collection
 from tfnb.client.logging.summaries import histogram, image, scalar
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.logging.print_assert import print_
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import GREATER, LESS
 from tfnb.ops.math.reduce_functions import reduce_mean
 from tfnb.ops.nn.bias_dropout_moments import zero_fraction
 from tfnb.types import bool_, float32, string
+from tfnb.v1.argument_types import TensorOrVariable
 
 __all__ = ["summarize_activation", "summarize_collection", "summarize_tensor"]
 
 
-def summarize_activation(op: Any) -> Any:
+def summarize_activation(op: Tensor) -> Tensor:
     """Returns a histogram of the tensor `op`; that of a ReLU also has the share of zeros, of a ReLU6 that of sixes."""
     name, kind = op.op.name, op.op.type
     if kind in ("Relu", "Softplus", "Relu6"):
@@ -32,7 +34,7 @@ def summarize_activation(op: Any) -> Any:
     return histogram(f"{name}/activation", op)
 
 
-def summarize_tensor(tensor: Any, tag: str | None = None) -> Any:
+def summarize_tensor(tensor: TensorOrVariable, tag: str | None = None) -> Tensor | None:
     """Returns a summary of a tensor: the value of a scalar, else a histogram; None for strings and bools."""
     if tensor.dtype.base_dtype in (string, bool_):
         return None
@@ -77,27 +79,27 @@ def summarize_biases(name_filter: str | None = None, summarizer: Callable[[Any],
     return summarize_collection(GraphKeys.BIASES, name_filter, summarizer)
 
 
-def _tag(tensor: Any, name: str | None, prefix: str | None) -> str:
+def _tag(tensor: TensorOrVariable, name: str | None, prefix: str | None) -> str:
     own = name or tensor.op.name
     return f"{prefix}/{own}" if prefix else own
 
 
-def add_histogram_summary(tensor: Any, name: str | None = None, prefix: str | None = None) -> Any:
+def add_histogram_summary(tensor: TensorOrVariable, name: str | None = None, prefix: str | None = None) -> Tensor:
     """Returns a histogram of the tensor `tensor`, with the tag "prefix/name"; by default the tensor's own name."""
     return histogram(_tag(tensor, name, prefix), tensor)
 
 
 def add_image_summary(
-    tensor: Any, name: str | None = None, prefix: str | None = None, print_summary: bool = False
-) -> Any:
+    tensor: TensorOrVariable, name: str | None = None, prefix: str | None = None, print_summary: bool = False
+) -> Tensor:
     """Returns a summary of images (batch, height, width, channels); with `print_summary` a step prints the tensor."""
     tag = _tag(tensor, name, prefix)
     return image(tag, print_(tensor, [tensor], f"{tag}: ") if print_summary else tensor)
 
 
 def add_scalar_summary(
-    tensor: Any, name: str | None = None, prefix: str | None = None, print_summary: bool = False
-) -> Any:
+    tensor: TensorOrVariable, name: str | None = None, prefix: str | None = None, print_summary: bool = False
+) -> Tensor:
     """Returns a summary of a scalar tensor, with the tag "prefix/name"; with `print_summary` a step prints the value.
 
     The summary is in the collection SUMMARIES.
@@ -111,8 +113,8 @@ def add_scalar_summary(
 
 
 def add_zero_fraction_summary(
-    tensor: Any, name: str | None = None, prefix: str | None = None, print_summary: bool = False
-) -> Any:
+    tensor: TensorOrVariable, name: str | None = None, prefix: str | None = None, print_summary: bool = False
+) -> Tensor:
     """Returns a summary of the share of zeros in the tensor `tensor`."""
     own = name or f"{tensor.op.name}_Fraction_of_Zero_Values"
     return add_scalar_summary(zero_fraction(tensor), own, prefix, print_summary)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tfnb.errors import DTypeError, ShapeError
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.array_functions import eye
 from tfnb.ops.array.concat import stack
 from tfnb.ops.array.constants import convert_to_tensor, zeros_like
@@ -32,7 +32,7 @@ __all__ = ["contrastive_loss", "lifted_struct_loss", "npairs_loss", "npairs_loss
 
 def contrastive_loss(
     labels: TensorLike, embeddings_anchor: TensorLike, embeddings_positive: TensorLike, margin: float = 1.0
-) -> Any:
+) -> Tensor:
     """Returns the mean of d^2 for equal pairs and max(margin - d, 0)^2 for others (Hadsell et al. 2006), a scalar.
 
     labels: [batch], 1 for equal pairs. embeddings_anchor, embeddings_positive: [batch, n], d is their distance.
@@ -43,7 +43,7 @@ def contrastive_loss(
     return reduce_mean(equal * SQUARE(distances) + (1.0 - equal) * SQUARE(MAXIMUM(margin - distances, 0.0)))
 
 
-def _distances(embeddings: TensorLike, squared: bool) -> Any:
+def _distances(embeddings: TensorLike, squared: bool) -> Tensor:
     """Returns the distances of all pairs, [batch, batch], with zeros on the diagonal."""
     x = convert_to_tensor(embeddings)
     squares = reduce_sum(SQUARE(x), 1)
@@ -62,7 +62,7 @@ def _equal(labels: TensorLike) -> tuple[Any, Any]:
     return same, same - eye(shape_of(y)[0])
 
 
-def triplet_semihard_loss(labels: TensorLike, embeddings: TensorLike, margin: float = 1.0) -> Any:
+def triplet_semihard_loss(labels: TensorLike, embeddings: TensorLike, margin: float = 1.0) -> Tensor:
     """Returns the triplet loss with semi-hard negatives (Schroff et al. 2015), a scalar.
 
     For each pair of one label the negative is the nearest that is further away than the pair, or else the furthest of
@@ -82,7 +82,7 @@ def triplet_semihard_loss(labels: TensorLike, embeddings: TensorLike, margin: fl
     return reduce_sum(loss) / reduce_sum(positive)
 
 
-def lifted_struct_loss(labels: TensorLike, embeddings: TensorLike, margin: float = 1.0) -> Any:
+def lifted_struct_loss(labels: TensorLike, embeddings: TensorLike, margin: float = 1.0) -> Tensor:
     """Returns the lifted structured loss (Song et al. 2015), a scalar: each pair against all negatives of both.
 
     labels: [batch], embeddings: [batch, n]. Raises `ShapeError` for labels of another rank.
@@ -100,7 +100,7 @@ def lifted_struct_loss(labels: TensorLike, embeddings: TensorLike, margin: float
     return 0.25 * reduce_sum(SQUARE(MAXIMUM(loss * positive, 0.0))) / (reduce_sum(positive) / 2.0)
 
 
-def _npairs(targets: Any, anchor: Any, positive: Any, reg_lambda: float, print_losses: bool) -> Any:
+def _npairs(targets: Tensor, anchor: TensorLike, positive: TensorLike, reg_lambda: float, print_losses: bool) -> Tensor:
     a, b = convert_to_tensor(anchor), convert_to_tensor(positive)
     penalty = 0.25 * reg_lambda * (reduce_mean(reduce_sum(SQUARE(a), 1)) + reduce_mean(reduce_sum(SQUARE(b), 1)))
     targets = targets / reduce_sum(targets, 1, True)
@@ -117,7 +117,7 @@ def npairs_loss(
     embeddings_positive: TensorLike,
     reg_lambda: float = 0.002,
     print_losses: bool = False,
-) -> Any:
+) -> Tensor:
     """Returns the N-pairs loss (Sohn 2016): the cross entropy of each anchor over all positives, a scalar.
 
     labels: [batch]; embeddings_anchor, embeddings_positive: [batch, n]. reg_lambda: the factor of the squared norms.
@@ -132,7 +132,7 @@ def npairs_loss_multilabel(
     embeddings_positive: TensorLike,
     reg_lambda: float = 0.002,
     print_losses: bool = False,
-) -> Any:
+) -> Tensor:
     """Returns the N-pairs loss for examples with several labels: a target is the number of labels in common.
 
     sparse_labels: one sparse tensor of ones per example, all of one shape. Raises `DTypeError` for other tensors.

@@ -11,7 +11,7 @@ from typing import Any
 from tfnb.client.losses_metrics.metrics import alike, finished, metric_scope
 from tfnb.client.losses_metrics.metrics_confusion import at_thresholds, count_outcome, spread_thresholds
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.gather import gather
 from tfnb.ops.math.binary import DIV_NO_NAN, MAXIMUM
 from tfnb.ops.math.cast import cast
@@ -26,7 +26,7 @@ Pair = tuple[Any, Any]
 _SMALL = 1e-7
 
 
-def _rate(wrong: str, right: str, doc: str) -> Any:
+def _rate(wrong: str, right: str, doc: str) -> Callable[..., Pair]:
     full = f"streaming_{wrong.removesuffix('s')}_rate"
 
     def metric(
@@ -48,7 +48,7 @@ def _rate(wrong: str, right: str, doc: str) -> Any:
     return metric
 
 
-def _rates(wrong: str, right: str, doc: str) -> Any:
+def _rates(wrong: str, right: str, doc: str) -> Callable[..., Pair]:
     full = f"streaming_{wrong.removesuffix('s')}_rate_at_thresholds"
 
     def metric(
@@ -109,7 +109,7 @@ def f1_score(
     predictions: floats in [0, 1], of the shape of `labels`.
     """
 
-    def best(tp: Any, fp: Any, fn: Any) -> Any:
+    def best(tp: Tensor, fp: Tensor, fn: Tensor) -> Tensor:
         precision, recall = tp / (_SMALL + tp + fp), tp / (_SMALL + tp + fn)
         return reduce_max(2.0 * precision * recall / (precision + recall + _SMALL))
 
@@ -134,7 +134,7 @@ def precision_at_recall(
     if not 0 <= target_recall <= 1:
         raise InvalidArgumentError(f"target_recall must be in [0, 1], got {target_recall}")
 
-    def chosen(tp: Any, fp: Any, fn: Any) -> Any:
+    def chosen(tp: Tensor, fp: Tensor, fn: Tensor) -> Tensor:
         enough = GREATER_EQUAL(tp / (tp + fn + _SMALL), target_recall)
         last = reduce_sum(cast(enough, int32)) - 1
         hits = gather(tp, MAXIMUM(last, 0))
@@ -164,7 +164,7 @@ def recall_at_precision(
     if not 0 <= precision <= 1:
         raise InvalidArgumentError(f"precision must be in [0, 1], got {precision}")
 
-    def chosen(tp: Any, fp: Any, fn: Any) -> Any:
+    def chosen(tp: Tensor, fp: Tensor, fn: Tensor) -> Tensor:
         found = tp / (tp + fp + _SMALL)
         if strict_mode:
             place = argmax(1.0 / (found - precision + _SMALL), 0, output_type=int32)

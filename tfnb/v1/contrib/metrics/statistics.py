@@ -12,7 +12,8 @@ from tfnb.client.losses_metrics.metrics import alike, counter, finished, mean, m
 from tfnb.client.losses_metrics.metrics_at_k import average_precision_at_k, precision_at_top_k, recall_at_top_k
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.sparse import SparseTensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.array_functions import confusion_matrix
 from tfnb.ops.array.constants import ones_like
 from tfnb.ops.array.shape_ops import IDENTITY, RESHAPE
@@ -61,7 +62,7 @@ def count(
         return finished(total.value(), total.assign_add(added), metrics_collections, updates_collections)
 
 
-def _moments_of(p: Any, y: Any, w: Any) -> tuple[Any, Any]:
+def _moments_of(p: Tensor, y: Tensor, w: Tensor | None) -> tuple[Any, Any]:
     """Adds a batch to the counters of a covariance; returns (the covariance, the operation that gives the new one)."""
     total, mean_p, mean_y = counter("count", []), counter("mean_prediction", []), counter("mean_label", [])
     comoment = counter("comoment", [])
@@ -77,7 +78,7 @@ def _moments_of(p: Any, y: Any, w: Any) -> tuple[Any, Any]:
         updates = [total.assign_add(n), mean_p.assign_add(shift_p), mean_y.assign_add(shift_y)]
         updates.append(comoment.assign_add(inside + between))
 
-    def value(moment: Any, size: Any) -> Any:
+    def value(moment: Tensor, size: Tensor) -> Tensor:
         return SELECT(size <= 1.0, moment * float("nan"), moment / (size - 1.0))
 
     with get_default_graph().control_dependencies(updates):
@@ -150,7 +151,7 @@ def cohen_kappa(
         counters = [counter(part, [num_classes], float64) for part in ("po", "pe_row", "pe_col")]
         updates = [c.assign_add(b) for c, b in zip(counters, batch, strict=True)]
 
-        def kappa(agreed: Any, rows: Any, columns: Any) -> Any:
+        def kappa(agreed: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
             total = reduce_sum(rows)
             chance = reduce_sum(DIV_NO_NAN(rows * columns, total))
             return DIV_NO_NAN(reduce_sum(agreed) - chance, total - chance)
@@ -174,7 +175,7 @@ def streaming_recall_at_k(
 
 
 def sparse_recall_at_top_k(
-    labels: Any,
+    labels: TensorLike | SparseTensor,
     top_k_predictions: TensorLike,
     class_id: int | None = None,
     weights: TensorLike | None = None,
@@ -189,7 +190,7 @@ def sparse_recall_at_top_k(
 
 def streaming_sparse_precision_at_top_k(
     top_k_predictions: TensorLike,
-    labels: Any,
+    labels: TensorLike | SparseTensor,
     class_id: int | None = None,
     weights: TensorLike | None = None,
     metrics_collections: Sequence[str] | str | None = None,

@@ -5,23 +5,35 @@ Invariant: a masked layer has the arguments and variables of that of `tf.contrib
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tfnb.client.argument_types import (
+    CollectionNames,
+    FilePath,
+    InitializerLike,
+    Regularizer,
+    VariableCollections,
+)
 from tfnb.client.graph.graph_def import import_graph_def
 from tfnb.client.graph.graph_util import convert_variables_to_constants
 from tfnb.client.rnn.cells import BasicLSTMCell, LSTMCell
 from tfnb.client.variables.initializers import Zeros, glorot_uniform
-from tfnb.client.variables.scope import variable_scope
+from tfnb.client.variables.scope import Reuse, ScopeLike, variable_scope
 from tfnb.errors import InvalidArgumentError, NotFoundError, ShapeError
 from tfnb.ir.builder import GraphBuilder, replace_input
 from tfnb.ir.default import graph_of
+from tfnb.ir.graphdef.message_types import GraphDef, Message
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.conv_pool.conv_functions import convolution as convolution_op
 from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.nn.activations import RELU
 from tfnb.session.api import Session
 from tfnb.train.saving.checkpoint_state import latest_checkpoint
 from tfnb.train.saving.import_meta_graph import import_meta_graph
+from tfnb.types import Shape
+from tfnb.v1.argument_types import WindowLike
 from tfnb.v1.contrib.layers.named_outputs import n_positive_integers
 from tfnb.v1.contrib.layers.standard_layers import finished, model_variable
 from tfnb.v1.contrib.model_pruning.pruning import apply_mask
@@ -31,21 +43,21 @@ __all__ = ["MaskedBasicLSTMCell", "MaskedLSTMCell", "masked_convolution", "maske
 
 
 def masked_fully_connected(
-    inputs: Any,
+    inputs: TensorLike,
     num_outputs: int,
     activation_fn: Callable[[Any], Any] | None = RELU,
     normalizer_fn: Callable[..., Any] | None = None,
-    normalizer_params: Any = None,
-    weights_initializer: Any = None,
-    weights_regularizer: Any = None,
-    biases_initializer: Any = Zeros,
-    biases_regularizer: Any = None,
-    reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
+    normalizer_params: Mapping[str, Any] | None = None,
+    weights_initializer: InitializerLike | None = None,
+    weights_regularizer: Regularizer | None = None,
+    biases_initializer: InitializerLike | None = Zeros,
+    biases_regularizer: Regularizer | None = None,
+    reuse: Reuse | None = None,
+    variables_collections: VariableCollections | None = None,
+    outputs_collections: CollectionNames | None = None,
     trainable: bool = True,
-    scope: Any = None,
-) -> Any:
+    scope: ScopeLike | None = None,
+) -> Tensor:
     """Returns activation(inputs @ (weights * mask) + biases); see `tf.contrib.layers.fully_connected`.
 
     Raises `ShapeError` unless the inputs are a matrix of known width.
@@ -77,26 +89,26 @@ def masked_fully_connected(
 
 
 def masked_convolution(
-    inputs: Any,
+    inputs: TensorLike,
     num_outputs: int,
-    kernel_size: Any,
-    stride: Any = 1,
+    kernel_size: WindowLike,
+    stride: WindowLike = 1,
     padding: str = "SAME",
     data_format: str | None = None,
-    rate: Any = 1,
+    rate: WindowLike = 1,
     activation_fn: Callable[[Any], Any] | None = RELU,
     normalizer_fn: Callable[..., Any] | None = None,
-    normalizer_params: Any = None,
-    weights_initializer: Any = None,
-    weights_regularizer: Any = None,
-    biases_initializer: Any = Zeros,
-    biases_regularizer: Any = None,
-    reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
+    normalizer_params: Mapping[str, Any] | None = None,
+    weights_initializer: InitializerLike | None = None,
+    weights_regularizer: Regularizer | None = None,
+    biases_initializer: InitializerLike | None = Zeros,
+    biases_regularizer: Regularizer | None = None,
+    reuse: Reuse | None = None,
+    variables_collections: VariableCollections | None = None,
+    outputs_collections: CollectionNames | None = None,
     trainable: bool = True,
-    scope: Any = None,
-) -> Any:
+    scope: ScopeLike | None = None,
+) -> Tensor:
     """Returns activation(convolution(inputs, weights * mask) + biases); see `tf.contrib.layers.conv2d`.
 
     Raises `ShapeError` for inputs that are no images with a known number of channels.
@@ -134,7 +146,7 @@ def masked_convolution(
 class MaskedLSTMCell(LSTMCell):
     """An LSTM cell whose kernel is masked; see `tf.nn.rnn_cell.LSTMCell`."""
 
-    def build(self, shape: Any) -> None:
+    def build(self, shape: Shape) -> None:
         """Creates the variables."""
         super().build(shape)
         self._kernel = apply_mask(self._kernel)
@@ -143,16 +155,16 @@ class MaskedLSTMCell(LSTMCell):
 class MaskedBasicLSTMCell(BasicLSTMCell):
     """An LSTM cell without peepholes whose kernel is masked; see `tf.nn.rnn_cell.BasicLSTMCell`."""
 
-    def build(self, shape: Any) -> None:
+    def build(self, shape: Shape) -> None:
         """Creates the variables."""
         super().build(shape)
         self._kernel = apply_mask(self._kernel)
 
 
 def train(
-    train_op: Any,
-    logdir: Any,
-    mask_update_op: Any,
+    train_op: object,
+    logdir: FilePath | None,
+    mask_update_op: object,
     train_step_fn: Callable[..., tuple[Any, Any]] = slim_learning.train_step,
     **kwargs: Any,
 ) -> Any:
@@ -164,7 +176,7 @@ def train(
     session_config and trace_every_n_steps.
     """
 
-    def step(session: Any, *args: Any, **inner: Any) -> tuple[Any, Any]:
+    def step(session: Session, *args: Any, **inner: Any) -> tuple[Any, Any]:
         result = train_step_fn(session, *args, **inner)
         session.run(mask_update_op)
         return result
@@ -172,7 +184,7 @@ def train(
     return slim_learning.train(train_op, logdir, step, **kwargs)
 
 
-def graph_def_from_checkpoint(checkpoint_dir: str, output_node_names: Sequence[str]) -> Any:
+def graph_def_from_checkpoint(checkpoint_dir: str, output_node_names: Sequence[str]) -> GraphDef:
     """Returns the GraphDef of the latest checkpoint of a folder, with its variables as constants.
 
     Raises `NotFoundError` when there is no checkpoint.
@@ -188,7 +200,7 @@ def graph_def_from_checkpoint(checkpoint_dir: str, output_node_names: Sequence[s
         return convert_variables_to_constants(session, graph.as_graph_def(), list(output_node_names))
 
 
-def strip_pruning_vars_fn(input_graph_def: Any, output_node_names: Sequence[str]) -> Any:
+def strip_pruning_vars_fn(input_graph_def: Message | bytes, output_node_names: Sequence[str]) -> GraphDef:
     """Returns a GraphDef of constants in which each product of weights and a mask is a constant.
 
     input_graph_def: with constants instead of variables, as `graph_def_from_checkpoint` returns it. Raises
@@ -211,6 +223,6 @@ def strip_pruning_vars_fn(input_graph_def: Any, output_node_names: Sequence[str]
             return convert_variables_to_constants(session, graph.as_graph_def(), list(output_node_names))
 
 
-def _reads_mask(op: Any) -> bool:
+def _reads_mask(op: Operation) -> bool:
     names = [t.op.name.removesuffix("/read").rpartition("/")[2] for t in op.inputs]
     return "mask" in names

@@ -13,9 +13,11 @@ from tfnb.client.graph.default_graph import add_to_collection, control_dependenc
 from tfnb.client.logging.summaries import scalar
 from tfnb.client.platform import tf_logging as logging
 from tfnb.client.variables.initializers import Ones, Zeros
-from tfnb.client.variables.scope import AUTO_REUSE, get_variable, get_variable_scope, variable_scope
-from tfnb.client.variables.variable import group
+from tfnb.client.variables.scope import AUTO_REUSE, ScopeLike, get_variable, get_variable_scope, variable_scope
+from tfnb.client.variables.variable import Variable, group
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.constants import constant
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.clip import clip_by_value
@@ -26,6 +28,7 @@ from tfnb.ops.math.unique_bincount import histogram_fixed_width
 from tfnb.ops.state.variables import ASSIGN
 from tfnb.train.optimizers.global_step import get_global_step
 from tfnb.types import float32, int32
+from tfnb.v1.argument_types import TensorOrVariable
 from tfnb.v1.contrib.training.hparams import HParams
 
 __all__ = ["Pruning", "apply_mask", "get_pruning_hparams"]
@@ -33,7 +36,7 @@ __all__ = ["Pruning", "apply_mask", "get_pruning_hparams"]
 _MASKS, _THRESHOLDS, _MASKED, _WEIGHTS = "masks", "thresholds", "masked_weights", "kernel"
 
 
-def apply_mask(x: Any, scope: Any = "") -> Any:
+def apply_mask(x: TensorOrVariable, scope: ScopeLike = "") -> Tensor:
     """Returns weights times a mask, a variable "mask" of ones in the variable scope `scope`.
 
     x: a variable. Layers that read the result are pruned by `Pruning`.
@@ -106,7 +109,12 @@ class Pruning:
     beginning, or a graph without global step.
     """
 
-    def __init__(self, spec: Any = None, global_step: Any = None, sparsity: Any = None) -> None:
+    def __init__(
+        self,
+        spec: HParams | None = None,
+        global_step: TensorOrVariable | None = None,
+        sparsity: Tensor | float | None = None,
+    ) -> None:
         self._spec: Any = get_pruning_hparams() if spec is None else spec
         step = get_global_step() if global_step is None else global_step
         if step is None:
@@ -119,7 +127,7 @@ class Pruning:
         with variable_scope(self._spec.name, reuse=AUTO_REUSE):
             return get_variable("last_mask_update_step", [], int32, Zeros(), trainable=False)
 
-    def _scheduled(self) -> Any:
+    def _scheduled(self) -> Tensor:
         spec = self._spec
         begin, end = spec.sparsity_function_begin_step, spec.sparsity_function_end_step
         if begin >= end:
@@ -129,10 +137,10 @@ class Pruning:
             first, last = float(spec.initial_sparsity), float(spec.target_sparsity)
             return (first - last) * (1.0 - share) ** float(spec.sparsity_function_exponent) + last
 
-    def _is_pruned(self, weights: Any) -> bool:
+    def _is_pruned(self, weights: Variable) -> bool:
         return not any(part and part in weights.op.name for part in self._spec.do_not_prune)
 
-    def _updated(self, weights: Any, threshold: Any) -> tuple[Any, Any]:
+    def _updated(self, weights: Variable, threshold: Variable) -> tuple[Any, Any]:
         """Returns (new threshold, new mask) of a variable."""
         size = ABS(weights.value())
         largest = reduce_max(size)
@@ -143,7 +151,7 @@ class Pruning:
         smooth = threshold.value() * (1.0 - decay) + found * decay
         return smooth, cast(size > smooth, weights.dtype.base_dtype)
 
-    def mask_update_op(self) -> Any:
+    def mask_update_op(self) -> Operation:
         """Returns the operation that updates all masks."""
         updates = []
         for weights, mask, threshold in zip(get_weights(), get_masks(), get_thresholds(), strict=True):
@@ -155,7 +163,7 @@ class Pruning:
             logging.info("Updating masks.")
             return ASSIGN(self._last.__tensor__(as_ref=True), self._step, name="last_mask_update_step_assign").op
 
-    def conditional_mask_update_op(self) -> Any:
+    def conditional_mask_update_op(self) -> Operation:
         """Returns the operation that updates all masks when it is time to."""
         spec, step = self._spec, self._step
         end = spec.end_pruning_step
@@ -163,7 +171,7 @@ class Pruning:
         inside = inside & (step <= end) if end >= 0 else inside
         due = inside & (self._last + spec.pruning_frequency <= step)
 
-        def update() -> Any:
+        def update() -> Tensor:
             with control_dependencies([self.mask_update_op()]):
                 return constant(True)
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tfnb.client.argument_types import CollectionNames
 from tfnb.client.graph.collection_keys import GraphKeys
-from tfnb.client.variables.scope import variable_scope
+from tfnb.client.variables.scope import Reuse, ScopeLike, variable_scope
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import squeeze
-from tfnb.v1.contrib.framework.arg_scope import arg_scope
+from tfnb.v1.contrib.framework.arg_scope import Defaults, arg_scope
 from tfnb.v1.contrib.layers.stacks import softmax
 from tfnb.v1.contrib.layers.standard_layers import (
     avg_pool2d,
@@ -98,7 +100,7 @@ def _depth(multiplier: float, least: int) -> Callable[[int], int]:
 
 
 def inception_v1_base(
-    inputs: Any, final_endpoint: str = "Mixed_5c", scope: Any = "InceptionV1"
+    inputs: TensorLike, final_endpoint: str = "Mixed_5c", scope: ScopeLike | None = "InceptionV1"
 ) -> tuple[Any, dict[str, Any]]:
     end_points: dict[str, Any] = {}
     with (
@@ -110,14 +112,14 @@ def inception_v1_base(
 
 
 def inception_v1(
-    inputs: Any,
+    inputs: TensorLike,
     num_classes: int = 1000,
-    is_training: Any = True,
+    is_training: bool | Tensor = True,
     dropout_keep_prob: float = 0.8,
     prediction_fn: Callable[..., Any] = softmax,
     spatial_squeeze: bool = True,
-    reuse: Any = None,
-    scope: Any = "InceptionV1",
+    reuse: Reuse | None = None,
+    scope: ScopeLike | None = "InceptionV1",
 ) -> tuple[Any, dict[str, Any]]:
     """Returns the logits of the network Inception v1 (GoogLeNet), and the end points by name.
 
@@ -135,17 +137,17 @@ def inception_v1(
 
 
 def inception_v2_base(
-    inputs: Any,
+    inputs: TensorLike,
     final_endpoint: str = "Mixed_5c",
     min_depth: int = 16,
     depth_multiplier: float = 1.0,
-    scope: Any = None,
+    scope: ScopeLike | None = None,
 ) -> tuple[Any, dict[str, Any]]:
     depth = _depth(depth_multiplier, min_depth)
     end_points: dict[str, Any] = {}
     multiplier = min(depth(64) // 3, 8)
 
-    def first(net: Any) -> Any:
+    def first(net: Tensor) -> Tensor:
         options = {"depth_multiplier": multiplier, "stride": 2, "weights_initializer": normal(1.0)}
         return separable_convolution2d(net, depth(64), [7, 7], scope="Conv2d_1a_7x7", **options)
 
@@ -157,16 +159,16 @@ def inception_v2_base(
 
 
 def inception_v2(
-    inputs: Any,
+    inputs: TensorLike,
     num_classes: int = 1000,
-    is_training: Any = True,
+    is_training: bool | Tensor = True,
     dropout_keep_prob: float = 0.8,
     min_depth: int = 16,
     depth_multiplier: float = 1.0,
     prediction_fn: Callable[..., Any] = softmax,
     spatial_squeeze: bool = True,
-    reuse: Any = None,
-    scope: Any = "InceptionV2",
+    reuse: Reuse | None = None,
+    scope: ScopeLike | None = "InceptionV2",
 ) -> tuple[Any, dict[str, Any]]:
     """Returns the logits of the network Inception v2, and the end points by name.
 
@@ -186,11 +188,11 @@ def inception_v2(
 
 
 def inception_v3_base(
-    inputs: Any,
+    inputs: TensorLike,
     final_endpoint: str = "Mixed_7c",
     min_depth: int = 16,
     depth_multiplier: float = 1.0,
-    scope: Any = None,
+    scope: ScopeLike | None = None,
 ) -> tuple[Any, dict[str, Any]]:
     depth = _depth(depth_multiplier, min_depth)
     end_points: dict[str, Any] = {}
@@ -202,16 +204,16 @@ def inception_v3_base(
 
 
 def inception_v3(
-    inputs: Any,
+    inputs: TensorLike,
     num_classes: int = 1000,
-    is_training: Any = True,
+    is_training: bool | Tensor = True,
     dropout_keep_prob: float = 0.8,
     min_depth: int = 16,
     depth_multiplier: float = 1.0,
     prediction_fn: Callable[..., Any] = softmax,
     spatial_squeeze: bool = True,
-    reuse: Any = None,
-    scope: Any = "InceptionV3",
+    reuse: Reuse | None = None,
+    scope: ScopeLike | None = "InceptionV3",
 ) -> tuple[Any, dict[str, Any]]:
     """Returns the logits of the network Inception v3, and the end points by name, "AuxLogits" among them.
 
@@ -232,7 +234,7 @@ def inception_v3(
     return logits, points
 
 
-def _side_logits(net: Any, depth: Callable[[int], int], num_classes: int, spatial_squeeze: bool) -> Any:
+def _side_logits(net: Tensor, depth: Callable[[int], int], num_classes: int, spatial_squeeze: bool) -> Tensor:
     """Returns the logits of v3's second head, which stands in the middle of the network."""
     net = avg_pool2d(net, [5, 5], stride=3, padding="VALID", scope="AvgPool_1a_5x5")
     net = conv2d(net, depth(128), [1, 1], scope="Conv2d_1b_1x1")
@@ -254,13 +256,13 @@ def _side_logits(net: Any, depth: Callable[[int], int], num_classes: int, spatia
 
 def inception_v1_arg_scope(
     weight_decay: float = 0.00004, use_batch_norm: bool = True, batch_norm_var_collection: str = "moving_vars"
-) -> Any:
+) -> Defaults:
     """Returns the defaults of the layers of Inception v1, for `arg_scope`."""
     options = batch_norm_options(0.9997, 0.001, batch_norm_var_collection)
     return normalized_scope(weight_decay, options, batch_norm if use_batch_norm else None)
 
 
-def inception_v2_arg_scope(weight_decay: float = 0.00004, batch_norm_var_collection: str = "moving_vars") -> Any:
+def inception_v2_arg_scope(weight_decay: float = 0.00004, batch_norm_var_collection: str = "moving_vars") -> Defaults:
     """Returns the defaults of the layers of Inception v2, for `arg_scope`."""
     return normalized_scope(weight_decay, batch_norm_options(0.9997, 0.001, batch_norm_var_collection))
 
@@ -270,9 +272,9 @@ def inception_v3_arg_scope(
     batch_norm_var_collection: str = "moving_vars",
     batch_norm_decay: float = 0.9997,
     batch_norm_epsilon: float = 0.001,
-    updates_collections: Any = GraphKeys.UPDATE_OPS,
+    updates_collections: CollectionNames | None = GraphKeys.UPDATE_OPS,
     use_fused_batchnorm: bool = True,
-) -> Any:
+) -> Defaults:
     """Returns the defaults of the layers of Inception v3, for `arg_scope`."""
     options = batch_norm_options(batch_norm_decay, batch_norm_epsilon, batch_norm_var_collection)
     options |= {"updates_collections": updates_collections, "fused": use_fused_batchnorm}

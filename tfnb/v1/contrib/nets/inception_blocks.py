@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from tfnb.client.variables.scope import variable_scope
 from tfnb.errors import InternalError, InvalidArgumentError
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.shape_ops import squeeze
 from tfnb.v1.contrib.layers.standard_layers import avg_pool2d, conv2d, dropout, max_pool2d
@@ -47,7 +48,7 @@ def build(
     depth: Callable[[int], int],
     end_points: dict[str, Any],
     special: Mapping[str, Callable[[Any], Any]] | None = None,
-) -> Any:
+) -> Tensor:
     """Adds stages to `net` until `final_endpoint`, notes each in `end_points`, and returns the last output.
 
     `special` has the functions of stages by their names. Raises `InvalidArgumentError` when there is no such end point.
@@ -66,7 +67,7 @@ def build(
     raise InvalidArgumentError(f"there is no end point {final_endpoint}; there are {[s.name for s in stages]}")
 
 
-def _branches(net: Any, branches: list[list[str]], depth: Callable[[int], int]) -> Any:
+def _branches(net: Tensor, branches: list[list[str]], depth: Callable[[int], int]) -> Tensor:
     outputs = []
     for number, branch in enumerate(branches):
         with variable_scope(f"Branch_{number}"):
@@ -79,7 +80,7 @@ def _branches(net: Any, branches: list[list[str]], depth: Callable[[int], int]) 
     return concat(outputs, 3)
 
 
-def _layer(net: Any, text: str, place: int, depth: Callable[[int], int]) -> Any:
+def _layer(net: Tensor, text: str, place: int, depth: Callable[[int], int]) -> Tensor:
     match = _LAYER.fullmatch(text)
     if match is None:
         raise InternalError(f"the layer {text!r} of a network does not read")
@@ -96,14 +97,14 @@ def _layer(net: Any, text: str, place: int, depth: Callable[[int], int]) -> Any:
     return conv2d(net, depth(int(channels)), size, scope=name or f"Conv2d_{letter}_{height}x{width}", **options)
 
 
-def reduced_kernel(net: Any, size: Sequence[int]) -> list[int]:
+def reduced_kernel(net: Tensor, size: Sequence[int]) -> list[int]:
     """Returns the size of a window over the whole image, at most `size`; `size` where the image's is not known."""
     height, width = net.shape.as_list()[1:3]
     return list(size) if height is None or width is None else [min(height, size[0]), min(width, size[1])]
 
 
 def finish(
-    net: Any,
+    net: Tensor,
     end_points: dict[str, Any],
     num_classes: int,
     keep_prob: float,
@@ -111,7 +112,7 @@ def finish(
     spatial_squeeze: bool,
     prediction_fn: Callable[..., Any],
     size: Sequence[int],
-) -> Any:
+) -> Tensor:
     """Adds pooling over the image, dropout, logits and predictions; `names` are the scopes of the first three."""
     pooling, dropping, last = names
     with variable_scope("Logits"):

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfnb.client.argument_types import CollectionNames
-from tfnb.client.variables.scope import variable_scope
+from tfnb.client.variables.scope import Reuse, ScopeLike, variable_scope
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.math.reduce_functions import reduce_mean
 from tfnb.ops.nn.activations import RELU
 from tfnb.v1.contrib.framework.arg_scope import add_arg_scope, arg_scope
@@ -25,14 +26,14 @@ __all__ = ["bottleneck_v1", "bottleneck_v2", "resnet_v1", "resnet_v2"]
 
 @add_arg_scope
 def bottleneck_v1(
-    inputs: Any,
+    inputs: Tensor,
     depth: int,
     depth_bottleneck: int,
     stride: int,
     rate: int = 1,
     outputs_collections: CollectionNames | None = None,
-    scope: Any = None,
-) -> Any:
+    scope: ScopeLike | None = None,
+) -> Tensor:
     """A unit of v1: relu(shortcut + convolutions 1x1, 3x3, 1x1), a tensor (batch, height, width, depth)."""
     with variable_scope(scope, "bottleneck_v1", [inputs]) as opened:
         if depth == last_dimension(inputs.shape, 4):
@@ -47,14 +48,14 @@ def bottleneck_v1(
 
 @add_arg_scope
 def bottleneck_v2(
-    inputs: Any,
+    inputs: Tensor,
     depth: int,
     depth_bottleneck: int,
     stride: int,
     rate: int = 1,
     outputs_collections: CollectionNames | None = None,
-    scope: Any = None,
-) -> Any:
+    scope: ScopeLike | None = None,
+) -> Tensor:
     """A unit of v2: shortcut + convolutions 1x1, 3x3, 1x1 of the normalised inputs, (batch, height, width, depth)."""
     plain = {"normalizer_fn": None, "activation_fn": None}
     with variable_scope(scope, "bottleneck_v2", [inputs]) as opened:
@@ -73,15 +74,15 @@ def _network(name: str, unit: Callable[..., Any], late: bool) -> Callable[..., A
     """Returns the function of a residual network of any blocks; `late` is that of v2."""
 
     def network(
-        inputs: Any,
+        inputs: TensorLike,
         blocks: Sequence[Block],
         num_classes: int | None = None,
-        is_training: Any = True,
+        is_training: bool | Tensor = True,
         global_pool: bool = True,
         output_stride: int | None = None,
         include_root_block: bool = True,
-        reuse: Any = None,
-        scope: Any = None,
+        reuse: Reuse | None = None,
+        scope: ScopeLike | None = None,
     ) -> tuple[Any, OrderedDict[str, Any]]:
         if output_stride is not None and include_root_block and output_stride % 4:
             raise InvalidArgumentError(f"output_stride must be a multiple of 4, got {output_stride}")
@@ -116,7 +117,7 @@ def _network(name: str, unit: Callable[..., Any], late: bool) -> Callable[..., A
     return network
 
 
-def _root(net: Any, late: bool) -> Any:
+def _root(net: TensorLike, late: bool) -> Tensor:
     plain = {"activation_fn": None, "normalizer_fn": None} if late else {}
     with arg_scope([conv2d], **plain):
         net = conv2d_same(net, 64, 7, stride=2, scope="conv1")
@@ -143,12 +144,12 @@ def _of_depth(version: int, layers: int, counts: tuple[int, int, int, int]) -> C
     network, unit = (resnet_v1, bottleneck_v1) if version == 1 else (resnet_v2, bottleneck_v2)
 
     def build(
-        inputs: Any,
+        inputs: TensorLike,
         num_classes: int | None = None,
-        is_training: Any = True,
+        is_training: bool | Tensor = True,
         global_pool: bool = True,
         output_stride: int | None = None,
-        reuse: Any = None,
+        reuse: Reuse | None = None,
         scope: Any = name,
     ) -> tuple[Any, OrderedDict[str, Any]]:
         blocks = [block(f"block{i + 1}", unit, 64 * 2**i, n, 2 if i < 3 else 1) for i, n in enumerate(counts)]

@@ -13,9 +13,10 @@ from tfnb.client.variables.initializers import variance_scaling_initializer
 from tfnb.client.variables.regularizers import l2_regularizer
 from tfnb.client.variables.scope import variable_scope
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.transpose_pad_tile import PAD
 from tfnb.ops.nn.activations import RELU
-from tfnb.v1.contrib.framework.arg_scope import add_arg_scope
+from tfnb.v1.contrib.framework.arg_scope import Defaults, add_arg_scope
 from tfnb.v1.contrib.layers.named_outputs import collect_named_outputs
 from tfnb.v1.contrib.layers.standard_layers import batch_norm, conv2d, max_pool2d
 from tfnb.v1.contrib.nets.scopes import batch_norm_options, joined
@@ -37,14 +38,14 @@ def block(scope: str, unit: Callable[..., Any], base_depth: int, num_units: int,
     return Block(scope, unit, [{**sizes, "stride": 1}] * (num_units - 1) + [{**sizes, "stride": stride}])
 
 
-def subsample(inputs: Any, factor: int, scope: str | None = None) -> Any:
+def subsample(inputs: Tensor, factor: int, scope: str | None = None) -> Tensor:
     """Returns every `factor`-th pixel of images (batch, height, width, channels)."""
     return inputs if factor == 1 else max_pool2d(inputs, [1, 1], stride=factor, scope=scope)
 
 
 def conv2d_same(
-    inputs: Any, num_outputs: int, kernel_size: int, stride: int, rate: int = 1, scope: str | None = None
-) -> Any:
+    inputs: TensorLike, num_outputs: int, kernel_size: int, stride: int, rate: int = 1, scope: str | None = None
+) -> Tensor:
     """A convolution whose padding does not depend on the size of the images, also with a stride.
 
     inputs: (batch, height, width, channels); the same number of zeros is added on both sides, one more behind.
@@ -60,11 +61,11 @@ def conv2d_same(
 
 @add_arg_scope
 def stack_blocks_dense(
-    net: Any,
+    net: Tensor,
     blocks: Sequence[Block],
     output_stride: float | None = None,
     outputs_collections: CollectionNames | None = None,
-) -> Any:
+) -> Tensor:
     """Applies the units of all blocks to the tensor `net`; each block's output is collected.
 
     output_stride: how many times smaller the output is; where that is reached, strides become rates. Raises
@@ -94,7 +95,7 @@ def resnet_arg_scope(
     batch_norm_decay: float = 0.997,
     batch_norm_epsilon: float = 1e-5,
     batch_norm_scale: bool = True,
-) -> Any:
+) -> Defaults:
     """Returns the defaults of the layers of the residual networks, for `arg_scope`."""
     normalization = batch_norm_options(batch_norm_decay, batch_norm_epsilon, scale=batch_norm_scale)
     convolutions = {

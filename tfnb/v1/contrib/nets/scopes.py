@@ -5,7 +5,7 @@ Invariant: a function of this module returns a scope and leaves the scope that i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -13,7 +13,7 @@ from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.variables.initializers import Constant, TruncatedNormal, variance_scaling_initializer
 from tfnb.client.variables.regularizers import l2_regularizer
 from tfnb.ops.nn.activations import RELU
-from tfnb.v1.contrib.framework.arg_scope import arg_scope
+from tfnb.v1.contrib.framework.arg_scope import Defaults, arg_scope
 from tfnb.v1.contrib.layers.standard_layers import batch_norm, conv2d, fully_connected
 
 __all__ = ["batch_norm_options", "joined", "normal", "normalized_scope", "plain_scope"]
@@ -24,7 +24,7 @@ def normal(stddev: float) -> TruncatedNormal:
     return TruncatedNormal(0.0, stddev)
 
 
-def joined(*parts: tuple[Sequence[Any], Mapping[str, Any]]) -> Any:
+def joined(*parts: tuple[Sequence[Any], Mapping[str, Any]]) -> Defaults:
     """Returns the scope in which each of the parts holds: (functions, their defaults), later parts first."""
     with ExitStack() as stack:
         scope: Any = None
@@ -33,7 +33,7 @@ def joined(*parts: tuple[Sequence[Any], Mapping[str, Any]]) -> Any:
         return scope
 
 
-def plain_scope(weight_decay: float, bias: float, *more: tuple[Sequence[Any], Mapping[str, Any]]) -> Any:
+def plain_scope(weight_decay: float, bias: float, *more: tuple[Sequence[Any], Mapping[str, Any]]) -> Defaults:
     """Returns the scope of networks without normalisation: ReLU, "SAME" convolutions, biases that begin at `bias`."""
     options = {
         "activation_fn": RELU,
@@ -53,8 +53,11 @@ def batch_norm_options(decay: float, epsilon: float, collection: str | None = No
 
 
 def normalized_scope(
-    weight_decay: float, options: Mapping[str, Any], normalizer: Any = batch_norm, activation: Any = RELU
-) -> Any:
+    weight_decay: float,
+    options: Mapping[str, Any],
+    normalizer: Callable[..., Any] | None = batch_norm,
+    activation: Callable[[Any], Any] | None = RELU,
+) -> Defaults:
     """Returns the scope of the Inception networks: convolutions with batch normalisation and ReLU."""
     convolutions = {
         "weights_initializer": variance_scaling_initializer(),

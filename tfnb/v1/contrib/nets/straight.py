@@ -13,8 +13,9 @@ from typing import Any
 
 from tfnb.client.variables.initializers import Constant, Zeros
 from tfnb.client.variables.scope import variable_scope
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import squeeze
-from tfnb.v1.contrib.framework.arg_scope import arg_scope
+from tfnb.v1.contrib.framework.arg_scope import Defaults, arg_scope
 from tfnb.v1.contrib.layers.named_outputs import convert_collection_to_dict
 from tfnb.v1.contrib.layers.stacks import repeat
 from tfnb.v1.contrib.layers.standard_layers import conv2d, dropout, max_pool2d
@@ -33,9 +34,9 @@ def straight(name: str, layers: str, doc: str, final: Mapping[str, Any] | None =
     last = {"biases_initializer": Zeros()} if final else {}
 
     def network(
-        inputs: Any,
+        inputs: TensorLike,
         num_classes: int = 1000,
-        is_training: Any = True,
+        is_training: bool | Tensor = True,
         dropout_keep_prob: float = 0.5,
         spatial_squeeze: bool = True,
         scope: Any = name,
@@ -69,7 +70,7 @@ def straight(name: str, layers: str, doc: str, final: Mapping[str, Any] | None =
     return network
 
 
-def _run(net: Any, layers: str) -> Any:
+def _run(net: Any, layers: str) -> Tensor:
     for layer in layers.split():
         scope, what = layer.split(":")
         if scope.startswith("pool"):
@@ -120,16 +121,16 @@ overfeat = straight(
 overfeat.default_image_size = 231  # type: ignore[attr-defined]
 
 
-def vgg_arg_scope(weight_decay: float = 0.0005) -> Any:
+def vgg_arg_scope(weight_decay: float = 0.0005) -> Defaults:
     """Returns the defaults of the layers of the VGG networks, for `arg_scope`."""
     return plain_scope(weight_decay, 0.0)
 
 
-def alexnet_v2_arg_scope(weight_decay: float = 0.0005) -> Any:
+def alexnet_v2_arg_scope(weight_decay: float = 0.0005) -> Defaults:
     """Returns the defaults of the layers of AlexNet, for `arg_scope`."""
     return plain_scope(weight_decay, 0.1, ([max_pool2d], {"padding": "VALID"}))
 
 
-def overfeat_arg_scope(weight_decay: float = 0.0005) -> Any:
+def overfeat_arg_scope(weight_decay: float = 0.0005) -> Defaults:
     """Returns the defaults of the layers of OverFeat, for `arg_scope`."""
     return plain_scope(weight_decay, 0.0, ([max_pool2d], {"padding": "VALID"}))

@@ -6,13 +6,14 @@ Invariant: slots have the names of the optimizer, as those of `tf.train.AdamOpti
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tfnb.client.variables.partitioned import PartitionedVariable
 from tfnb.client.variables.variable import Variable, group
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import convert_to_tensor
 from tfnb.ops.array.gather import gather
 from tfnb.ops.array.shape_ops import IDENTITY
@@ -27,7 +28,7 @@ from tfnb.train.optimizers.update_rules import AdamOptimizer, MomentumOptimizer
 __all__ = ["AdaMaxOptimizer", "AdamGSOptimizer", "AdamWOptimizer", "LazyAdamOptimizer", "NadamOptimizer"]
 
 
-def _ref(variable: Any) -> Tensor:
+def _ref(variable: Variable) -> Tensor:
     return variable.__tensor__(as_ref=True)
 
 
@@ -54,7 +55,7 @@ class AdaMaxOptimizer(AdamOptimizer):
 
     power_names = ("beta1",)
 
-    def _moments(self, grad: Any, m: Any, v: Any, var: Any) -> tuple[Any, Any, Any]:
+    def _moments(self, grad: Tensor, m: Tensor, v: Tensor, var: Variable) -> tuple[Any, Any, Any]:
         """Returns the new moments for values of the old ones, and the step."""
         power, lr, b1, b2, epsilon = self._inputs(var)
         new_m = m * b1 + grad * (1.0 - b1)
@@ -125,7 +126,7 @@ class AdamGSOptimizer(AdamOptimizer):
 
     def __init__(
         self,
-        global_step: Any = 0,
+        global_step: TensorLike | Variable = 0,
         learning_rate: Hyper = 0.001,
         beta1: Hyper = 0.9,
         beta2: Hyper = 0.999,
@@ -163,15 +164,15 @@ class DecoupledWeightDecayExtension:
     def minimize(
         self,
         loss: Tensor,
-        global_step: Any = None,
-        var_list: Any = None,
+        global_step: Variable | None = None,
+        var_list: Sequence[Variable | PartitionedVariable] | Variable | PartitionedVariable | None = None,
         gate_gradients: int = Optimizer.GATE_OP,
         aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
         name: str | None = None,
-        grad_loss: Any = None,
+        grad_loss: TensorLike | None = None,
         decay_var_list: Iterable[Any] | None = None,
-    ) -> Any:
+    ) -> Operation:
         """Returns an operation that takes one step down the gradient of the tensor `loss`; see `Optimizer.minimize`.
 
         decay_var_list: the variables that decay, by default all of `var_list`.
@@ -184,10 +185,10 @@ class DecoupledWeightDecayExtension:
     def apply_gradients(
         self,
         grads_and_vars: Iterable[tuple[Any, Any]],
-        global_step: Any = None,
+        global_step: Variable | None = None,
         name: str | None = None,
         decay_var_list: Iterable[Any] | None = None,
-    ) -> Any:
+    ) -> Operation:
         """Returns an operation that applies the pairs (gradient, variable); see `Optimizer.apply_gradients`.
 
         decay_var_list: the variables that decay, by default all.
@@ -196,7 +197,7 @@ class DecoupledWeightDecayExtension:
         base: Any = super()
         return base.apply_gradients(grads_and_vars, global_step=global_step, name=name)
 
-    def _decay(self, var: Any, rows: Any = None) -> list[Any]:
+    def _decay(self, var: Variable, rows: Tensor | None = None) -> list[Any]:
         if self._decayed is not None and var not in self._decayed:
             return []
         rate = self._weight_decay() if callable(self._weight_decay) else self._weight_decay
@@ -205,12 +206,12 @@ class DecoupledWeightDecayExtension:
             return [var.assign_sub(rate * var.value())]
         return [SCATTER_SUB(_ref(var), rows, rate * gather(var, rows))]
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         base: Any = super()
         with var.graph.control_dependencies(self._decay(var)):
             return base._apply_dense(grad, var)
 
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
         base: Any = super()
         with var.graph.control_dependencies(self._decay(var, grad.indices)):
             return base._apply_sparse(grad, var)

@@ -14,7 +14,7 @@ from tfnb.client.variables.variable import Variable, group
 from tfnb.errors import InvalidArgumentError, UnimplementedError
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops import CATALOG
 from tfnb.ops.array.constants import convert_to_tensor, ones_like, zeros_like
 from tfnb.ops.array.gather import gather
@@ -40,14 +40,20 @@ class _SignOptimizer(Optimizer):
     """grad * factor(sign(grad) * sign(mean)), where a subclass has the factor."""
 
     def __init__(
-        self, learning_rate: Hyper, beta: Hyper, sign_decay_fn: Any, use_locking: bool, name: str, **hyper: Any
+        self,
+        learning_rate: Hyper,
+        beta: Hyper,
+        sign_decay_fn: Callable[[Any], TensorLike] | None,
+        use_locking: bool,
+        name: str,
+        **hyper: Any,
     ) -> None:
         super().__init__(use_locking, name)
         self._values = {"learning_rate": learning_rate, "beta": beta, **hyper}
         self._decay_fn = sign_decay_fn
 
     def apply_gradients(
-        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None, name: str | None = None
+        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Variable | None = None, name: str | None = None
     ) -> Operation:
         """Returns an operation that applies pairs (gradient, variable) and increments `global_step`.
 
@@ -65,7 +71,7 @@ class _SignOptimizer(Optimizer):
         for name, value in self._values.items():
             self._hyper(name, value)
 
-    def _factor(self, agreement: Any, var: Variable) -> Any:
+    def _factor(self, agreement: Tensor, var: Variable) -> Tensor:
         raise UnimplementedError(f"{type(self).__name__} has no factor")
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
@@ -101,7 +107,7 @@ class AddSignOptimizer(_SignOptimizer):
     ) -> None:
         super().__init__(learning_rate, beta, sign_decay_fn, use_locking, name, alpha=alpha)
 
-    def _factor(self, agreement: Any, var: Variable) -> Any:
+    def _factor(self, agreement: Tensor, var: Variable) -> Tensor:
         return self._cast("alpha", var) + self._cast("sign_decay", var) * agreement
 
 
@@ -122,11 +128,11 @@ class PowerSignOptimizer(_SignOptimizer):
     ) -> None:
         super().__init__(learning_rate, beta, sign_decay_fn, use_locking, name, logbase=math.log(base))
 
-    def _factor(self, agreement: Any, var: Variable) -> Any:
+    def _factor(self, agreement: Tensor, var: Variable) -> Tensor:
         return EXP(self._cast("logbase", var) * self._cast("sign_decay", var) * agreement)
 
 
-def _fraction(global_step: Any, decay_steps: int) -> Any:
+def _fraction(global_step: TensorLike | None, decay_steps: int) -> Tensor:
     if global_step is None:
         raise InvalidArgumentError("a decay of the signs needs the global_step of apply_gradients")
     return MINIMUM(cast(convert_to_tensor(global_step), float32), float(decay_steps)) / float(decay_steps)
@@ -137,7 +143,7 @@ def get_linear_decay_fn(decay_steps: int) -> Callable[[Any], Any]:
     return lambda global_step: MAXIMUM(0.0, 1.0 - _fraction(global_step, decay_steps))
 
 
-def _cosine(fraction: Any, stops: Any) -> Any:
+def _cosine(fraction: Tensor, stops: Tensor | None) -> Tensor:
     wave = 0.5 * (1.0 + COS(math.pi * fraction))
     return wave if stops is None else SELECT(stops, zeros_like(wave), wave)
 
@@ -150,7 +156,7 @@ def get_cosine_decay_fn(
     zero_after: after that many periods it is 0.
     """
 
-    def decay(global_step: Any) -> Any:
+    def decay(global_step: TensorLike | None) -> Tensor:
         fraction = 2.0 * num_periods * _fraction(global_step, decay_steps)
         return _cosine(fraction, None if zero_after is None else GREATER_EQUAL(fraction, 2.0 * zero_after))
 
@@ -165,7 +171,7 @@ def get_restart_decay_fn(
     zero_after: after that many periods it is 0.
     """
 
-    def decay(global_step: Any) -> Any:
+    def decay(global_step: TensorLike | None) -> Tensor:
         periods = float(num_periods) * _fraction(global_step, decay_steps)
         return _cosine(FLOOR_MOD(periods, 1.0), None if zero_after is None else GREATER_EQUAL(periods, zero_after))
 
@@ -204,7 +210,7 @@ class LARSOptimizer(Optimizer):
         for name, value in self._values.items():
             self._hyper(name, value)
 
-    def compute_lr(self, grad: Any, var: Any) -> tuple[Any, Any]:
+    def compute_lr(self, grad: Tensor, var: Variable) -> tuple[Any, Any]:
         """Returns (the rate of the variable `var`, `grad` with the decay of the weights)."""
         lr: Any = self._cast("learning_rate", var)
         if self._skips is not None and any(part in var.name for part in self._skips):

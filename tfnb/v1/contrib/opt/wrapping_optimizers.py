@@ -14,9 +14,11 @@ from tfnb.client.graph.default_graph import name_scope
 from tfnb.client.logging.summaries import scalar
 from tfnb.client.variables.initializers import Zeros
 from tfnb.client.variables.scope import get_variable
-from tfnb.client.variables.variable import global_variables, group
+from tfnb.client.variables.variable import Variable, global_variables, group
 from tfnb.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, NotFoundError
 from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import convert_to_tensor
 from tfnb.ops.array.gather import gather
 from tfnb.ops.array.shape_ops import IDENTITY
@@ -45,7 +47,7 @@ class _Around(Optimizer):
         """Returns the pairs (gradient, variable) of the inner optimizer; the arguments are those of `Optimizer`."""
         return self._inner.compute_gradients(*args, **kwargs)
 
-    def get_slot(self, var: Any, name: str) -> Any:
+    def get_slot(self, var: Variable, name: str) -> Variable | None:
         """Returns the slot `name` of the variable `var` of the inner optimizer, or None."""
         return self._inner.get_slot(var, name)
 
@@ -69,7 +71,7 @@ class MovingAverageOptimizer(_Around):
         self,
         opt: Optimizer,
         average_decay: float = 0.9999,
-        num_updates: Any = None,
+        num_updates: TensorLike | None = None,
         sequential_update: bool = True,
     ) -> None:
         super().__init__(opt, False, opt.get_name())
@@ -78,8 +80,8 @@ class MovingAverageOptimizer(_Around):
         self._swapped: dict[str, str] | None = None
 
     def apply_gradients(
-        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None, name: str | None = None
-    ) -> Any:
+        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Variable | None = None, name: str | None = None
+    ) -> Operation:
         """Returns an operation that applies pairs (gradient, variable), and updates the averages."""
         pairs = list(grads_and_vars)
         train_op = self._inner.apply_gradients(pairs, global_step, name)
@@ -93,7 +95,12 @@ class MovingAverageOptimizer(_Around):
         self._swapped = names
         return group(train_op, averaged, name="train_with_avg")
 
-    def swapping_saver(self, var_list: Any = None, name: str = "swapping_saver", **kwargs: Any) -> Saver:
+    def swapping_saver(
+        self,
+        var_list: Mapping[str, Variable] | Iterable[Variable] | None = None,
+        name: str = "swapping_saver",
+        **kwargs: Any,
+    ) -> Saver:
         """Returns a saver that saves each average under the name of its variable, and the variable under that of the
         average.
 
@@ -134,8 +141,8 @@ class VariableClippingOptimizer(_Around):
         self._max_norm, self._colocates = max_norm, colocate_clip_ops_with_vars
 
     def apply_gradients(
-        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None, name: str | None = None
-    ) -> Any:
+        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Variable | None = None, name: str | None = None
+    ) -> Operation:
         """Returns an operation that applies pairs (gradient, variable), and then clips the variables."""
         pairs = list(grads_and_vars)
         with name_scope(name, self._name):
@@ -144,11 +151,11 @@ class VariableClippingOptimizer(_Around):
                 clipped = [self._placed(g, v) for g, v in pairs if g is not None and v in self._dims]
             return group(update, *clipped)
 
-    def _placed(self, grad: Any, var: Any) -> Any:
+    def _placed(self, grad: Tensor | IndexedSlices, var: Variable) -> Operation:
         with var.graph.colocate_with(var.op) if self._colocates else nullcontext():
             return self._clip(grad, var)
 
-    def _clip(self, grad: Any, var: Any) -> Any:
+    def _clip(self, grad: Tensor | IndexedSlices, var: Variable) -> Operation:
         dims = self._dims[var]
         if isinstance(grad, IndexedSlices) and 0 not in dims:
             rows = gather(var.read_value(), grad.indices)
@@ -181,7 +188,7 @@ class DropStaleGradientOptimizer(_Around):
             return self._inner.compute_gradients(IDENTITY(loss), *args, **kwargs)
 
     def apply_gradients(
-        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None, name: str | None = None
+        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Variable | None = None, name: str | None = None
     ) -> Any:
         """Returns a tensor of the number of steps that were left out; evaluating it applies pairs (gradient, variable).
 
@@ -198,7 +205,7 @@ class DropStaleGradientOptimizer(_Around):
         with graph.control_dependencies(parts):
             age = global_step.read_value() - self._local
 
-        def accept() -> Any:
+        def accept() -> Tensor:
             with graph.control_dependencies([self._inner.apply_gradients(pairs, global_step, name)]):
                 return IDENTITY(convert_to_tensor(0.0))
 
@@ -226,14 +233,14 @@ class MultitaskOptimizerWrapper:
         return getattr(self._optimizer, name)
 
 
-def _is_zero(grad: Any) -> Any:
+def _is_zero(grad: Tensor | IndexedSlices) -> Tensor:
     values = grad.values if isinstance(grad, IndexedSlices) else grad
     return reduce_all(EQUAL(values, convert_to_tensor(0.0, values.dtype)))
 
 
 def _unless_zero(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def call(grad: Any, var: Any) -> Any:
-        def update() -> Any:
+    def call(grad: Tensor | IndexedSlices, var: Variable) -> Operation:
+        def update() -> Tensor:
             with var.graph.control_dependencies([apply(grad, var)]):
                 return IDENTITY(convert_to_tensor(True))
 

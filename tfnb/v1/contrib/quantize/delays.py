@@ -5,14 +5,13 @@ Invariant: a graph has one such variable, and each step that reads it adds one t
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfnb.client.graph.collection_keys import GraphKeys
 from tfnb.client.variables.initializers import Zeros
 from tfnb.client.variables.replication import VariableAggregation
 from tfnb.client.variables.scope import get_variable
 from tfnb.errors import NotFoundError
 from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.math.compare import GREATER_EQUAL
 from tfnb.ops.state.variables import assign_add
@@ -23,7 +22,7 @@ __all__ = ["reached"]
 _NAME = "fake_quantization_step"
 
 
-def _count(graph: GraphBuilder) -> Any:
+def _count(graph: GraphBuilder) -> Tensor:
     try:
         return graph.get_tensor_by_name(f"{_NAME}/Identity:0")
     except NotFoundError:
@@ -42,7 +41,7 @@ def _count(graph: GraphBuilder) -> Any:
             return IDENTITY(assign_add(variable, 1))
 
 
-def reached(graph: GraphBuilder, delay: int, name: str) -> Any:
+def reached(graph: GraphBuilder, delay: int, name: str) -> Tensor:
     """Returns a bool scalar: the graph has run at least `delay` steps, with this one."""
     count = _count(graph)
     return GREATER_EQUAL(count, graph.to_tensor(delay, int64), name=name)

@@ -99,7 +99,7 @@ def _end(name: str, value: float) -> Any:
     )
 
 
-def _rounded(whole: Quantization, name: str, x: Tensor, how: Range) -> Any:
+def _rounded(whole: Quantization, name: str, x: Tensor, how: Range) -> Tensor:
     with variable_scope(None, name, [x]) as scope:
         scope.set_partitioner(None)
         low, high = _end("min", how.lowest), _end("max", 6.0)

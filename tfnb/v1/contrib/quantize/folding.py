@@ -103,7 +103,7 @@ def _again(graph: GraphBuilder, op: Operation, inputs: list[Tensor], name: str) 
     return graph.add_node(op.opdef, inputs, op.attrs, dict(op.types), name).outputs[0]
 
 
-def _corrections(graph: GraphBuilder, norm: BatchNorm, gamma: Any, delay: int | None) -> _Corrections:
+def _corrections(graph: GraphBuilder, norm: BatchNorm, gamma: Tensor, delay: int | None) -> _Corrections:
     of_mean, of_variance = norm.moving()
     with graph.name_scope("batch_norm_correction"):
         moving_root = RSQRT(ADD(of_variance.moving, norm.epsilon))
@@ -123,5 +123,5 @@ def _corrections(graph: GraphBuilder, norm: BatchNorm, gamma: Any, delay: int | 
         return _Corrections(scale, recip, offset)
 
 
-def _returning(value: Any) -> Callable[[], Any]:
+def _returning(value: object) -> Callable[[], Any]:
     return lambda: value

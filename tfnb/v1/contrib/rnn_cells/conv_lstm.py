@@ -40,7 +40,7 @@ class ConvLSTMCell(RNNCell):
         use_bias: bool = True,
         skip_connection: bool = False,
         forget_bias: float = 1.0,
-        initializers: Any = None,
+        initializers: object = None,
         name: str | None = "conv_lstm_cell",
     ) -> None:
         super().__init__(name=name)
@@ -53,7 +53,7 @@ class ConvLSTMCell(RNNCell):
         self._skips, self._forget_bias = skip_connection, forget_bias
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> LSTMStateTuple:
         """The shapes of c and h, without the batch."""
         size = as_shape([*self._input_shape[:-1], self._channels])
         return LSTMStateTuple(size, size)
@@ -64,7 +64,7 @@ class ConvLSTMCell(RNNCell):
         more = self._input_shape[-1] if self._skips else 0
         return as_shape([*self._input_shape[:-1], self._channels + more])
 
-    def call(self, inputs: Tensor, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: Any = None) -> tuple[Tensor, LSTMStateTuple]:
         c, h = state
         x = concat([inputs, h], self._axes + 1)
         size = 4 * self._channels

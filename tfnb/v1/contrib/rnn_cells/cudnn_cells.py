@@ -59,7 +59,7 @@ class CudnnCompatibleGRUCell(GRUCell):
             for part, rows in (("hidden", n), ("input", columns))
         ]
 
-    def call(self, inputs: Tensor, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: Any = None) -> tuple[Tensor, Tensor]:
         kernel, bias = self._gates
         r, u = split(SIGMOID(bias_add(matmul(concat([inputs, state], 1), kernel), bias)), 2, 1)
         hidden, entered = (

@@ -12,13 +12,13 @@ from typing import Any
 from tfnb.client.argument_types import InitializerLike
 from tfnb.client.layers.base import Layer
 from tfnb.client.rnn.cell_wrappers import DropoutWrapper
-from tfnb.client.rnn.cells import BasicRNNCell, LSTMStateTuple, MultiRNNCell
+from tfnb.client.rnn.cells import BasicRNNCell, CellLike, LSTMStateTuple, MultiRNNCell
 from tfnb.client.rnn.dynamic_rnn import dynamic_rnn
 from tfnb.client.variables.initializers import Zeros
 from tfnb.client.variables.scope import variable_scope
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import stack
 from tfnb.ops.array.constants import convert_to_tensor
 from tfnb.ops.array.transpose_pad_tile import transpose
@@ -71,7 +71,7 @@ class _CudnnLayer(Layer):
         """Returns the shapes of the tensors of a state: [layers * directions, batch_size, units] each."""
         return ([self.num_layers * self.num_dirs, batch_size, self.num_units],) * self.parts
 
-    def _cell(self) -> Any:
+    def _cell(self) -> CellLike:
         raise InvalidArgumentError(f"{type(self).__name__} has no cell")
 
     def __call__(
@@ -81,7 +81,7 @@ class _CudnnLayer(Layer):
         sequence_lengths: TensorLike | None = None,
         time_major: bool = True,
         training: bool = True,
-    ) -> Any:
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Returns (outputs [time, batch, directions * units], the last state as a tuple).
 
         inputs: [time, batch, n], or [batch, time, n] without `time_major`. initial_state: a tuple of tensors of
@@ -113,7 +113,9 @@ class _CudnnLayer(Layer):
         initializer = bias if name.endswith("bias") else (kernel or kwargs.get("initializer"))
         return getter(name, *args, **{**kwargs, "initializer": initializer})
 
-    def _run(self, x: Any, states: list[Any], lengths: Any, training: bool) -> tuple[Any, list[tuple[Any, ...]]]:
+    def _run(
+        self, x: Tensor, states: list[Any], lengths: TensorLike | None, training: bool
+    ) -> tuple[Any, list[tuple[Any, ...]]]:
         """Returns (outputs, the last state of each layer and direction as a tuple of h, c)."""
         dirs = self.num_dirs
         if not self._cells:
@@ -139,7 +141,7 @@ class _CudnnLayer(Layer):
         )
         return outputs, [self._split(s) for pair in zip(last_fw, last_bw, strict=True) for s in pair]
 
-    def _dropped(self, cell: Any, layer: int, training: bool) -> Any:
+    def _dropped(self, cell: CellLike, layer: int, training: bool) -> CellLike:
         if not training or not self._dropout or layer == self.num_layers - 1:
             return cell
         return DropoutWrapper(cell, output_keep_prob=1.0 - self._dropout, seed=self._seed)
@@ -160,7 +162,7 @@ class CudnnLSTM(_CudnnLayer):
 
     default_name, parts = "cudnn_lstm", 2
 
-    def _cell(self) -> Any:
+    def _cell(self) -> CellLike:
         return CudnnCompatibleLSTMCell(self.num_units)
 
     def _joined(self, parts: list[Any]) -> Any:
@@ -175,7 +177,7 @@ class CudnnGRU(_CudnnLayer):
 
     default_name = "cudnn_gru"
 
-    def _cell(self) -> Any:
+    def _cell(self) -> CellLike:
         return CudnnCompatibleGRUCell(self.num_units)
 
 
@@ -184,7 +186,7 @@ class CudnnRNNTanh(_CudnnLayer):
 
     default_name = "cudnn_rnn_tanh"
 
-    def _cell(self) -> Any:
+    def _cell(self) -> CellLike:
         return BasicRNNCell(self.num_units, TANH)
 
 
@@ -193,5 +195,5 @@ class CudnnRNNRelu(_CudnnLayer):
 
     default_name = "cudnn_rnn_relu"
 
-    def _cell(self) -> Any:
+    def _cell(self) -> CellLike:
         return BasicRNNCell(self.num_units, RELU)

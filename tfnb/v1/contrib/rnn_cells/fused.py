@@ -91,12 +91,12 @@ class FusedRNNCell:
 
     def __call__(
         self,
-        inputs: Any,
+        inputs: TensorLike,
         initial_state: Any = None,
         dtype: DTypeLike | None = None,
         sequence_length: TensorLike | None = None,
         scope: ScopeLike | None = None,
-    ) -> Any:
+    ) -> tuple[Any, Any]:
         """Returns (outputs of all steps, in the form of the inputs, the last state). Subclasses implement it."""
         raise UnimplementedError(f"{type(self).__name__} does not compute anything")
 
@@ -114,7 +114,7 @@ class FusedRNNCellAdaptor(FusedRNNCell):
         dtype: DTypeLike | None = None,
         sequence_length: TensorLike | None = None,
         scope: ScopeLike | None = None,
-    ) -> Any:
+    ) -> tuple[Any, Any]:
         """Returns (outputs of all steps, the last state) for `inputs` (time, batch, n) or a list of (batch, n)."""
         listed = isinstance(inputs, list)
         if self._dynamic:
@@ -136,12 +136,12 @@ class TimeReversedFusedRNN(FusedRNNCell):
 
     def __call__(
         self,
-        inputs: Any,
+        inputs: TensorLike,
         initial_state: Any = None,
         dtype: DTypeLike | None = None,
         sequence_length: TensorLike | None = None,
         scope: ScopeLike | None = None,
-    ) -> Any:
+    ) -> tuple[Any, Any]:
         """Returns (outputs of all steps in the order of `inputs`, the state after the first step)."""
         options = {"initial_state": initial_state, "dtype": dtype, "sequence_length": sequence_length, "scope": scope}
         outputs, state = self._cell(_reversed(inputs, sequence_length), **options)
@@ -172,12 +172,12 @@ class LSTMBlockWrapper(Layer):
 
     def __call__(
         self,
-        inputs: Any,
+        inputs: TensorLike,
         initial_state: Any = None,
         dtype: DTypeLike | None = None,
         sequence_length: TensorLike | None = None,
         scope: ScopeLike | None = None,
-    ) -> Any:
+    ) -> tuple[Any, Any]:
         """Returns (outputs of all steps, the last state as `LSTMStateTuple`).
 
         inputs: (time, batch, n), or a list of (batch, n). initial_state: a pair (c, h), by default zeros of `dtype`.

@@ -22,6 +22,7 @@ from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.math.clip import clip_by_value
 from tfnb.ops.math.unary import SIGMOID, TANH
 from tfnb.ops.nn.bias_dropout_moments import bias_add
+from tfnb.types import DTypeLike
 from tfnb.v1.contrib.rnn_cells.parts import row_shards, split_gates
 
 __all__ = ["BidirectionalGridLSTMCell", "GridLSTMCell", "TimeFreqLSTMCell"]
@@ -60,7 +61,7 @@ class TimeFreqLSTMCell(RNNCell):
     state_size = property(lambda self: 2 * self._num_units, doc="The size of the state of one window.")
     output_size = property(lambda self: self._num_units, doc="The number of units.")
 
-    def call(self, inputs: Tensor, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: Any = None) -> tuple[Tensor, Tensor]:
         n, dtype = self._num_units, inputs.dtype
         count = (self._columns(inputs.shape) - self._feature_size) // self._skip + 1
         kernel = row_shards("W", [self._feature_size + 2 * n, 4 * n], dtype, self._shards)
@@ -129,7 +130,7 @@ class GridLSTMCell(RNNCell):
         self._tuple: Any = make(f"{type(self).__name__.removesuffix('Cell')}StateTuple", names)
 
     @property
-    def state_tuple_type(self) -> Any:
+    def state_tuple_type(self) -> type | None:
         """The class of the state, or None without `state_is_tuple`."""
         return self._tuple if self._as_tuple else None
 
@@ -144,7 +145,7 @@ class GridLSTMCell(RNNCell):
         """Twice the number of units for each window."""
         return self._num_units * len(self._tuple._fields)
 
-    def call(self, inputs: Tensor, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: Any = None) -> tuple[Tensor, Any]:
         parts = self._tuple(*(state if self._as_tuple else split_gates(state, len(self._tuple._fields))))
         outputs, states = [], []
         for b, windows in enumerate(self._features(inputs, 0)):
@@ -170,12 +171,12 @@ class GridLSTMCell(RNNCell):
             blocks.append(_windows(inputs, start + max(offset, 0), count, self._feature_size, self._skip))
         return blocks
 
-    def _weights(self, axis: str, block: int, rows: int, dtype: Any) -> tuple[Any, Any]:
+    def _weights(self, axis: str, block: int, rows: int, dtype: DTypeLike) -> tuple[Any, Any]:
         n = (3 if self._couples else 4) * self._num_units
         kernel = row_shards(f"W_{axis}_{block}", [rows, n], dtype, self._shards)
         return kernel, get_variable(f"B_{axis}_{block}", [n], dtype, Zeros())
 
-    def _diagonals(self, kind: str, block: int, dtype: Any) -> dict[str, tuple[Any, Any]]:
+    def _diagonals(self, kind: str, block: int, dtype: DTypeLike) -> dict[str, tuple[Any, Any]]:
         """Returns the peephole weights of each gate, for the memory over frequency and that over time."""
         return {
             gate: (
@@ -211,15 +212,17 @@ class GridLSTMCell(RNNCell):
             states += [new_time, h_time]
         return outputs, states
 
-    def _gates(self, x: Any, weights: tuple[Any, Any]) -> dict[str, Any]:
+    def _gates(self, x: Tensor, weights: tuple[Any, Any]) -> dict[str, Any]:
         names = "IJO" if self._couples else "IJFO"
         return dict(zip(names, split_gates(bias_add(matmul(x, weights[0]), weights[1]), len(names)), strict=True))
 
     @staticmethod
-    def _peeped(gate: Any, name: str, memories: tuple[Any, Any], peeps: Mapping[str, tuple[Any, Any]]) -> Any:
+    def _peeped(gate: Tensor, name: str, memories: tuple[Any, Any], peeps: Mapping[str, tuple[Any, Any]]) -> Tensor:
         return gate + peeps[name][0] * memories[0] + peeps[name][1] * memories[1] if peeps else gate
 
-    def _memory(self, gates: Mapping[str, Any], old: Any, memories: tuple[Any, Any], peeps: Any) -> Any:
+    def _memory(
+        self, gates: Mapping[str, Any], old: Tensor, memories: tuple[Any, Any], peeps: Mapping[str, tuple[Any, Any]]
+    ) -> Tensor:
         take = SIGMOID(self._peeped(gates["I"], "I", memories, peeps))
         if self._couples:
             keep = 1.0 - take
@@ -228,7 +231,9 @@ class GridLSTMCell(RNNCell):
         new = keep * old + take * TANH(gates["J"])
         return new if self._clip is None else clip_by_value(new, -self._clip, self._clip)
 
-    def _output(self, gate: Any, memory: Any, memories: tuple[Any, Any], peeps: Any) -> Any:
+    def _output(
+        self, gate: Tensor, memory: Tensor, memories: tuple[Any, Any], peeps: Mapping[str, tuple[Any, Any]]
+    ) -> Tensor:
         return SIGMOID(self._peeped(gate, "O", memories, peeps)) * TANH(memory)
 
 
@@ -278,7 +283,7 @@ class BidirectionalGridLSTMCell(GridLSTMCell):
         )
         self._offset = int(backward_slice_offset)
 
-    def call(self, inputs: Tensor, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: Any = None) -> tuple[Tensor, Any]:
         outputs, states = [], []
         for scope, direction, offset in (("fwd", "fwd_state", 0), ("bwd", "bwd_state", self._offset)):
             with variable_scope(scope):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tfnb.client.argument_types import Activation, InitializerLike
+from tfnb.client.argument_types import Activation, InitializerLike, ScalarLike
 from tfnb.client.rnn.cells import LSTMStateTuple, RNNCell
 from tfnb.client.rnn.linear_map import linear_map
 from tfnb.client.variables.initializers import Constant, Zeros
@@ -26,13 +26,13 @@ from tfnb.ops.math.unary import EXP, SIGMOID, TANH
 from tfnb.ops.nn.activations import RELU
 from tfnb.ops.nn.bias_dropout_moments import bias_add, dropout
 from tfnb.ops.random.functions import random_uniform
-from tfnb.types import Shape, float32
+from tfnb.types import DTypeLike, Shape, float32
 from tfnb.v1.contrib.rnn_cells.parts import normalized, row_shards, split_gates
 
 __all__ = ["CoupledInputForgetGateLSTMCell", "GLSTMCell", "LayerNormBasicLSTMCell", "NASCell", "PhasedLSTMCell"]
 
 
-def _pair(c: Any, h: Any, as_tuple: bool = True) -> Any:
+def _pair(c: Tensor, h: Tensor, as_tuple: bool = True) -> LSTMStateTuple | Tensor:
     return LSTMStateTuple(c, h) if as_tuple else concat([c, h], 1)
 
 
@@ -70,7 +70,7 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
         self._normalizes, self._norm = layer_norm, (norm_gain, norm_shift)
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> LSTMStateTuple | int:
         """The sizes of c and h as an `LSTMStateTuple`, or their sum without `state_is_tuple`."""
         sizes = (self._num_units, self.output_size)
         return LSTMStateTuple(*sizes) if self._as_tuple else sum(sizes)
@@ -80,10 +80,10 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
         """The size of h: `num_proj`, or else `num_units`."""
         return self._num_proj or self._num_units
 
-    def _normal(self, x: Any, scope: str) -> Any:
+    def _normal(self, x: Tensor, scope: str) -> Tensor:
         return normalized(x, scope, *self._norm) if self._normalizes else x
 
-    def call(self, inputs: Tensor, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: Any = None) -> tuple[Tensor, LSTMStateTuple | Tensor]:
         n, dtype = self._num_units, inputs.dtype
         c, h = state if self._as_tuple else split(state, [n, self.output_size], 1)
         kernel = row_shards("W", [self._columns(inputs.shape) + self.output_size, 3 * n], dtype, self._shards[0])
@@ -123,7 +123,7 @@ class LayerNormBasicLSTMCell(RNNCell):
         layer_norm: bool = True,
         norm_gain: float = 1.0,
         norm_shift: float = 0.0,
-        dropout_keep_prob: Any = 1.0,
+        dropout_keep_prob: ScalarLike = 1.0,
         dropout_prob_seed: int | None = None,
         reuse: Reuse | None = None,
     ) -> None:
@@ -135,10 +135,10 @@ class LayerNormBasicLSTMCell(RNNCell):
     state_size = property(lambda self: LSTMStateTuple(self._num_units, self._num_units), doc="The sizes of c and h.")
     output_size = property(lambda self: self._num_units, doc="The number of units.")
 
-    def _normal(self, x: Any, scope: str) -> Any:
+    def _normal(self, x: Tensor, scope: str) -> Tensor:
         return normalized(x, scope, *self._norm) if self._normalizes else x
 
-    def call(self, inputs: Tensor, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: Any = None) -> tuple[Tensor, LSTMStateTuple]:
         c, h = state
         x = concat([inputs, h], 1)
         kernel = get_variable("kernel", [self._columns(x.shape), 4 * self._num_units], x.dtype)
@@ -186,7 +186,7 @@ class NASCell(RNNCell):
         if self._num_proj is not None:
             self._projection = self.add_variable("projection_weights", [self._num_units, self._num_proj])
 
-    def call(self, inputs: Tensor, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: Any = None) -> tuple[Tensor, LSTMStateTuple]:
         c, h = state
         from_state = matmul(h, self._recurrent)
         from_state = from_state if self._bias is None else bias_add(from_state, self._bias)
@@ -237,7 +237,7 @@ class GLSTMCell(RNNCell):
         """The size of h: `num_proj`, or else `num_units`."""
         return self._num_proj or self._num_units
 
-    def call(self, inputs: Tensor, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: Any = None) -> tuple[Tensor, LSTMStateTuple]:
         c, h = state
         self._divided("the size of the inputs", self._columns(inputs.shape))
         xs, hs = split_gates(inputs, self._groups), split_gates(h, self._groups)
@@ -287,7 +287,7 @@ class PhasedLSTMCell(RNNCell):
     state_size = property(lambda self: LSTMStateTuple(self._num_units, self._num_units), doc="The sizes of c and h.")
     output_size = property(lambda self: self._num_units, doc="The number of units.")
 
-    def call(self, inputs: Any, state: Any = None) -> Any:
+    def call(self, inputs: Any, state: Any = None) -> tuple[Tensor, LSTMStateTuple]:
         n = self._num_units
         c, h = state
         time, x = inputs
@@ -304,16 +304,16 @@ class PhasedLSTMCell(RNNCell):
         new_h = openness * new_h + (1.0 - openness) * h
         return new_h, LSTMStateTuple(new_c, new_h)
 
-    def _openness(self, time: Any) -> Any:
+    def _openness(self, time: Tensor) -> Tensor:
         """Returns how far each unit is open at the times (batch, 1): (batch, units)."""
         low, high = self._bounds
 
-        def periods(shape: Any, dtype: Any = float32, partition_info: Any = None) -> Any:
+        def periods(shape: Any, dtype: DTypeLike = float32, partition_info: object = None) -> Tensor:
             return EXP(random_uniform(shape, low, high, dtype))
 
         period = get_variable("period", [self._num_units], initializer=periods)
 
-        def phases(shape: Any, dtype: Any = float32, partition_info: Any = None) -> Any:
+        def phases(shape: Any, dtype: DTypeLike = float32, partition_info: object = None) -> Tensor:
             return random_uniform(shape, 0.0, 1.0, dtype) * period.initialized_value()
 
         phase = get_variable("phase", [self._num_units], initializer=phases)

@@ -11,13 +11,15 @@ from typing import Any
 from tfnb.client.variables.initializers import Constant
 from tfnb.client.variables.scope import get_variable, variable_scope
 from tfnb.errors import ShapeError
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.concat import concat, split
 from tfnb.ops.nn.bias_dropout_moments import batch_normalization, moments
+from tfnb.types import DTypeLike
 
 __all__ = ["normalized", "row_shards", "split_gates"]
 
 
-def normalized(x: Any, scope: str, gain: float, shift: float) -> Any:
+def normalized(x: Tensor, scope: str, gain: float, shift: float) -> Tensor:
     """Returns the layer normalisation of (batch, units), with variables "gamma" and "beta" in `scope`."""
     with variable_scope(scope):
         n = x.shape.as_list()[-1:]
@@ -27,7 +29,7 @@ def normalized(x: Any, scope: str, gain: float, shift: float) -> Any:
         return batch_normalization(x, mean, variance, beta, gamma, 1e-12)
 
 
-def row_shards(name: str, shape: Sequence[int], dtype: Any, shards: int) -> Any:
+def row_shards(name: str, shape: Sequence[int], dtype: DTypeLike, shards: int) -> Any:
     """Returns a matrix of variables name_0, name_1, ... one below the other, as equal in size as can be."""
     if shards > shape[0]:
         raise ShapeError(f"{name}: {shape[0]} rows cannot be cut into {shards} parts")
@@ -36,6 +38,6 @@ def row_shards(name: str, shape: Sequence[int], dtype: Any, shards: int) -> Any:
     return parts[0] if shards == 1 else concat(parts, 0)
 
 
-def split_gates(x: Any, count: int) -> list[Any]:
+def split_gates(x: Tensor, count: int) -> list[Any]:
     """Returns `count` equal parts of the columns of (batch, count * units)."""
     return list(split(x, count, 1))

@@ -52,7 +52,7 @@ class UGRNNCell(RNNCell):
     state_size = property(lambda self: self._num_units, doc="The number of units.")
     output_size = property(lambda self: self._num_units, doc="The number of units.")
 
-    def call(self, inputs: Tensor, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: Any = None) -> tuple[Tensor, Tensor]:
         with variable_scope(get_variable_scope(), initializer=self._initializer):
             gate, candidate = split_gates(linear_map([inputs, state], 2 * self._num_units), 2)
         g = SIGMOID(gate + self._forget_bias)
@@ -85,7 +85,7 @@ class IntersectionRNNCell(RNNCell):
     state_size = property(lambda self: self._num_units, doc="The number of units.")
     output_size = property(lambda self: self._num_units, doc="The number of units.")
 
-    def call(self, inputs: Tensor, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: Any = None) -> tuple[Tensor, Tensor]:
         n = self._num_units
         with variable_scope(get_variable_scope(), initializer=self._initializer):
             if inputs.shape.as_list()[1] != n:
@@ -125,7 +125,7 @@ class SRUCell(LayerRNNCell):
         self._kernel = self.add_variable("kernel", [self._columns(shape), 4 * self._num_units])
         self._bias = self.add_variable("bias", [2 * self._num_units], initializer=Zeros())
 
-    def call(self, inputs: Tensor, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: Any = None) -> tuple[Tensor, Tensor]:
         x1, f, r, x2 = split_gates(matmul(inputs, self._kernel), 4)
         f, r = split_gates(SIGMOID(bias_add(concat([f, r], 1), self._bias)), 2)
         c = f * state + (1.0 - f) * x1
@@ -164,7 +164,7 @@ class IndRNNCell(_Independent):
         self._u = self._recurrent("kernel_u", n)
         self._bias = self.add_variable("bias", [n], initializer=Zeros())
 
-    def call(self, inputs: Tensor, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: Any = None) -> tuple[Tensor, Tensor]:
         output = self._activation(bias_add(matmul(inputs, self._w) + state * self._u, self._bias))
         return output, output
 
@@ -205,7 +205,7 @@ class IndyGRUCell(_Independent):
             self.add_variable("candidate/bias", [n], initializer=bias or Zeros()),
         )
 
-    def call(self, inputs: Tensor, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: Any = None) -> tuple[Tensor, Tensor]:
         w, u, bias = self._gates
         r, z = split_gates(SIGMOID(bias_add(matmul(inputs, w) + concat([state, state], 1) * u, bias)), 2)
         w, u, bias = self._candidate
@@ -244,7 +244,7 @@ class IndyLSTMCell(_Independent):
         self._u = self._recurrent("kernel_u", n)
         self._bias = self.add_variable("bias", [n], initializer=bias or Zeros())
 
-    def call(self, inputs: Tensor, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: Any = None) -> tuple[Tensor, LSTMStateTuple]:
         c, h = state
         i, j, f, o = split_gates(bias_add(matmul(inputs, self._w) + concat([h] * 4, 1) * self._u, self._bias), 4)
         new_c = c * SIGMOID(f + self._forget_bias) + SIGMOID(i) * self._activation(j)

@@ -13,7 +13,7 @@ from tfnb.client.rnn.dynamic_rnn import bidirectional_dynamic_rnn
 from tfnb.client.rnn.static_rnn import static_bidirectional_rnn
 from tfnb.client.variables.scope import ScopeLike, variable_scope
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import convert_to_tensor, range_
 from tfnb.ops.array.shape_ops import rank, shape_of
@@ -23,7 +23,9 @@ from tfnb.types import DTypeLike
 __all__ = ["best_effort_input_batch_size", "stack_bidirectional_dynamic_rnn", "stack_bidirectional_rnn"]
 
 
-def _checked(cells_fw: Any, cells_bw: Any, states_fw: Any, states_bw: Any) -> list[tuple[Any, Any, Any, Any]]:
+def _checked(
+    cells_fw: list[CellLike], cells_bw: list[CellLike], states_fw: list[Any] | None, states_bw: list[Any] | None
+) -> list[tuple[Any, Any, Any, Any]]:
     for name, cells in (("cells_fw", cells_fw), ("cells_bw", cells_bw)):
         if not isinstance(cells, list) or not cells:
             raise InvalidArgumentError(f"{name} must be a list of cells, one per layer, got {cells!r}")
@@ -45,7 +47,7 @@ def stack_bidirectional_rnn(
     dtype: DTypeLike | None = None,
     sequence_length: TensorLike | None = None,
     scope: ScopeLike | None = None,
-) -> Any:
+) -> tuple[Sequence[Any], tuple[Any, ...], tuple[Any, ...]]:
     """Returns (outputs, last states forward, last states backward) of layers of `static_bidirectional_rnn`.
 
     cells_fw, cells_bw: lists of cells, one per layer. inputs: a list of (batch, n), one per step; the outputs are
@@ -68,7 +70,7 @@ def stack_bidirectional_rnn(
 def stack_bidirectional_dynamic_rnn(
     cells_fw: list[CellLike],
     cells_bw: list[CellLike],
-    inputs: Any,
+    inputs: TensorLike,
     initial_states_fw: list[Any] | None = None,
     initial_states_bw: list[Any] | None = None,
     dtype: DTypeLike | None = None,
@@ -77,7 +79,7 @@ def stack_bidirectional_dynamic_rnn(
     time_major: bool = False,
     scope: ScopeLike | None = None,
     swap_memory: bool = False,
-) -> Any:
+) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """Returns (outputs, last states forward, last states backward) of layers of `tf.nn.bidirectional_dynamic_rnn`.
 
     cells_fw, cells_bw: lists of cells, one per layer. inputs: a tensor (batch, time, n), or time first with
@@ -107,7 +109,7 @@ def stack_bidirectional_dynamic_rnn(
     return outputs, tuple(forward), tuple(backward)
 
 
-def transpose_batch_time(x: TensorLike) -> Any:
+def transpose_batch_time(x: TensorLike) -> Tensor:
     """Returns the tensor `x` with its first two dimensions exchanged; below rank 2 it is as it was."""
     t = convert_to_tensor(x)
     if t.shape.ndims is not None and t.shape.ndims < 2:
@@ -118,7 +120,7 @@ def transpose_batch_time(x: TensorLike) -> Any:
     return transpose(t, concat([[1, 0], range_(2, rank(t))], 0))
 
 
-def best_effort_input_batch_size(flat_input: Sequence[Any]) -> Any:
+def best_effort_input_batch_size(flat_input: Sequence[Any]) -> int | Tensor:
     """Returns the batch size of inputs (time, batch, ...): a number where one of them knows it, else a tensor."""
     for x in flat_input:
         if x.shape.ndims is not None and x.shape.ndims >= 2 and x.shape.as_list()[1] is not None:

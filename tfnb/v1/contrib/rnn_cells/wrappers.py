@@ -68,7 +68,7 @@ class AttentionCellWrapper(RNNCell):
 
     output_size = property(lambda self: self._size, doc="The size of the attention.")
 
-    def call(self, inputs: Tensor, state: Any = None) -> Any:
+    def call(self, inputs: Tensor, state: Any = None) -> tuple[Tensor, Any]:
         sizes = (self._cell.state_size, self._size, self._size * self._length)
         inner, attention, history = state if self._as_tuple else split(state, list(sizes), 1)
         history = RESHAPE(history, [-1, self._length, self._size])
@@ -82,7 +82,7 @@ class AttentionCellWrapper(RNNCell):
         new = (new_inner, new_attention, kept)
         return output, new if self._as_tuple else concat(list(new), 1)
 
-    def _attend(self, query: Any, history: Any) -> tuple[Any, Any]:
+    def _attend(self, query: Tensor, history: Tensor) -> tuple[Any, Any]:
         with variable_scope("attention"):
             keys = get_variable("attn_w", [1, 1, self._size, self._vec_size])
             v = get_variable("attn_v", [self._vec_size])
@@ -113,7 +113,9 @@ class HighwayWrapper(RNNCell):
         """Returns the inner cell's zero state for `batch_size` rows."""
         return self._cell.zero_state(batch_size, dtype)
 
-    def __call__(self, inputs: Any, state: Any = None, scope: ScopeLike | None = None, **kwargs: Any) -> Any:
+    def __call__(
+        self, inputs: Any, state: Any = None, scope: ScopeLike | None = None, **kwargs: Any
+    ) -> tuple[Any, Any]:
         outputs, new = self._cell(inputs, state, scope=scope, **kwargs)
         pairs = list(zip(flatten(inputs), flatten(outputs), strict=True))
         for x, y in pairs:
@@ -126,12 +128,12 @@ class HighwayWrapper(RNNCell):
         self.built = True
         return result, new
 
-    def _gate(self, name: str, x: Any, bias: float) -> Any:
+    def _gate(self, name: str, x: Tensor, bias: float) -> Tensor:
         n = self._columns(x.shape)
         weights = get_variable(f"{name}_w", [n, n])
         return SIGMOID(bias_add(matmul(x, weights), get_variable(f"{name}_b", [n], initializer=Constant(bias))))
 
-    def _highway(self, x: Any, y: Any) -> Any:
+    def _highway(self, x: Tensor, y: Tensor) -> Tensor:
         carry = self._gate("carry", x, self._bias)
         transform = 1.0 - carry if self._couples else self._gate("transform", x, -self._bias)
         return x * carry + y * transform

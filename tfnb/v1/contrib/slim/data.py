@@ -16,9 +16,10 @@ from tfnb.client.io.readers import ReaderBase
 from tfnb.client.platform.gfile import Glob
 from tfnb.client.sync.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from tfnb.errors import DTypeError, InvalidArgumentError, NotFoundError
-from tfnb.ir.tensor import TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import convert_to_tensor
 from tfnb.ops.math.binary import add_n
+from tfnb.session.session import Session
 from tfnb.train.input.producers import add_fill_summary, string_input_producer
 from tfnb.train.input.queue_runner import QueueRunner, add_queue_runner
 from tfnb.train.sessions.coordinator import Coordinator
@@ -35,7 +36,7 @@ _running = threading.Lock()
 
 
 @contextmanager
-def QueueRunners(session: Any) -> Iterator[None]:
+def QueueRunners(session: Session) -> Iterator[None]:
     """Within the block the threads of all queue runners of the graph run in `session`.
 
     Raises `NestedQueueRunnerError` inside another such block.
@@ -126,16 +127,16 @@ class ParallelReader:
         enqueues = [self._queue.enqueue(reader.read(queue)) for reader in self._readers]
         add_queue_runner(QueueRunner(self._queue, enqueues))
 
-    def num_records_produced(self, name: str | None = None) -> Any:
+    def num_records_produced(self, name: str | None = None) -> Tensor:
         """Returns the number of records that all readers have read, an int64 scalar."""
         return add_n([reader.num_records_produced() for reader in self._readers], name=name)
 
-    def num_work_units_completed(self, name: str | None = None) -> Any:
+    def num_work_units_completed(self, name: str | None = None) -> Tensor:
         """Returns the number of files that were read to their end, an int64 scalar."""
         return add_n([reader.num_work_units_completed() for reader in self._readers], name=name)
 
 
-def get_data_files(data_sources: Any) -> list[str]:
+def get_data_files(data_sources: str | list[Any] | tuple[Any, ...]) -> list[str]:
     """Returns the files that `data_sources` names: a path, a pattern with "*", "?" or "[", or a list of these.
 
     Raises `NotFoundError` when there are none.
@@ -152,7 +153,7 @@ def get_data_files(data_sources: Any) -> list[str]:
 
 
 def parallel_read(
-    data_sources: Any,
+    data_sources: str | list[Any] | tuple[Any, ...],
     reader_class: Callable[..., ReaderBase],
     num_epochs: int | None = None,
     num_readers: int = 4,
@@ -183,7 +184,7 @@ def parallel_read(
 
 
 def single_pass_read(
-    data_sources: Any,
+    data_sources: str | list[Any] | tuple[Any, ...],
     reader_class: Callable[..., ReaderBase],
     reader_kwargs: Mapping[str, Any] | None = None,
     scope: str | None = None,
@@ -203,12 +204,12 @@ class Dataset:
 
     def __init__(
         self,
-        data_sources: Any,
-        reader: Any,
-        decoder: Any,
+        data_sources: object,
+        reader: object,
+        decoder: object,
         num_samples: int | None,
         items_to_descriptions: Mapping[str, str],
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         values = {"data_sources": data_sources, "reader": reader, "decoder": decoder, "num_samples": num_samples}
         self.__dict__.update(kwargs, items_to_descriptions=items_to_descriptions, **values)

@@ -10,6 +10,8 @@ from typing import Any
 
 from tfnb.client.argument_types import FilePath
 from tfnb.client.logging.summaries import merge_all
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
 from tfnb.session.api import ConfigProto
 from tfnb.train.hooks.session_run_hook import SessionRunHook
 from tfnb.train.saving.saver import Saver
@@ -22,7 +24,13 @@ __all__ = ["evaluate_once", "evaluation_loop"]
 _USE_DEFAULT = 0
 
 
-def _hooks(num_evals: int | None, summary_op: Any, logdir: Any, feed_dict: Any, hooks: Any) -> list[Any]:
+def _hooks(
+    num_evals: int | None,
+    summary_op: object,
+    logdir: FilePath | None,
+    feed_dict: Mapping[Any, Any] | None,
+    hooks: Sequence[SessionRunHook] | None,
+) -> list[Any]:
     summary_op = merge_all() if summary_op is _USE_DEFAULT else summary_op
     found: list[Any] = [StopAfterNEvalsHook(num_evals)]
     if summary_op is not None:
@@ -35,15 +43,15 @@ def evaluate_once(
     checkpoint_path: str,
     logdir: FilePath,
     num_evals: int | None = 1,
-    initial_op: Any = None,
+    initial_op: Operation | Tensor | None = None,
     initial_op_feed_dict: Mapping[Any, Any] | None = None,
-    eval_op: Any = None,
+    eval_op: object = None,
     eval_op_feed_dict: Mapping[Any, Any] | None = None,
-    final_op: Any = None,
+    final_op: object = None,
     final_op_feed_dict: Mapping[Any, Any] | None = None,
-    summary_op: Any = _USE_DEFAULT,
+    summary_op: object = _USE_DEFAULT,
     summary_op_feed_dict: Mapping[Any, Any] | None = None,
-    variables_to_restore: Any = None,
+    variables_to_restore: Mapping[str, Any] | Sequence[Any] | None = None,
     session_config: ConfigProto | None = None,
     hooks: Sequence[SessionRunHook] | None = None,
 ) -> Any:
@@ -73,16 +81,16 @@ def evaluation_loop(
     checkpoint_dir: FilePath,
     logdir: FilePath,
     num_evals: int | None = 1,
-    initial_op: Any = None,
+    initial_op: Operation | Tensor | None = None,
     initial_op_feed_dict: Mapping[Any, Any] | None = None,
     init_fn: Callable[..., Any] | None = None,
-    eval_op: Any = None,
+    eval_op: object = None,
     eval_op_feed_dict: Mapping[Any, Any] | None = None,
-    final_op: Any = None,
+    final_op: object = None,
     final_op_feed_dict: Mapping[Any, Any] | None = None,
-    summary_op: Any = _USE_DEFAULT,
+    summary_op: object = _USE_DEFAULT,
     summary_op_feed_dict: Mapping[Any, Any] | None = None,
-    variables_to_restore: Any = None,
+    variables_to_restore: Mapping[str, Any] | Sequence[Any] | None = None,
     eval_interval_secs: float = 60,
     max_number_of_evaluations: int | None = None,
     session_config: ConfigProto | None = None,

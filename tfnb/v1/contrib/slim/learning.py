@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,18 +31,22 @@ from tfnb.ops.array.concat import concat
 from tfnb.ops.array.constants import convert_to_tensor
 from tfnb.ops.math.compare import EQUAL, GREATER_EQUAL
 from tfnb.session.api import ConfigProto, RunMetadata, RunOptions, Timeline
+from tfnb.session.session import Session
 from tfnb.train.optimizers.global_step import get_or_create_global_step
 from tfnb.train.optimizers.global_step import global_step as global_step_value
 from tfnb.train.optimizers.sync_replicas import SyncReplicasOptimizer
 from tfnb.train.saving.saver import Saver
 from tfnb.train.sessions.supervisor import Supervisor
+from tfnb.v1.argument_types import TensorOrVariable
 
 __all__ = ["train", "train_step"]
 
 _USE_DEFAULT = 0
 
 
-def train_step(sess: Any, train_op: Any, global_step: Any, train_step_kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
+def train_step(
+    sess: Session, train_op: object, global_step: TensorOrVariable, train_step_kwargs: Mapping[str, Any]
+) -> tuple[Any, Any]:
     """Runs one step and returns (the loss, whether to stop).
 
     train_step_kwargs: tensors "should_stop", "should_log" and "should_trace", with "logdir" for traces; each may lack.
@@ -65,7 +69,7 @@ def train_step(sess: Any, train_op: Any, global_step: Any, train_step_kwargs: Ma
     return loss, should_stop
 
 
-def _write_trace(metadata: Any, step: int, kwargs: Mapping[str, Any]) -> None:
+def _write_trace(metadata: RunMetadata, step: object, kwargs: Mapping[str, Any]) -> None:
     path = os.path.join(os.fsdecode(kwargs["logdir"]), f"tf_trace-{step}.json")
     tf_logging.info("Writing trace to %s", path)
     with GFile(path, "w") as file:
@@ -86,7 +90,7 @@ class _Parts:
 
 
 def train(
-    train_op: Any,
+    train_op: object,
     logdir: FilePath | None,
     train_step_fn: Callable[..., tuple[Any, Any]] = train_step,
     train_step_kwargs: Any = _USE_DEFAULT,
@@ -94,14 +98,14 @@ def train(
     graph: GraphBuilder | None = None,
     master: str = "",
     is_chief: bool = True,
-    global_step: Any = None,
+    global_step: TensorOrVariable | None = None,
     number_of_steps: int | None = None,
-    init_op: Any = _USE_DEFAULT,
+    init_op: object = _USE_DEFAULT,
     init_feed_dict: Mapping[Any, Any] | None = None,
-    local_init_op: Any = _USE_DEFAULT,
+    local_init_op: object = _USE_DEFAULT,
     init_fn: Callable[[Any], Any] | None = None,
-    ready_op: Any = _USE_DEFAULT,
-    summary_op: Any = _USE_DEFAULT,
+    ready_op: object = _USE_DEFAULT,
+    summary_op: object = _USE_DEFAULT,
     save_summaries_secs: float = 600,
     summary_writer: Any = _USE_DEFAULT,
     startup_delay_steps: int = 0,
@@ -150,7 +154,7 @@ def train(
     if summary_writer is not None:
         kwargs["summary_writer"] = supervisor.summary_writer
 
-    def steps(sess: Any) -> Any:
+    def steps(sess: Session) -> Any:
         loss, waits = None, min(startup_delay_steps, number_of_steps or sys.maxsize)
         if not is_chief and startup_delay_steps > 0:
             while global_step_value(sess, step) < waits:
@@ -185,12 +189,12 @@ def train(
 
 
 def _check(
-    train_op: Any,
-    logdir: Any,
-    summary_op: Any,
-    saver: Any,
-    trace_every_n_steps: Any,
-    sync: Any,
+    train_op: object,
+    logdir: FilePath | None,
+    summary_op: object,
+    saver: Saver | None,
+    trace_every_n_steps: int | None,
+    sync: Iterable[object] | None,
     startup_delay_steps: int,
     number_of_steps: int | None,
 ) -> None:
@@ -235,7 +239,11 @@ def _prepare(parts: _Parts, sync: Sequence[Any] | None, is_chief: bool) -> tuple
 
 
 def _step_kwargs(
-    step: Any, number_of_steps: int | None, log_every: int, trace_every: int | None, logdir: Any
+    step: TensorOrVariable,
+    number_of_steps: int | None,
+    log_every: int,
+    trace_every: int | None,
+    logdir: FilePath | None,
 ) -> dict[str, Any]:
     with name_scope("train_step"):
         value = convert_to_tensor(step)

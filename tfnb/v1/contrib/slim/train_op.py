@@ -27,7 +27,7 @@ def add_gradients_summaries(grads_and_vars: Sequence[tuple[Any, Any]]) -> list[A
 def create_train_op(
     total_loss: Tensor,
     optimizer: Optimizer,
-    global_step: Any = _USE_GLOBAL_STEP,
+    global_step: object = _USE_GLOBAL_STEP,
     update_ops: Iterable[Any] | None = None,
     variables_to_train: Sequence[Any] | None = None,
     clip_gradient_norm: float = 0,

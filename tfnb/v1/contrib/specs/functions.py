@@ -50,7 +50,7 @@ def get_positional(
 class Composable:
     """The base of functions of one tensor. Subclasses define `funcall`."""
 
-    def funcall(self, x: Any) -> Any:
+    def funcall(self, x: object) -> Any:
         """Returns the function of `x`."""
         raise NotImplementedError(f"{type(self).__name__} does not define `funcall`")
 
@@ -78,7 +78,7 @@ class Callable(Composable):
     def __init__(self, f: AnyCallable[[Any], Any]) -> None:
         self.f = f
 
-    def funcall(self, x: Any) -> Any:
+    def funcall(self, x: object) -> Any:
         """Returns f(x)."""
         return self.f(x)
 
@@ -89,7 +89,7 @@ class Operator(Composable):
     def __init__(self, op: AnyCallable[..., Any], *args: Composable) -> None:
         self.op, self.funs = op, args
 
-    def funcall(self, x: Any) -> Any:
+    def funcall(self, x: object) -> Any:
         """Returns the operator of the functions of `x`."""
         return self.op(*(f.funcall(x) for f in self.funs))
 
@@ -100,7 +100,7 @@ class Composition(Composable):
     def __init__(self, f: Composable, g: Composable) -> None:
         self.f, self.g = f, g
 
-    def funcall(self, x: Any) -> Any:
+    def funcall(self, x: object) -> Any:
         """Returns g(f(x))."""
         return self.g.funcall(self.f.funcall(x))
 
@@ -111,15 +111,15 @@ class Function(Composable):
     Raises `InvalidArgumentError` for what cannot be called.
     """
 
-    def __init__(self, f: AnyCallable[..., Any], *args: Any, **kw: Any) -> None:
+    def __init__(self, f: AnyCallable[..., Any], *args: object, **kw: object) -> None:
         if not callable(f):
             raise InvalidArgumentError(f"{f} is not callable")
         self.f, self.args, self.kw = f, list(args), kw
 
-    def __call__(self, *args: Any, **kw: Any) -> Function:
+    def __call__(self, *args: object, **kw: object) -> Function:
         return Function(self.f, *args, *self.args, **{**self.kw, **kw})
 
-    def funcall(self, x: Any) -> Any:
+    def funcall(self, x: object) -> Any:
         """Returns f(x, *args, **kw)."""
         args, kw = get_positional(self.args, self.kw)
         if _STATE["debug"]:

@@ -20,7 +20,7 @@ __all__ = ["Conc", "Idx", "Shared", "Var"]
 External, Import, debug, Fun = functions.External, functions.Import, functions.debug, Function
 
 
-def _layer(name: str, **options: Any) -> Function:
+def _layer(name: str, **options: object) -> Function:
     key = f"contrib.layers.{name}"
     return Function(LAYERS.get(key) or STACKS[key], **options)
 
@@ -32,7 +32,7 @@ def _op(name: str) -> Function:
 class Idx(Composable):
     """The identity."""
 
-    def funcall(self, x: Any) -> Any:
+    def funcall(self, x: object) -> Any:
         """Returns `x`."""
         return x
 
@@ -43,7 +43,7 @@ class Conc(Composable):
     def __init__(self, dim: int, *args: Composable) -> None:
         self.dim, self.funs = dim, args
 
-    def funcall(self, x: Any) -> Any:
+    def funcall(self, x: object) -> Any:
         """Returns the joined values of the functions of `x`."""
         return OPS["concat"]([f.funcall(x) for f in self.funs], self.dim)
 
@@ -96,7 +96,7 @@ class Shared(Composable):
             Shared.shared_number += 1
         self.subnet, self.name, self.scope = subnet, name, scope
 
-    def funcall(self, x: Any) -> Any:
+    def funcall(self, x: object) -> Any:
         """Returns the function of `x`; the first call makes the variables."""
         if self.scope is None:
             with variable_scope(self.name, values=[x]) as self.scope:

@@ -44,7 +44,7 @@ def create_net_fun(spec: str, environment: Mapping[str, Any] | None = None) -> C
     return net.funcall
 
 
-def create_net(spec: str, inputs: Any, environment: Mapping[str, Any] | None = None) -> Any:
+def create_net(spec: str, inputs: object, environment: Mapping[str, Any] | None = None) -> Any:
     """Returns the network `net` of a text, for the tensor `inputs`."""
     return create_net_fun(spec, environment)(inputs)
 

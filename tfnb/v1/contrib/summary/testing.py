@@ -69,7 +69,7 @@ def simple_values_from_events(events: Iterable[Any], tags: Iterable[str]) -> dic
 class FakeSummaryWriter:
     """A writer of summaries that keeps them in memory. logdir: is only compared; graph: is added at once."""
 
-    def __init__(self, logdir: str, graph: Any = None) -> None:
+    def __init__(self, logdir: str, graph: object = None) -> None:
         self._logdir, self._graph = logdir, graph
         self._summaries: dict[int, list[Any]] = {}
         self._added: dict[str, list[Any]] = {"graphs": [], "meta_graphs": [], "session_logs": []}
@@ -85,19 +85,19 @@ class FakeSummaryWriter:
         """Keeps the summary `summ`, a message or its bytes, of the step `current_global_step`."""
         self._summaries.setdefault(current_global_step, []).append(_summary(summ))
 
-    def add_graph(self, graph: Any, global_step: int | None = None, graph_def: Any = None) -> None:
+    def add_graph(self, graph: object, global_step: int | None = None, graph_def: object = None) -> None:
         """Keeps `graph`. Raises `InvalidArgumentError` for `global_step` or `graph_def`, which are not kept."""
         if global_step is not None or graph_def is not None:
             raise InvalidArgumentError("FakeSummaryWriter: add_graph takes a graph and nothing else")
         self._added["graphs"].append(graph)
 
-    def add_meta_graph(self, meta_graph_def: Any, global_step: int | None = None) -> None:
+    def add_meta_graph(self, meta_graph_def: object, global_step: int | None = None) -> None:
         """Keeps `meta_graph_def`. Raises `InvalidArgumentError` for `global_step`, which is not kept."""
         if global_step is not None:
             raise InvalidArgumentError("FakeSummaryWriter: add_meta_graph takes no global step")
         self._added["meta_graphs"].append(meta_graph_def)
 
-    def add_session_log(self, session_log: Any, global_step: int | None = None) -> None:
+    def add_session_log(self, session_log: object, global_step: int | None = None) -> None:
         """Keeps `session_log`. Raises `InvalidArgumentError` for `global_step`, which is not kept."""
         if global_step is not None:
             raise InvalidArgumentError("FakeSummaryWriter: add_session_log takes no global step")
@@ -116,7 +116,7 @@ class FakeSummaryWriter:
         self,
         test_case: Any,
         expected_logdir: str | None = None,
-        expected_graph: Any = None,
+        expected_graph: object = None,
         expected_summaries: Mapping[int, Mapping[str, float]] | None = None,
         expected_added_graphs: Sequence[Any] | None = None,
         expected_meta_graphs: Sequence[Any] | None = None,

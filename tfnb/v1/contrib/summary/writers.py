@@ -11,17 +11,19 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfnb.client.control_flow.cond import smart_cond
 from tfnb.client.graph.default_graph import add_to_collection, control_dependencies, get_collection, name_scope
 from tfnb.client.logging.summaries import summary_scope
 from tfnb.errors import DTypeError, GraphError, NoSessionError, NotFoundError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import constant, convert_to_tensor
@@ -39,6 +41,7 @@ from tfnb.ops.math.binary import FLOOR_MOD
 from tfnb.ops.math.cast import cast
 from tfnb.ops.math.compare import EQUAL
 from tfnb.session.default import get_default_session
+from tfnb.session.session import Session
 from tfnb.summary.writer import FileWriter
 from tfnb.train.optimizers.global_step import get_or_create_global_step
 from tfnb.types import float32, int64, string
@@ -102,15 +105,15 @@ class SummaryWriter:
         """Whether the writer has no folder, so that its operations do nothing."""
         return self._initializer is None
 
-    def init(self) -> Any:
+    def init(self) -> Operation:
         """Returns the operation that opens the event file, if it isn't open."""
         return _nothing() if self._initializer is None else self._initializer
 
-    def flush(self) -> Any:
+    def flush(self) -> Operation:
         """Returns the operation that waits until all summaries are in the file."""
         return _nothing() if self._flush is None else self._flush
 
-    def close(self) -> Any:
+    def close(self) -> Operation:
         """Returns the operation that writes all summaries and closes the file, if it is open."""
         return _nothing() if self.is_none else py_func(self._close, [], [], name="close")
 
@@ -198,14 +201,14 @@ def create_file_writer(
 # ---- whether summaries are recorded ------------------------------------------------------------------
 
 
-def should_record_summaries() -> Any:
+def should_record_summaries() -> bool | Tensor:
     """Returns whether summaries that are built here are recorded: a bool, or a bool scalar. By default they aren't."""
     condition = _recorded.get()
     return condition() if callable(condition) else condition
 
 
 @contextmanager
-def _recording(condition: Any) -> Iterator[None]:
+def _recording(condition: object) -> Iterator[None]:
     token = _recorded.set(condition)
     try:
         yield
@@ -213,17 +216,19 @@ def _recording(condition: Any) -> Iterator[None]:
         _recorded.reset(token)
 
 
-def always_record_summaries() -> Any:
+def always_record_summaries() -> AbstractContextManager[None]:
     """Returns a context manager: summaries that are built inside are recorded in each step that runs them."""
     return _recording(True)
 
 
-def never_record_summaries() -> Any:
+def never_record_summaries() -> AbstractContextManager[None]:
     """Returns a context manager: summaries that are built inside are not recorded."""
     return _recording(False)
 
 
-def record_summaries_every_n_global_steps(n: int, global_step: Any = None) -> Any:
+def record_summaries_every_n_global_steps(
+    n: int, global_step: TensorLike | None = None
+) -> AbstractContextManager[None]:
     """Returns a context manager: summaries that are built inside are recorded when `n` divides the global step."""
     step = get_or_create_global_step() if global_step is None else global_step
     return _recording(lambda: EQUAL(FLOOR_MOD(_step(step), constant(n, int64)), constant(0, int64)))
@@ -232,17 +237,19 @@ def record_summaries_every_n_global_steps(n: int, global_step: Any = None) -> An
 # ---- summaries ---------------------------------------------------------------------------------------
 
 
-def _nothing() -> Any:
+def _nothing() -> Operation:
     return NO_OP()
 
 
-def _step(step: Any) -> Tensor:
+def _step(step: TensorLike | None) -> Tensor:
     """Returns the step as an int64 scalar; None is the global step."""
     value = convert_to_tensor(get_or_create_global_step() if step is None else step)
     return value if value.dtype is int64 else cast(value, int64)
 
 
-def _written(name: str, values: list[Any], family: str | None, step: Any, make: Callable[[str, str], Tensor]) -> Any:
+def _written(
+    name: str, values: list[Any], family: str | None, step: TensorLike | None, make: Callable[[str, str], Tensor]
+) -> Tensor | Operation:
     """Returns whether a summary is written, a bool scalar that writes it; `make` makes it from its tag and scope."""
     writer = _writer.get()
     if writer is None or writer.is_none:
@@ -262,7 +269,9 @@ def _written(name: str, values: list[Any], family: str | None, step: Any, make: 
     return is_written
 
 
-def scalar(name: str, tensor: TensorLike, family: str | None = None, step: TensorLike | None = None) -> Any:
+def scalar(
+    name: str, tensor: TensorLike, family: str | None = None, step: TensorLike | None = None
+) -> Tensor | Operation:
     """Returns a bool scalar that writes one real number under a tag, `name` in the scope and the `family`.
 
     step: an integer scalar, by default the global step. Without a default writer it is an operation that does nothing.
@@ -271,7 +280,9 @@ def scalar(name: str, tensor: TensorLike, family: str | None = None, step: Tenso
     return _written(name, [value], family, step, lambda tag, scope: SCALAR_SUMMARY(tag, value, name=scope))
 
 
-def histogram(name: str, tensor: TensorLike, family: str | None = None, step: TensorLike | None = None) -> Any:
+def histogram(
+    name: str, tensor: TensorLike, family: str | None = None, step: TensorLike | None = None
+) -> Tensor | Operation:
     """Returns a bool scalar that writes the distribution of real numbers; the arguments are those of `scalar`."""
     value = convert_to_tensor(tensor)
     return _written(name, [value], family, step, lambda tag, scope: HISTOGRAM_SUMMARY(tag, value, name=scope))
@@ -280,11 +291,11 @@ def histogram(name: str, tensor: TensorLike, family: str | None = None, step: Te
 def image(
     name: str,
     tensor: TensorLike,
-    bad_color: Any = None,
+    bad_color: ArrayLike | None = None,
     max_images: int = 3,
     family: str | None = None,
     step: TensorLike | None = None,
-) -> Any:
+) -> Tensor | Operation:
     """Returns a bool scalar that writes up to `max_images` images of [batch, height, width, channels].
 
     bad_color: four uint8 numbers, the colour of pixels that are not finite, by default red. The other arguments are
@@ -307,7 +318,7 @@ def audio(
     max_outputs: int,
     family: str | None = None,
     step: TensorLike | None = None,
-) -> Any:
+) -> Tensor | Operation:
     """Returns a bool scalar that writes up to `max_outputs` sounds of [batch, frames, channels] at `sample_rate` hertz.
 
     The other arguments are those of `scalar`.
@@ -323,7 +334,7 @@ def audio(
 
 def generic(
     name: str, tensor: TensorLike, metadata: Any = None, family: str | None = None, step: TensorLike | None = None
-) -> Any:
+) -> Tensor | Operation:
     """Returns a bool scalar that writes a whole tensor; the other arguments are those of `scalar`.
 
     metadata: a `tf.SummaryMetadata`, its bytes, or a string scalar of them.
@@ -345,12 +356,12 @@ def _default_writer() -> SummaryWriter:
     return writer
 
 
-def import_event(tensor: TensorLike, name: str | None = None) -> Any:
+def import_event(tensor: TensorLike, name: str | None = None) -> Operation:
     """Returns the operation that writes a serialized Event, a string scalar, with the default writer."""
     return py_func(_default_writer().add_event, [convert_to_tensor(tensor, string)], [], name=name or "import_event")
 
 
-def graph(param: Tensor, step: TensorLike | None = None, name: str | None = None) -> Any:
+def graph(param: Tensor, step: TensorLike | None = None, name: str | None = None) -> Operation:
     """Returns the operation that writes a serialized GraphDef, a string scalar, with the default writer.
 
     Raises `DTypeError` for anything but a tensor.
@@ -381,7 +392,7 @@ def writer_flush_ops() -> list[Any]:
     return get_collection(_FLUSHES)
 
 
-def initialize(graph: Any = None, session: Any = None) -> None:
+def initialize(graph: Any = None, session: Session | None = None) -> None:
     """Opens the files of all writers of the default graph, and writes `graph`, a `tf.Graph` or GraphDef, if given.
 
     session: by default the default session. Without a default writer it does nothing. Raises `NoSessionError` without
@@ -399,7 +410,7 @@ def initialize(graph: Any = None, session: Any = None) -> None:
         runner.run(write_graph(data, 0), {data: definition.SerializeToString()})
 
 
-def flush(writer: SummaryWriter | None = None, name: str | None = None) -> Any:
+def flush(writer: SummaryWriter | None = None, name: str | None = None) -> Operation:
     """Returns the operation that waits until all summaries of `writer`, by default the default one, are in its file."""
     flushed = _writer.get() if writer is None else writer
     if flushed is None:

@@ -18,8 +18,10 @@ from tfnb.client.variables.initializers import Zeros
 from tfnb.client.variables.scope import get_variable
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.session.api import ConfigProto
+from tfnb.session.session import Session
 from tfnb.summary.writer import FileWriterCache
 from tfnb.train.hooks.basic_hooks import FinalOpsHook
 from tfnb.train.hooks.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
@@ -54,7 +56,7 @@ class StopAfterNEvalsHook(SessionRunHook):
         self._every = 1 if num_evals is None or num_evals < 20 else num_evals // 10
         self._done: Any = None
 
-    def count_by(self, updated_eval_step: Any) -> None:
+    def count_by(self, updated_eval_step: Tensor) -> None:
         """Makes the tensor `updated_eval_step` the number of steps that are done."""
         self._done = updated_eval_step
 
@@ -76,7 +78,7 @@ class SummaryAtEndHook(SessionRunHook):
         self,
         log_dir: FilePath | None = None,
         summary_writer: Any = None,
-        summary_op: Any = None,
+        summary_op: object = None,
         feed_dict: Mapping[Any, Any] | None = None,
     ) -> None:
         if log_dir is None and summary_writer is None:
@@ -88,11 +90,11 @@ class SummaryAtEndHook(SessionRunHook):
         self._op = merge_all() if self._given is None else self._given
         self._step = get_or_create_global_step()
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: object) -> None:
         if self._writer is None and self._dir is not None:
             self._writer = FileWriterCache.get(self._dir)
 
-    def end(self, session: Any) -> None:
+    def end(self, session: Session) -> None:
         if self._op is not None:
             step = global_step(session, self._step)
             self._writer.add_summary(session.run(self._op, self._feeds), step)
@@ -144,7 +146,7 @@ def checkpoints_iterator(
         time.sleep(max(0.0, began + min_interval_secs - time.time()))
 
 
-def _counted(eval_ops: Any, hooks: Iterable[Any]) -> Any:
+def _counted(eval_ops: object, hooks: Iterable[Any]) -> Any:
     """Returns `eval_ops` with an increment of the counter, by which the hooks know how many steps are done."""
     step = get_or_create_eval_step()
     if eval_ops is None:
@@ -164,7 +166,13 @@ def _counted(eval_ops: Any, hooks: Iterable[Any]) -> Any:
 
 
 def _evaluate(
-    path: str, master: str, scaffold: Any, counted: Any, feed_dict: Any, hooks: Sequence[Any], config: Any
+    path: str,
+    master: str,
+    scaffold: Scaffold | None,
+    counted: object,
+    feed_dict: Mapping[Any, Any] | None,
+    hooks: Sequence[Any],
+    config: ConfigProto | None,
 ) -> None:
     tf_logging.info("Starting evaluation of %s", path)
     creator = ChiefSessionCreator(scaffold, master, config, checkpoint_filename_with_path=path)
@@ -178,9 +186,9 @@ def evaluate_once(
     checkpoint_path: str,
     master: str = "",
     scaffold: Scaffold | None = None,
-    eval_ops: Any = None,
+    eval_ops: object = None,
     feed_dict: Mapping[Any, Any] | None = None,
-    final_ops: Any = None,
+    final_ops: object = None,
     final_ops_feed_dict: Mapping[Any, Any] | None = None,
     hooks: Sequence[SessionRunHook] | None = None,
     config: ConfigProto | None = None,
@@ -199,9 +207,9 @@ def evaluate_repeatedly(
     checkpoint_dir: FilePath,
     master: str = "",
     scaffold: Scaffold | None = None,
-    eval_ops: Any = None,
+    eval_ops: object = None,
     feed_dict: Mapping[Any, Any] | None = None,
-    final_ops: Any = None,
+    final_ops: object = None,
     final_ops_feed_dict: Mapping[Any, Any] | None = None,
     eval_interval_secs: float = 60,
     hooks: Sequence[SessionRunHook] | None = None,

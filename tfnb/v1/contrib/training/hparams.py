@@ -160,7 +160,7 @@ class HParams:
         """Returns the hyperparameters by name."""
         return {name: getattr(self, name) for name in self._types}
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """Returns the hyperparameter `key`, or `default` when there is none."""
         return getattr(self, key) if key in self._types else default
 

@@ -37,7 +37,7 @@ GradsAndVars: TypeAlias = Sequence[tuple[Any, Any]]
 _USE_GLOBAL_STEP = 0
 
 
-def _mapped(grad: Any, function: Callable[[Any], Any]) -> Any:
+def _mapped(grad: Tensor | IndexedSlices, function: Callable[[Any], Any]) -> Tensor | IndexedSlices:
     """Returns the function of a gradient's values, sparse where the gradient is."""
     if isinstance(grad, IndexedSlices):
         return IndexedSlices(function(grad.values), grad.indices, grad.dense_shape)
