@@ -111,7 +111,7 @@ class _Finder:
     def exec_module(self, module: ModuleType) -> None:
         """Gives the module its own specification back: Python has put that of the old name there."""
         spec = module.__spec__
-        if spec is not None and spec.loader is self:
+        if spec is not None and spec.loader is self:  # type: ignore[comparison-overlap]  # see find_spec
             module.__spec__ = spec.loader_state
 
 
