@@ -77,13 +77,13 @@ REFERENCE(pow, pow(x, y))
 REFERENCE(atan2, atan2(x, y))
 REFERENCE(squared_difference, (x - y) * (x - y))
 
-// The y >= 0 of erf(y) = a, or erfc(y) = rest where that is less than a half: a first value good to 2e-3, then Halley's
-// method, of which each step triples the digits. `both` is (1 - a) (1 + a).
+// The y >= 0 of erf(y) = a, or erfc(y) = rest where that is less than a half: a first value good to 2e-3, or to 1e-2 where
+// rest is 1e-307, then Halley's method, of which each step triples the digits. `both` is (1 - a) (1 + a).
 static inline wide inverse(wide a, wide rest, wide both)
 {
     wide l = log(both), h = (wide)4.330746750799873 + l / 2;
     wide y = sqrt(sqrt(h * h - l / (wide)0.147) - h);
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 4; ++i) {
         wide below = erf(y) - a, above = rest - erfc(y), e = exp(-y * y);
         wide step = (rest < (wide)0.5 ? above : below) / ((wide)1.1283791670955125738961589031L * e);
         y -= step / (1 + y * step);
