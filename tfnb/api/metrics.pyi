@@ -88,7 +88,7 @@ def precision(
     """Returns the share of the true `predictions` where the `labels` are true; 0 if there are none."""
 
 def precision_at_k(
-    labels: TensorLike,
+    labels: Any,
     predictions: TensorLike,
     k: int,
     class_id: int | None = None,
@@ -116,7 +116,7 @@ def precision_at_thresholds(
     """Returns `precision` for `labels` and the predictions above each threshold: [thresholds]."""
 
 def precision_at_top_k(
-    labels: TensorLike,
+    labels: Any,
     predictions_idx: TensorLike,
     k: int | None = None,
     class_id: int | None = None,
@@ -141,7 +141,7 @@ def recall(
     """Returns the share of the true `labels` where the `predictions` are true; 0 if there are none."""
 
 def recall_at_k(
-    labels: TensorLike,
+    labels: Any,
     predictions: TensorLike,
     k: int,
     class_id: int | None = None,
@@ -169,7 +169,7 @@ def recall_at_thresholds(
     """Returns `recall` for `labels` and the predictions above each threshold: [thresholds]."""
 
 def recall_at_top_k(
-    labels: TensorLike,
+    labels: Any,
     predictions_idx: TensorLike,
     k: int | None = None,
     class_id: int | None = None,
@@ -208,7 +208,7 @@ def sensitivity_at_specificity(
     """Returns the sensitivity of `predictions` for `labels`, at the threshold whose specificity is nearest to `target` (`specificity`), from 0 to 1."""
 
 def sparse_precision_at_k(
-    labels: TensorLike,
+    labels: Any,
     predictions: TensorLike,
     k: int,
     class_id: int | None = None,

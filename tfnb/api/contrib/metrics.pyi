@@ -138,12 +138,10 @@ def streaming_sensitivity_at_specificity(
 ) -> Any:
     """Does what `tf.metrics.sensitivity_at_specificity` does; the predictions come before the labels."""
 
-def streaming_sparse_precision_at_k(
-    predictions: TensorLike, labels: TensorLike, *args: object, **kwargs: object
-) -> Any:
+def streaming_sparse_precision_at_k(predictions: TensorLike, labels: Any, *args: object, **kwargs: object) -> Any:
     """Does what `tf.metrics.precision_at_k` does; the predictions come before the labels."""
 
-def streaming_sparse_recall_at_k(predictions: TensorLike, labels: TensorLike, *args: object, **kwargs: object) -> Any:
+def streaming_sparse_recall_at_k(predictions: TensorLike, labels: Any, *args: object, **kwargs: object) -> Any:
     """Does what `tf.metrics.recall_at_k` does; the predictions come before the labels."""
 
 def streaming_specificity_at_sensitivity(

@@ -28,7 +28,7 @@ from tfnb.types import float64, int32, int64
 __all__ = ["API"]
 
 
-def _labels(labels: TensorLike, predicted: Tensor) -> Any:
+def _labels(labels: TensorLike | SparseTensor | SparseTensorValue, predicted: Tensor) -> Any:
     """Returns the true classes: a SparseTensor, or int64 with a last dimension of one or more classes per row."""
     if isinstance(labels, (SparseTensor, SparseTensorValue)):
         sparse = SparseTensor.from_value(labels)
@@ -73,7 +73,7 @@ def _at_top_k(name: str, other: str, doc: str) -> Any:
     """Returns the metric tp / (tp + other); it is NaN while both are 0."""
 
     def metric(
-        labels: TensorLike,
+        labels: TensorLike | SparseTensor | SparseTensorValue,
         predictions_idx: TensorLike,
         k: int | None = None,
         class_id: int | None = None,
@@ -102,7 +102,7 @@ def _at_top_k(name: str, other: str, doc: str) -> Any:
 
 def _at_k(name: str, top: Callable[..., Pair]) -> Any:
     def metric(
-        labels: TensorLike,
+        labels: TensorLike | SparseTensor | SparseTensorValue,
         predictions: TensorLike,
         k: int,
         class_id: int | None = None,
@@ -139,7 +139,7 @@ precision_at_k = _at_k("precision_at_k", precision_at_top_k)
 
 
 def average_precision_at_k(
-    labels: TensorLike,
+    labels: TensorLike | SparseTensor | SparseTensorValue,
     predictions: TensorLike,
     k: int,
     weights: TensorLike | None = None,
@@ -175,7 +175,9 @@ def average_precision_at_k(
 def _swapped(function: Callable[..., Any], name: str) -> Any:
     """Returns the metric of `tf.contrib.metrics`, whose predictions come before the labels."""
 
-    def streaming(predictions: TensorLike, labels: TensorLike, *args: object, **kwargs: object) -> Any:
+    def streaming(
+        predictions: TensorLike, labels: TensorLike | SparseTensor | SparseTensorValue, *args: object, **kwargs: object
+    ) -> Any:
         return function(labels, predictions, *args, **kwargs)
 
     streaming.__name__ = streaming.__qualname__ = name

@@ -127,7 +127,9 @@ def sparse_divide(x: SparseTensor | SparseTensorValue, y: TensorLike, name: str 
     return _cwise("Div", x.with_values(cast_to(x.values, quotient)), cast_to(divisor, quotient), name)
 
 
-def sparse_reshape(sp_input: TensorLike, shape: TensorLike, name: str | None = None) -> SparseTensor:
+def sparse_reshape(
+    sp_input: SparseTensor | SparseTensorValue, shape: TensorLike, name: str | None = None
+) -> SparseTensor:
     """Reshapes a sparse tensor; the number of elements stays the same, and one dimension may be -1."""
     x = _sparse(sp_input, "sparse_reshape")
     new_shape = x.graph.to_tensor(shape, None if hasattr(shape, "dtype") else int64)
