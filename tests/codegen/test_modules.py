@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tfnb.codegen.modules import KernelKey, KernelTable, Modules
+from tfnb.codegen.modules import KernelKey, KernelTable, Modules, text_of
 from tfnb.codegen.opencl_c.emission import Generated, Geometry
 from tfnb.codegen.program import DeviceFacts
 
@@ -33,6 +33,14 @@ def test_new_kernels_form_one_module_and_old_ones_stay_in_theirs() -> None:
     again, three = places(table, "2.0f", "3.0f")
     assert again == two
     assert "2.0f" not in three[0]
+
+
+def test_who_reads_a_text_sees_the_kernels_that_are_meant() -> None:
+    one, two = places(KernelTable(), "1.0f", "2.0f")
+    text = text_of(one[0], {two[1]})
+    assert "2.0f" in text and "1.0f" not in text
+    assert text.startswith('#include "lib/types.clh"')
+    assert text_of(one[0], {one[1], two[1]}) == one[0]
 
 
 def test_a_later_process_finds_them(tmp_path: Path) -> None:

@@ -22,10 +22,12 @@ from tfnb.codegen.program import DeviceFacts, Module, Part
 from tfnb.codegen.schedules.chain import chain_text
 from tfnb.disk_cache import DiskCache
 
-__all__ = ["KernelTable", "Modules", "kernels_of_machine"]
+__all__ = ["KernelTable", "Modules", "kernels_of_machine", "text_of"]
 
 ALONE = "alone"  # the name of a kernel that is alone in its module
 CHAIN = "chain"  # the name of a chain in its module
+# The beginning of a kernel in the text of a module, or of the function that does its work.
+_BEGIN = re.compile(r"(?:static )?PART void part_(\w+)\(|__kernel void (\w+)\(")
 
 Needs = tuple[tuple[str, str, int], ...]
 """The parts of the kernel library that a text uses: file, type and width."""
@@ -163,6 +165,19 @@ class Modules:
             parts.append(WORK_ITEMS)
         parts.append(EACH_ROUNDS)
         return "\n".join(p for p in parts if p) + "\n\n" + "\n\n".join(kernels) + "\n"
+
+
+def text_of(source: str, entries: Container[str]) -> str:
+    """Returns the text of a module as far as these of its kernels need it, for people who read it.
+
+    A module may have kernels of other programs, too.
+    """
+    pieces = []
+    for piece in source.split("\n\n"):
+        begin = _BEGIN.match(piece)
+        if begin is None or (begin[1] or begin[2]) in entries or CHAIN in entries:
+            pieces.append(piece)
+    return "\n\n".join(pieces)
 
 
 def _slug(label: str) -> str:

@@ -6,12 +6,13 @@ Invariant: the view has no side effects: it runs no step and changes no state.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from html import escape
 from typing import Any
 
+from tfnb.codegen.modules import text_of
 from tfnb.codegen.program import Copy, Launch, Module
 from tfnb.errors import DTypeError
 from tfnb.ir.builder import GraphBuilder
@@ -174,7 +175,7 @@ def show_passes(session: Session, fetches: object, feeds: Sequence[Any] = ()) ->
                 c.name,
                 c.device,
                 tuple(_line(g, n) for n in c.nodes if n.id in g.nodes),
-                tuple(m.source for m in modules if m.source),
+                tuple(_texts(steps, modules)),
                 tuple(_launch(s, modules) for s in steps),
                 tuple(str(w) for p in programs[-1:] for w in p.info),
             )
@@ -182,6 +183,17 @@ def show_passes(session: Session, fetches: object, feeds: Sequence[Any] = ()) ->
     single_lines = tuple(_line(part.graph, part.graph.nodes[i]) for part in compiled.clustered for i in part.singles)
     graphs = tuple((_stage_name(name, g), g) for name, g in stages if isinstance(g, Graph))
     return PassView(graphs, tuple(clusters), single_lines, compiled.clustered)
+
+
+def _texts(steps: Sequence[Launch | Copy], modules: Sequence[Module]) -> Iterator[str]:
+    """Yields the generated texts of the kernels that are launched, by modules."""
+    entries: dict[int, set[str]] = {}
+    for step in steps:
+        if isinstance(step, Launch):
+            entries.setdefault(step.module, set()).add(step.entry)
+    for number, module in enumerate(modules):
+        if module.source and number in entries:
+            yield text_of(module.source, entries[number])
 
 
 def _launch(step: Launch | Copy, modules: Sequence[Module]) -> str:
