@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import OrderedDict, namedtuple
 
 import numpy as np
@@ -262,3 +264,10 @@ def test_a_block_of_a_session_is_not_entered_again_inside_itself():
         pass
     with tf.Session() as other, other.as_default():
         assert tf.get_default_session() is other
+
+
+def test_a_program_that_leaves_an_interactive_session_open_ends_silently():
+    """The session is the default one, so it lives until the modules are taken apart."""
+    program = "import tfnb as tf\ns = tf.InteractiveSession()\ns.run(tf.constant(1))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

@@ -422,8 +422,8 @@ class Session:
         self._contexts.pop().__exit__(kind, error, trace)
         self.close()
 
-    def __del__(self) -> None:
-        if not getattr(self, "_closed", True) and not sys.is_finalizing():
+    def __del__(self, is_over: Callable[[], bool] = sys.is_finalizing) -> None:  # this module may be gone by then
+        if not getattr(self, "_closed", True) and not is_over():
             self.close()
 
     # finding the compiled step
