@@ -84,7 +84,10 @@ class GraphFunction:
                 return self._of_numbers(outputs, right) or Finding(Kind.SHAPE, _needed_tensors(outputs, needed))
             built = Built(graph, placeholders, outputs)
             if self.extend is not None:
-                extended = tuple(self.extend(built))
+                try:
+                    extended = tuple(self.extend(built))
+                except Exception as e:  # of a gradient that the reader has written
+                    return raised(e)
                 if any(t is None for t in extended):
                     return Finding(Kind.VALUE, "there is no gradient: no differentiable way leads to an input")
                 built = Built(graph, placeholders, tuple(t for t in extended if t is not None))
