@@ -160,6 +160,7 @@ NOTEBOOKS = [
     "07_profile",
     "08_many_devices",
     "09_dask_cluster",
+    "11_own_operation",
 ]
 
 
@@ -177,3 +178,14 @@ def test_the_builder_lesson_runs_without_a_browser(tmp_path):
     assert float(text.partition("test accuracy: ")[2].split()[0]) > 0.85
     page = (tmp_path / "notebook.ipynb").read_text()
     assert page.count("tfnb-builder-picture") >= 4 and "The graph is empty." in page
+
+
+def test_own_operation(tmp_path):
+    text = executed("11_own_operation", tmp_path)
+    right, wrong = (float(re.search(rf"{name}: (\S+)", text)[1]) for name in ("square_plus", "with_a_misprint"))
+    assert right < 1e-6 < 0.1 < wrong
+    assert float(re.search(r"largest difference: (\S+)", text)[1]) < 1e-5
+    given, found = map(float, re.search(r"sharp digits: given ([\d.]+), found ([\d.]+)", text).groups())
+    assert found < given / 3
+    page = (tmp_path / "notebook.ipynb").read_text()
+    assert "__kernel void k0_" in page and "image/png" in page

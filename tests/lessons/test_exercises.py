@@ -13,6 +13,7 @@ from lessons.answers import (
     first_graph,
     input_pipeline,
     many_devices,
+    own_operation,
     profile,
     save_and_restore,
     viewer,
@@ -27,6 +28,7 @@ pytestmark = [pytest.mark.opencl, pytest.mark.one_process("an exercise has sessi
 MODULES = (
     *(first_graph, digits, control_flow, input_pipeline, save_and_restore),
     *(viewer, profile, many_devices, dask_cluster, builder),
+    own_operation,
 )
 ANSWERS = {number: answers for module in MODULES for number, answers in module.ANSWERS.items()}
 SECRETS = {number: secrets for module in MODULES for number, secrets in module.SECRETS.items()}
@@ -44,7 +46,12 @@ def contains(text, secret):
 
 
 def test_there_are_three_exercises_for_each_notebook():
-    assert list(EXERCISES) == [f"{k}.{n}" for k in range(1, 11) for n in (1, 2, 3)] == list(ANSWERS) == list(SECRETS)
+    assert (
+        list(EXERCISES)
+        == [f"{k}.{n}" for k in range(1, len(MODULES) + 1) for n in (1, 2, 3)]
+        == list(ANSWERS)
+        == list(SECRETS)
+    )
     assert all(len([k for k in answers if k in WRONG]) >= 4 for answers in ANSWERS.values())
 
 

@@ -11,6 +11,7 @@ from tfnb.lessons.exercises import (
     first_graph,
     input_pipeline,
     many_devices,
+    own_operation,
     profile,
     save_and_restore,
     viewer,
@@ -29,6 +30,7 @@ _NOTEBOOKS = (
     many_devices,
     dask_cluster,
     builder,
+    own_operation,
 )
 EXERCISES: dict[str, Exercise] = {
     f"{k}.{n}": Exercise(f"{k}.{n}", title, cases)
