@@ -161,6 +161,7 @@ NOTEBOOKS = [
     "08_many_devices",
     "09_dask_cluster",
     "11_own_operation",
+    "12_convolutions",
 ]
 
 
@@ -189,3 +190,11 @@ def test_own_operation(tmp_path):
     assert found < given / 3
     page = (tmp_path / "notebook.ipynb").read_text()
     assert "__kernel void k0_" in page and "image/png" in page
+
+
+def test_convolutions(tmp_path):
+    text = executed("12_convolutions", tmp_path)
+    assert float(re.search(r"largest difference (\S+)", text)[1]) < 1e-4
+    assert "pool2        (?, 7, 7, 16)" in text
+    assert accuracy(text) > 0.95
+    assert (tmp_path / "notebook.ipynb").read_text().count('"image/png"') >= 6

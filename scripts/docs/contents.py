@@ -38,6 +38,7 @@ KINDS = (
             "examples/09_dask_cluster.ipynb": "a training on many processes",
             "examples/10_builder.ipynb": "draw a graph, read it as Python, train it where you stand",
             "examples/11_own_operation.ipynb": "an operation of your own, with a gradient and a kernel in OpenCL C",
+            "examples/12_convolutions.ipynb": "a convolutional network from scratch, its filters and feature maps",
         },
     ),
     Kind(

@@ -8,6 +8,7 @@ import pytest
 from lessons.answers import (
     builder,
     control_flow,
+    convolutions,
     dask_cluster,
     digits,
     first_graph,
@@ -29,6 +30,7 @@ MODULES = (
     *(first_graph, digits, control_flow, input_pipeline, save_and_restore),
     *(viewer, profile, many_devices, dask_cluster, builder),
     own_operation,
+    convolutions,
 )
 ANSWERS = {number: answers for module in MODULES for number, answers in module.ANSWERS.items()}
 SECRETS = {number: secrets for module in MODULES for number, secrets in module.SECRETS.items()}

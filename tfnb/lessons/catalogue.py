@@ -6,6 +6,7 @@ from tfnb.lessons.case import Exercise
 from tfnb.lessons.exercises import (
     builder,
     control_flow,
+    convolutions,
     dask_cluster,
     digits,
     first_graph,
@@ -31,6 +32,7 @@ _NOTEBOOKS = (
     dask_cluster,
     builder,
     own_operation,
+    convolutions,
 )
 EXERCISES: dict[str, Exercise] = {
     f"{k}.{n}": Exercise(f"{k}.{n}", title, cases)
