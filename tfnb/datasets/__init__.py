@@ -6,7 +6,7 @@ and the error for a damaged file gives its name and the offset.
 
 from __future__ import annotations
 
-from tfnb.datasets import mnist
+from tfnb.datasets import alice, mnist
 from tfnb.datasets.batches import DataSet, Datasets
 
-__all__ = ["DataSet", "Datasets", "mnist"]
+__all__ = ["DataSet", "Datasets", "alice", "mnist"]
