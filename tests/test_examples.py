@@ -162,6 +162,7 @@ NOTEBOOKS = [
     "09_dask_cluster",
     "11_own_operation",
     "12_convolutions",
+    "13_recurrent_text",
 ]
 
 
@@ -198,3 +199,14 @@ def test_convolutions(tmp_path):
     assert "pool2        (?, 7, 7, 16)" in text
     assert accuracy(text) > 0.95
     assert (tmp_path / "notebook.ipynb").read_text().count('"image/png"') >= 6
+
+
+def test_recurrent_text(tmp_path):
+    text = executed("13_recurrent_text", tmp_path)
+    nothing, frequencies, network = map(float, re.findall(r": +([\d.]+) bits", text))
+    assert network < 2.7 < frequencies < nothing
+    assert float(re.search(r"from the loop: (\S+)", text)[1]) < 1e-4
+    assert len(re.findall(r": cell \d+, correlation -?0\.[4-9]", text)) >= 2
+    assert len(set(re.search(r"last letter: ([\d.]+) and ([\d.]+)", text).groups())) == 1
+    page = (tmp_path / "notebook.ipynb").read_text()
+    assert "forget gate" in page and "rgba(" in page

@@ -39,6 +39,7 @@ KINDS = (
             "examples/10_builder.ipynb": "draw a graph, read it as Python, train it where you stand",
             "examples/11_own_operation.ipynb": "an operation of your own, with a gradient and a kernel in OpenCL C",
             "examples/12_convolutions.ipynb": "a convolutional network from scratch, its filters and feature maps",
+            "examples/13_recurrent_text.ipynb": "a recurrent network that reads a book, and its gates over a sentence",
         },
     ),
     Kind(

@@ -16,6 +16,7 @@ from lessons.answers import (
     many_devices,
     own_operation,
     profile,
+    recurrent_text,
     save_and_restore,
     viewer,
 )
@@ -31,6 +32,7 @@ MODULES = (
     *(viewer, profile, many_devices, dask_cluster, builder),
     own_operation,
     convolutions,
+    recurrent_text,
 )
 ANSWERS = {number: answers for module in MODULES for number, answers in module.ANSWERS.items()}
 SECRETS = {number: secrets for module in MODULES for number, secrets in module.SECRETS.items()}

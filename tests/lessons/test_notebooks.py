@@ -78,6 +78,7 @@ GIVEN = [
     ("7.1", "slow", Kind.FORBIDDEN),
     ("7.3", "by_python", Kind.FORBIDDEN),
     ("8.2", "build", Kind.FORBIDDEN),
+    ("13.2", "truncated", Kind.VALUE),
 ]
 
 

@@ -14,6 +14,7 @@ from tfnb.lessons.exercises import (
     many_devices,
     own_operation,
     profile,
+    recurrent_text,
     save_and_restore,
     viewer,
 )
@@ -33,6 +34,7 @@ _NOTEBOOKS = (
     builder,
     own_operation,
     convolutions,
+    recurrent_text,
 )
 EXERCISES: dict[str, Exercise] = {
     f"{k}.{n}": Exercise(f"{k}.{n}", title, cases)

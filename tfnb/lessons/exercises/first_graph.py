@@ -14,7 +14,7 @@ from tfnb.lessons.comparing import described, difference
 from tfnb.lessons.graph_function import Built, GraphFunction, raised
 from tfnb.session.session import Session
 
-__all__ = ["EXERCISES"]
+__all__ = ["EXERCISES", "by_gradients"]
 
 
 def _figure(batch: int, pixels: int, hidden: int, classes: int, seed: int) -> tuple[np.ndarray, ...]:
@@ -39,7 +39,8 @@ def _slope(x: np.ndarray) -> np.ndarray:
     return (3 * x**2 * np.sin(x) + x**3 * np.cos(x)).astype(np.float32)
 
 
-def _by_gradients(built: Built) -> str:
+def by_gradients(built: Built) -> str:
+    """Returns why `tf.gradients` has not computed what was built, or ""."""
     if any(op.name.startswith("gradients") for op in built.operations):
         return ""
     return "no node of tf.gradients is in it; the formula of the derivative is not asked for"
@@ -114,7 +115,7 @@ EXERCISES = (
         (
             Case(
                 "the derivative of x³ sin x",
-                GraphFunction(_POINTS, _slope, _by_gradients),
+                GraphFunction(_POINTS, _slope, by_gradients),
                 _SLOPE,
                 points=2,
                 success_message="The graph has differentiated itself; the result can be differentiated again.",
