@@ -163,6 +163,7 @@ NOTEBOOKS = [
     "11_own_operation",
     "12_convolutions",
     "13_recurrent_text",
+    "14_embeddings",
 ]
 
 
@@ -199,6 +200,15 @@ def test_convolutions(tmp_path):
     assert "pool2        (?, 7, 7, 16)" in text
     assert accuracy(text) > 0.95
     assert (tmp_path / "notebook.ipynb").read_text().count('"image/png"') >= 6
+
+
+def test_embeddings(tmp_path):
+    text = executed("14_embeddings", tmp_path)
+    assert "IndexedSlices of shape (?, 48)" in text
+    assert "mock" in re.search(r"turtle +(.*)", text)[1] and "march" in re.search(r"hatter +(.*)", text)[1]
+    full, sampled = map(float, re.search(r"64,000 +8,192,000 +8,320 +([\d.]+) +([\d.]+)", text).groups())
+    assert full > 3 * sampled
+    assert "<circle" in (tmp_path / "notebook.ipynb").read_text()
 
 
 def test_recurrent_text(tmp_path):

@@ -40,6 +40,7 @@ KINDS = (
             "examples/11_own_operation.ipynb": "an operation of your own, with a gradient and a kernel in OpenCL C",
             "examples/12_convolutions.ipynb": "a convolutional network from scratch, its filters and feature maps",
             "examples/13_recurrent_text.ipynb": "a recurrent network that reads a book, and its gates over a sentence",
+            "examples/14_embeddings.ipynb": "words as vectors, and a softmax that looks at few of them",
         },
     ),
     Kind(

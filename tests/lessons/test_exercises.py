@@ -11,6 +11,7 @@ from lessons.answers import (
     convolutions,
     dask_cluster,
     digits,
+    embeddings,
     first_graph,
     input_pipeline,
     many_devices,
@@ -33,6 +34,7 @@ MODULES = (
     own_operation,
     convolutions,
     recurrent_text,
+    embeddings,
 )
 ANSWERS = {number: answers for module in MODULES for number, answers in module.ANSWERS.items()}
 SECRETS = {number: secrets for module in MODULES for number, secrets in module.SECRETS.items()}

@@ -9,6 +9,7 @@ from tfnb.lessons.exercises import (
     convolutions,
     dask_cluster,
     digits,
+    embeddings,
     first_graph,
     input_pipeline,
     many_devices,
@@ -35,6 +36,7 @@ _NOTEBOOKS = (
     own_operation,
     convolutions,
     recurrent_text,
+    embeddings,
 )
 EXERCISES: dict[str, Exercise] = {
     f"{k}.{n}": Exercise(f"{k}.{n}", title, cases)
