@@ -206,8 +206,7 @@ def test_embeddings(tmp_path):
     text = executed("14_embeddings", tmp_path)
     assert "IndexedSlices of shape (?, 48)" in text
     assert "mock" in re.search(r"turtle +(.*)", text)[1] and "march" in re.search(r"hatter +(.*)", text)[1]
-    full, sampled = map(float, re.search(r"64,000 +8,192,000 +8,320 +([\d.]+) +([\d.]+)", text).groups())
-    assert full > 3 * sampled
+    assert re.search(r"64,000 +8,192,000 +8,320 +[\d.]+ +[\d.]+", text)  # multiplications of full and sampled
     assert "<circle" in (tmp_path / "notebook.ipynb").read_text()
 
 
