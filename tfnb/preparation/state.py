@@ -26,4 +26,4 @@ def start() -> None:
     """Starts the preparation in a second process, which ends with this one, unless it is done or not wanted."""
     settings = load_settings()
     if settings.prepare and not is_prepared(settings.cache_path):
-        start_child(["tfnb", "prepare", "--for-parent"], {})
+        start_child("tfnb", ["prepare", "--for-parent"])

@@ -69,7 +69,7 @@ class SecondCompiler:
                 return
             self._key, self._since = key, time.monotonic()
             if self._process is None or self._process.poll() is not None:
-                self._process = start_child([_MODULE], {"TFNB_CACHE_DIR": str(self._cache)})
+                self._process = start_child(_MODULE, environment={"TFNB_CACHE_DIR": str(self._cache)})
             if self._process is not None and self._process.stdin is not None:
                 with suppress(OSError):  # it has just ended
                     self._process.stdin.write(data)
