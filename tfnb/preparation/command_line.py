@@ -27,7 +27,7 @@ from tfnb.settings import load_settings
 __all__ = ["main", "train"]
 
 _SIZES = (8, 300)  # examples of a batch: small steps run in the caller's thread, larger ones on all cores
-_POLITENESS = 10  # of the process, as of the command `nice`
+_POLITENESS = 19  # of the process, as of the command `nice`: it shall take no time from what the user runs
 
 
 def main(arguments: Sequence[str]) -> int:
