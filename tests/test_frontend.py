@@ -14,11 +14,13 @@ HELP = """\
 usage: tfnb [run] [--era ERA] PROGRAM [ARGUMENT ...]
        tfnb check [--era ERA] PROGRAM [PROGRAM ...]
        tfnb doctor [--fix] [--json] [CHECK ...]
+       tfnb prepare [--again]
        tfnb --version
 
-  run     run a program for TensorFlow 0.x or 1.x unchanged: its `import tensorflow` means tfnb
-  check   read programs without running them, and say which names are missing and what will differ
-  doctor  look at this installation, and name the command that mends what is wrong
+  run      run a program for TensorFlow 0.x or 1.x unchanged: its `import tensorflow` means tfnb
+  check    read programs without running them, and say which names are missing and what will differ
+  doctor   look at this installation, and name the command that mends what is wrong
+  prepare  compile the kernels that first programs have in common, as when an image is built
 
 `tfnb COMMAND --help` tells more of each.
 """
@@ -67,7 +69,7 @@ def test_the_version(capsys):
     assert capsys.readouterr().out == f"tfnb {tf.__version__}\n"
 
 
-@pytest.mark.parametrize("command", ["run", "check", "doctor"])
+@pytest.mark.parametrize("command", ["run", "check", "doctor", "prepare"])
 def test_each_command_has_a_help_of_its_own(capsys, command):
     try:
         status = main([command, "--help"])

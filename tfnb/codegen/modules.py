@@ -8,7 +8,6 @@ Invariant: what a kernel computes follows from its text, not from the module tha
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import re
 from collections.abc import Container, Iterable, Sequence
@@ -78,10 +77,13 @@ class KernelTable:
             self._disk.put(_digest(alone), f"{place[1]}\n{place[0].source}".encode())
 
 
-@functools.cache
+_tables: dict[Path, KernelTable] = {}
+
+
 def kernels_of_machine(cache: Path) -> KernelTable:
     """Returns the table of all sessions whose kernels are kept in the folder `cache`."""
-    return KernelTable(cache / "generated")
+    table = _tables.get(cache)
+    return _tables.setdefault(cache, KernelTable(cache / "generated")) if table is None else table
 
 
 def _digest(text: str) -> str:

@@ -6,7 +6,6 @@ way to others, and ends with its input, or when no request has come for a while.
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import select
@@ -31,19 +30,21 @@ _POLITENESS = 10  # of the process, as of the command `nice`
 _ONE_ITEM = (1,)
 
 
-@functools.cache
-def _library(fingerprint: str) -> tuple[Unit, ProgramLibrary] | None:
-    settings = load_settings()
-    unit = next((u for u in units(settings) if u.fingerprint() == fingerprint), None)
-    return None if unit is None else (unit, ProgramLibrary(unit, settings))
+_libraries: dict[str, ProgramLibrary] = {}  # by the fingerprint of their unit
+
+
+def _unit(fingerprint: str) -> Unit | None:
+    return next((u for u in units(load_settings()) if u.fingerprint() == fingerprint), None)
 
 
 def compile_kernel(request: Request) -> None:
     """Compiles and archives a kernel. Raises errors of OpenCL and of tfnb."""
-    found = _library(request.unit)
-    if found is None:
+    unit = _unit(request.unit)
+    if unit is None:
         return
-    unit, library = found
+    if request.unit not in _libraries:
+        _libraries[request.unit] = ProgramLibrary(unit, load_settings())
+    library = _libraries[request.unit]
     built = library.get(Module(request.source), request.inline)
     kernel = cl.Kernel(built.program, request.entry)
     for place, kind in enumerate(request.kinds):

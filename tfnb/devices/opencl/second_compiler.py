@@ -9,7 +9,6 @@ as well.
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import subprocess
@@ -75,7 +74,9 @@ class SecondCompiler:
                     self._process.stdin.write(data)
 
 
-@functools.cache
+_compilers: dict[Path, SecondCompiler] = {}
+
+
 def second_compiler(cache: Path) -> SecondCompiler:
     """Returns the second process of all devices whose kernels are kept in the folder `cache`."""
-    return SecondCompiler(cache)
+    return _compilers.setdefault(cache, SecondCompiler(cache))
