@@ -17,12 +17,14 @@ import pytest
 from broken_machine import ROOT, SITE, Machine, linked
 
 from tfnb.devices.opencl import trial
+from tfnb.devices.opencl.platforms import units
 from tfnb.disk_cache import DiskCache
 from tfnb.doctor.checks import CHECKS, Check, records_here, records_of
 from tfnb.doctor.memory import limit_of_group
 from tfnb.doctor.records import Record
 from tfnb.doctor.requirements import requirement_for, requirements
 from tfnb.notebook.assets import WIDGETS
+from tfnb.settings import load_settings
 
 needs_opencl = pytest.mark.opencl
 PIP = f"{sys.executable} -m pip install "
@@ -308,6 +310,7 @@ def test_a_driver_that_aborts_the_process(machine):
 
 @needs_opencl
 def test_a_device_whose_results_are_wrong(monkeypatch):
+    units(load_settings())  # so that the folder of the check does not become that of all that follows in this process
     monkeypatch.setattr(trial, "_KERNEL", trial._KERNEL.replace("3.0f", "3.001f"))
     records = list(records_here(CHECKS["opencl"], fix=False))
     wrong = [record for record in records if record.state == "wrong"]
