@@ -79,6 +79,26 @@ def collector_as_it_was():
     assert after == thresholds
 
 
+@pytest.fixture(autouse=True)
+def library_as_it_was():
+    """Operations that a test registers, as a program does, are forgotten after it: others look at the library's alone."""
+    yield
+    registering = sys.modules.get("tfnb.client.graph.register_op")
+    if registering is not None:
+        for name in registering._mine - _at_import:
+            registering.CATALOG._ops.pop(name, None)
+            registering._mine.discard(name)
+
+
+_at_import: set[str] = set()  # the operations that modules of tests register while they are collected
+
+
+def pytest_collection_finish(session):
+    registering = sys.modules.get("tfnb.client.graph.register_op")
+    if registering is not None:
+        _at_import.update(registering._mine)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def target(pytestconfig):
     """Sessions run where `--target` says."""

@@ -95,11 +95,14 @@ import random
 import numpy as np, tfnb as tf
 x = h = tf.placeholder(tf.float32, [None, 16])
 ends = []
-for _ in range(40):  # each Python function ends a cluster, and the new numbers make new kernels
+kinds = [tf.tanh, tf.exp, tf.sin, tf.cos, tf.sigmoid, tf.nn.softplus, tf.nn.elu, tf.nn.selu, tf.erf, tf.atan]
+for _ in range(40):  # each Python function ends a cluster, and a new order of functions makes new kernels
     h = tf.py_func(lambda a: a, [h], tf.float32)
     h.set_shape([None, 16])
     for _ in range(3):
-        h = tf.nn.softmax(tf.tanh(h * random.random()) + random.random())
+        for kind in random.sample(kinds, 4):
+            h = kind(h * random.random()) + random.random()
+        h = tf.nn.softmax(h)
     ends.append(h)
 sess = tf.Session()
 """

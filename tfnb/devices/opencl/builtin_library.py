@@ -21,6 +21,7 @@ from pathlib import Path
 import pyopencl as cl
 
 from tfnb.devices.opencl import builtins, pocl
+from tfnb.devices.opencl.kernel_folder import largest_file
 from tfnb.devices.opencl.platforms import Unit
 from tfnb.system import progress
 
@@ -30,6 +31,9 @@ __all__ = ["BuiltinLibrary", "reading_whole"]
 _DATA = "../../pocl_binary_distribution/.libs/share/pocl"
 _FILE = "program.bc"  # the code of a program in its folder
 _OPTIONS = (builtins.SKIP,)
+_NEEDED = (
+    4 << 20
+)  # bytes that a file may have, for LLVM ends the process if it cannot write one: three times the library
 _ENTRY_OF_HANDLE = 2  # a request of `dlinfo`
 # Held while a name in the linker's table is another one. No other lock of ours is taken meanwhile.
 _lock = threading.RLock()
@@ -89,6 +93,9 @@ class BuiltinLibrary:
         program = self._folder.unpacked(key)
         if program is not None:
             self._file_name = self._linked(program / _FILE, libraries)
+            return
+        limit = largest_file()
+        if limit is not None and limit < _NEEDED:
             return
         title = "PoCL's built-in functions (once per machine)"
         with suppress(cl.Error):  # without a small library everything works as well

@@ -46,8 +46,8 @@ __all__ = ["LARGEST_FILE", "KernelFolder", "largest_file", "try_place"]
 
 _ROOM = 32 << 20  # bytes that must be free on the disk that a process chooses for its folder
 _LEAST = 4 << 20  # bytes that must be free before each program
-# Bytes. 99 of 100 kernels are below 190,000; PoCL's own library of functions, 1.7 million, is not kept where it has no
-# room, without harm.
+# Bytes. 99 of 100 kernels are below 190,000; the small library of functions, 1.2 million, is not made where files may
+# not be so large.
 LARGEST_FILE = 256_000
 _NAME = re.compile(r"tfnb-\d+-\w{8}")  # the folders below `processes` that this module creates and removes
 _LOCK = "lock"

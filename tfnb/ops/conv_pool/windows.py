@@ -235,7 +235,8 @@ class ImageArgs:
                     arguments[i] = np.moveaxis(arguments[i], 1, -1)
                 for i in self.sizes:
                     arguments[i] = arguments[i][[0, *range(2, self.rank), 1]]
-            result = np.asarray(kernel(call, *arguments))
+            with np.errstate(all="ignore"):  # BLAS sets flags for lanes that it does not use
+                result = np.asarray(kernel(call, *arguments))
             result = np.moveaxis(result, -1, 1) if first and self.returns_image else result
             return result.astype(dtype, copy=False)
 
