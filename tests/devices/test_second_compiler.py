@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -174,6 +175,26 @@ def _state(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
     except OSError:
         return "Z"
+
+
+def test_a_request_is_not_repeated_for_ever(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where the cache cannot be written, no kernel comes of it."""
+    from tfnb.devices.opencl import second_compiler
+    from tfnb.devices.opencl.second_compiler import Request, SecondCompiler
+
+    class Process:
+        stdin = BytesIO()
+
+        def poll(self) -> None:
+            return None
+
+    monkeypatch.setattr(second_compiler, "_PATIENCE", 0.0)
+    monkeypatch.setattr(second_compiler, "start_child", lambda module, environment: Process())
+    compiler = SecondCompiler(tmp_path)
+    for _ in range(10):
+        for key in ("one", "two"):
+            compiler.ask(key, Request("unit", True, "text", key, "p"), lambda key: False)
+    assert Process.stdin.getvalue().count(b"\n") == 2 * 3
 
 
 @pytest.mark.parametrize("line", [b"\xff\n", b"[]\n", b"{}\n", b'{"unit": 1}\n', b"\n", b"7", b"7\n7\n"])

@@ -14,6 +14,7 @@ import os
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +27,7 @@ __all__ = ["Request", "SecondCompiler", "second_compiler"]
 _MODULE = "tfnb.devices.opencl.compiling_process"
 _MOST_BYTES = 60_000  # of a request, so that a pipe takes it at once
 _PATIENCE = 30.0  # seconds after which a request counts as lost
+_MOST_OFTEN = 3  # times that a request is made: where the cache cannot be written, what is compiled never comes
 
 
 class Request(NamedTuple):
@@ -53,6 +55,7 @@ class SecondCompiler:
         self._pid = os.getpid()
         self._key = ""  # of the request that the process has
         self._since = 0.0
+        self._asked: Counter[str] = Counter()  # how often each request was made
 
     def ask(self, key: str, request: Request, has: Callable[[str], bool]) -> None:
         """Requests a kernel, unless the process is busy; then the caller asks again.
@@ -64,9 +67,10 @@ class SecondCompiler:
         data = json.dumps(request._asdict()).encode() + b"\n"
         with self._lock:
             is_busy = self._key and not has(self._key) and time.monotonic() < self._since + _PATIENCE
-            if is_busy or len(data) > _MOST_BYTES:
+            if is_busy or len(data) > _MOST_BYTES or self._asked[key] == _MOST_OFTEN:
                 return
             self._key, self._since = key, time.monotonic()
+            self._asked[key] += 1
             if self._process is None or self._process.poll() is not None:
                 self._process = start_child(_MODULE, environment={"TFNB_CACHE_DIR": str(self._cache)})
             if self._process is not None and self._process.stdin is not None:
