@@ -82,3 +82,18 @@ def test_numbers_of_equal_texts_stay_apart():
             results.append(session.run(v))
     for rate, result in zip((0.125, 0.3, 0.7), results, strict=True):
         np.testing.assert_allclose(result, np.array([1, 2, 4], "f") * np.float32(1 - 3 * rate), rtol=1e-6)
+
+
+def test_a_chain_whose_parts_run_apart_is_one_launch_in_a_trace():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 8])
+        w = tf.Variable(tf.ones([8, 3]))
+        loss = tf.reduce_mean(tf.square(tf.nn.softplus(tf.matmul(x, w))))
+        train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+        session.run(tf.global_variables_initializer())
+        found = tf.RunMetadata()
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        session.run(train, {x: np.ones([5, 8])}, options=options, run_metadata=found)
+    names = [n.node_name for d in found.step_stats.dev_stats if "CPU" in d.device for n in d.node_stats]
+    assert len(names) > 3
+    assert len(set(names)) == len(names)

@@ -366,7 +366,7 @@ class Binding:
     def _apart(self, step: Launch) -> list[Launch]:
         """Returns the launches of those parts that a launch of a chain selects; for another launch the launch itself.
 
-        Each of them is said to compute all nodes of the chain.
+        Each of them has the nodes of the whole chain; see `continued`.
         """
         if step.module not in self._parts_of:
             return [step]
@@ -405,6 +405,11 @@ class Binding:
         """Returns the launches of the program, in the order of `calls`."""
         layout = self.layout
         return list(map(BoundLaunch, self.calls, layout.builts, self._steps, layout.writes))
+
+    def continued(self) -> list[bool]:
+        """Returns for each launch whether it is a part of the same chain as the one before it."""
+        first_part, steps = len(self._program.modules), self._steps
+        return [k > 0 and s.module >= first_part and s.nodes is steps[k - 1].nodes for k, s in enumerate(steps)]
 
     def accessed_bytes(self) -> list[int]:
         """Returns for each launch the bytes of all memory to which its arguments point."""

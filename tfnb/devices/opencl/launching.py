@@ -97,7 +97,8 @@ class Launcher:
         run_event = SeenEvent(events[-1])
         if self._inline:  # it is done already, in this thread
             run_event.wait()
-        works = list(zip(self._binding.launches(), self._binding.accessed_bytes(), strict=True))
+        binding = self._binding
+        works = list(zip(binding.launches(), binding.accessed_bytes(), binding.continued(), strict=True))
         recorder.later(partial(self._report, recorder, events, run_event, start, recorder.now_us(), works))
         return run_event, interrupt
 
@@ -108,11 +109,12 @@ class Launcher:
         done: SeenEvent,
         before: float,
         after: float,
-        works: Sequence[tuple[BoundLaunch, int]],
+        works: Sequence[tuple[BoundLaunch, int, bool]],
     ) -> None:
         """Passes the times of a run's launches, which were enqueued between `before` and `after`, to the recorder.
 
-        `works` has each of them, and the bytes that it accesses.
+        `works` has each of them, the bytes that it accesses, and whether it continues the chain of the one before; the
+        parts of a chain are reported as one.
         """
         done.wait()
         times = [(1e-3 * e.get_profiling_info(_START), 1e-3 * e.get_profiling_info(_END)) for e in events]
@@ -120,9 +122,14 @@ class Launcher:
         begin, latest_zero = 1e6 * recorder.begin, 1e6 * done.seen - times[-1][1]  # the last launch ended earlier
         zero = self._device.clocks[self._inline].zero(begin + before, first, last, begin + after, latest_zero) - begin
         name, queue = self._device.name, "inline" if self._inline else "queue"
-        launch = recorder.launch
-        for (b, nbytes), (start, end) in zip(works, times, strict=True):
-            launch(name, queue, b.label, b.step.nodes, zero + start, zero + end, nbytes)
+        joined: list[tuple[BoundLaunch, int, float, float]] = []
+        for (b, nbytes, is_continued), (start, end) in zip(works, times, strict=True):
+            if is_continued:
+                b, others, start, _ = joined.pop()
+                nbytes += others
+            joined.append((b, nbytes, start, end))
+        for b, nbytes, start, end in joined:
+            recorder.launch(name, queue, b.label, b.step.nodes, zero + start, zero + end, nbytes)
 
 
 def _all_of(calls: Iterable[Any], after: int = 0) -> tuple[deque[Any], BaseException | None]:
