@@ -164,6 +164,7 @@ NOTEBOOKS = [
     "12_convolutions",
     "13_recurrent_text",
     "14_embeddings",
+    "15_old_programs",
 ]
 
 
@@ -208,6 +209,19 @@ def test_embeddings(tmp_path):
     assert "mock" in re.search(r"turtle +(.*)", text)[1] and "march" in re.search(r"hatter +(.*)", text)[1]
     assert re.search(r"64,000 +8,192,000 +8,320 +[\d.]+ +[\d.]+", text)  # multiplications of full and sampled
     assert "<circle" in (tmp_path / "notebook.ipynb").read_text()
+
+
+def test_old_programs(tmp_path):
+    text = executed("15_old_programs", tmp_path)
+    assert "weighted_cross_entropy_with_logits: 0.x gave the logits first, 1.x the targets; say --era" in text
+    assert "a dimension must be an integer or None, not LSTMStateTuple" in text
+    repaired, *_, as_it_is = re.findall(r"step 200  loss +(\S+)  heard (\S+)", text)
+    assert float(repaired[0]) < -100 and float(repaired[1]) < 0.1
+    assert 0 < float(as_it_is[0]) < 0.1 and float(as_it_is[1]) > 0.95
+    assert float(re.search(r"largest difference: (\S+)", text)[1]) < 1e-3
+    assert len(set(re.search(r"loss of new bits: (\S+), .*: (\S+)", text).groups())) == 1
+    page = (tmp_path / "notebook.ipynb").read_text()
+    assert "net/rnn/basic_lstm_cell/kernel" in text and "rgba(47,128,237,1.00)" in page
 
 
 def test_recurrent_text(tmp_path):

@@ -41,6 +41,7 @@ KINDS = (
             "examples/12_convolutions.ipynb": "a convolutional network from scratch, its filters and feature maps",
             "examples/13_recurrent_text.ipynb": "a recurrent network that reads a book, and its gates over a sentence",
             "examples/14_embeddings.ipynb": "words as vectors, and a softmax that looks at few of them",
+            "examples/15_old_programs.ipynb": "run an old paper's code, find its era, port it with the same results",
         },
     ),
     Kind(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import pytest
 from lessons.answers import (
@@ -15,6 +16,7 @@ from lessons.answers import (
     first_graph,
     input_pipeline,
     many_devices,
+    old_programs,
     own_operation,
     profile,
     recurrent_text,
@@ -35,6 +37,7 @@ MODULES = (
     convolutions,
     recurrent_text,
     embeddings,
+    old_programs,
 )
 ANSWERS = {number: answers for module in MODULES for number, answers in module.ANSWERS.items()}
 SECRETS = {number: secrets for module in MODULES for number, secrets in module.SECRETS.items()}
@@ -98,3 +101,21 @@ def test_a_ladder_has_three_different_rungs(number):
         assert len(set(case.hints)) == 3 and all(hint.endswith((".", "?")) for hint in case.hints)
         assert case.points > 0
         assert [s for s in SECRETS[number] if contains(" ".join(case.hints), s)] == []
+
+
+def test_an_era_that_is_not_taken_back_is_seen_and_taken_back():
+    modules, finders = {**sys.modules}, sys.meta_path[:]
+    report = tf.lessons.grade("15.1", old_programs.leaves_a_module)
+    assert report.kind is Kind.FORBIDDEN and "another module than before" in report.results[0].text
+    assert sys.meta_path == finders
+    assert [name for name in sys.modules.keys() ^ modules.keys() if name.startswith("tensorflow")] == []
+
+
+def test_an_era_of_the_readers_stays():
+    module = tf.install("0.12")
+    try:
+        assert tf.lessons.grade("15.1", old_programs.era_of).kind is Kind.RIGHT
+        assert sys.modules["tensorflow"] is module
+    finally:
+        tf.uninstall()
+    assert sys.modules.get("tensorflow") is not module

@@ -79,6 +79,7 @@ GIVEN = [
     ("7.3", "by_python", Kind.FORBIDDEN),
     ("8.2", "build", Kind.FORBIDDEN),
     ("13.2", "truncated", Kind.VALUE),
+    ("15.2", "losses_of", Kind.VALUE),
 ]
 
 

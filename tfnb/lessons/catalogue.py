@@ -13,6 +13,7 @@ from tfnb.lessons.exercises import (
     first_graph,
     input_pipeline,
     many_devices,
+    old_programs,
     own_operation,
     profile,
     recurrent_text,
@@ -37,6 +38,7 @@ _NOTEBOOKS = (
     convolutions,
     recurrent_text,
     embeddings,
+    old_programs,
 )
 EXERCISES: dict[str, Exercise] = {
     f"{k}.{n}": Exercise(f"{k}.{n}", title, cases)
