@@ -26,7 +26,7 @@ from tfnb.errors import KernelBuildError
 from tfnb.ir.kernelcall import F32, F64, I32, TensorInfo
 from tfnb.system.progress import expect
 
-__all__ = ["Binding", "BoundLaunch", "Use"]
+__all__ = ["Binding", "BoundLaunch", "Report", "Use"]
 
 _COPY_CHUNK = 1 << 16
 
@@ -105,6 +105,19 @@ class BoundLaunch(NamedTuple):
     @property
     def label(self) -> str:
         return self.step.label or self.step.entry
+
+
+class Report(NamedTuple):
+    """What a trace has of a launch, or of the parts of a chain that run apart.
+
+    `first` and `last` are the numbers of the launches, and `nbytes` the bytes of all memory to which arguments point.
+    """
+
+    first: int
+    last: int
+    label: str
+    nodes: tuple[int, ...]
+    nbytes: int
 
 
 class _Uses:
@@ -188,7 +201,7 @@ class Binding:
         self._parts: dict[Use, Any] = {}  # the memory behind arguments that are parts of a buffer
         self._arena = 0  # the number of the arena to which arguments point
         self._arena_places: dict[Use, object] = {}  # the place in it to which each of them points
-        self._accessed: tuple[Program, list[int]] | None = None  # what `accessed_bytes` returned for which program
+        self._reports: tuple[Program, list[Report]] | None = None  # what `reports` returned for which program
         self._moved: Set[Use] = _NONE  # those that may have to point to another place now
         self.resized: Sequence[int] = ()  # the launches that have other sizes since `rebind`
         self._set_constants()
@@ -366,7 +379,7 @@ class Binding:
     def _apart(self, step: Launch) -> list[Launch]:
         """Returns the launches of those parts that a launch of a chain selects; for another launch the launch itself.
 
-        Each of them has the nodes of the whole chain; see `continued`.
+        Each of them has the nodes of the whole chain, by which `reports` knows them.
         """
         if step.module not in self._parts_of:
             return [step]
@@ -406,17 +419,22 @@ class Binding:
         layout = self.layout
         return list(map(BoundLaunch, self.calls, layout.builts, self._steps, layout.writes))
 
-    def continued(self) -> list[bool]:
-        """Returns for each launch whether it is a part of the same chain as the one before it."""
-        first_part, steps = len(self._program.modules), self._steps
-        return [k > 0 and s.module >= first_part and s.nodes is steps[k - 1].nodes for k, s in enumerate(steps)]
+    def reports(self) -> list[Report]:
+        """Returns what a trace has of the launches, in the order of `calls`."""
+        if self._reports is None or self._reports[0] is not self._program:
+            self._reports = self._program, self._joined()
+        return self._reports[1]
 
-    def accessed_bytes(self) -> list[int]:
-        """Returns for each launch the bytes of all memory to which its arguments point."""
-        if self._accessed is None or self._accessed[0] is not self._program:
-            found = [sum(self.nbytes_of(a) for a in step.args if isinstance(a, Slot)) for step in self._steps]
-            self._accessed = self._program, found
-        return self._accessed[1]
+    def _joined(self) -> list[Report]:
+        first_part = len(self._program.modules)
+        found: list[Report] = []
+        for k, step in enumerate(self._steps):
+            nbytes = sum(self.nbytes_of(a) for a in step.args if isinstance(a, Slot))
+            if found and step.module >= first_part and step.nodes is found[-1].nodes:
+                found[-1] = found[-1]._replace(last=k, nbytes=found[-1].nbytes + nbytes)
+            else:
+                found.append(Report(k, k, step.label or step.entry, step.nodes, nbytes))
+        return found
 
     def have_launched(self, launches: Iterable[int]) -> bool:
         """Returns whether the launches with these numbers have run before, in this program or in others."""

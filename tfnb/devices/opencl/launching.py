@@ -17,7 +17,7 @@ import pyopencl as cl
 from tfnb.codegen.program import VariableUse
 from tfnb.devices.buffers import Cell
 from tfnb.devices.interface import Recorder
-from tfnb.devices.opencl.binding import Binding, BoundLaunch
+from tfnb.devices.opencl.binding import Binding, Report
 from tfnb.devices.opencl.clock import RunEvent, SeenEvent
 from tfnb.devices.opencl.first_run import first_run
 from tfnb.devices.opencl.program_device import ProgramDevice
@@ -97,9 +97,8 @@ class Launcher:
         run_event = SeenEvent(events[-1])
         if self._inline:  # it is done already, in this thread
             run_event.wait()
-        binding = self._binding
-        works = list(zip(binding.launches(), binding.accessed_bytes(), binding.continued(), strict=True))
-        recorder.later(partial(self._report, recorder, events, run_event, start, recorder.now_us(), works))
+        reports = self._binding.reports()
+        recorder.later(partial(self._report, recorder, events, run_event, start, recorder.now_us(), reports))
         return run_event, interrupt
 
     def _report(
@@ -109,27 +108,18 @@ class Launcher:
         done: SeenEvent,
         before: float,
         after: float,
-        works: Sequence[tuple[BoundLaunch, int, bool]],
+        reports: Sequence[Report],
     ) -> None:
-        """Passes the times of a run's launches, which were enqueued between `before` and `after`, to the recorder.
-
-        `works` has each of them, the bytes that it accesses, and whether it continues the chain of the one before; the
-        parts of a chain are reported as one.
-        """
+        """Passes the times of a run's launches, which were enqueued between `before` and `after`, to the recorder."""
         done.wait()
         times = [(1e-3 * e.get_profiling_info(_START), 1e-3 * e.get_profiling_info(_END)) for e in events]
         first, last = (1e-3 * e.get_profiling_info(_QUEUED) for e in (events[0], events[-1]))
         begin, latest_zero = 1e6 * recorder.begin, 1e6 * done.seen - times[-1][1]  # the last launch ended earlier
         zero = self._device.clocks[self._inline].zero(begin + before, first, last, begin + after, latest_zero) - begin
         name, queue = self._device.name, "inline" if self._inline else "queue"
-        joined: list[tuple[BoundLaunch, int, float, float]] = []
-        for (b, nbytes, is_continued), (start, end) in zip(works, times, strict=True):
-            if is_continued:
-                b, others, start, _ = joined.pop()
-                nbytes += others
-            joined.append((b, nbytes, start, end))
-        for b, nbytes, start, end in joined:
-            recorder.launch(name, queue, b.label, b.step.nodes, zero + start, zero + end, nbytes)
+        launch = recorder.launch
+        for first_of, last_of, label, nodes, nbytes in reports:
+            launch(name, queue, label, nodes, zero + times[first_of][0], zero + times[last_of][1], nbytes)
 
 
 def _all_of(calls: Iterable[Any], after: int = 0) -> tuple[deque[Any], BaseException | None]:
