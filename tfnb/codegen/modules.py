@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,23 +58,23 @@ class KernelTable:
         self._places: Cache[tuple[str, KernelKey], tuple[Module, str]] = Cache("generated kernels", limit)
         self._disk = None if folder is None else DiskCache(folder)
 
-    def find(self, kind: str, key: KernelKey, alone: str) -> tuple[Module, str] | None:
+    def find(self, kind: str, key: KernelKey, alone: Callable[[KernelKey], str]) -> tuple[Module, str] | None:
         """Returns the module and the name of a kernel for devices of this kind; None if there is none.
 
-        `alone` is the text of a module with this kernel alone.
+        `alone` makes the text of a module with a kernel alone.
         """
         place = self._places.find((kind, key))
-        if place is None and self._disk is not None and not key.is_chain:
-            name, _, source = (self._disk.get(_digest(alone)) or b"").decode(errors="replace").partition("\n")
+        if place is None and self._disk is not None:
+            name, _, source = (self._disk.get(_digest(alone(key))) or b"").decode(errors="replace").partition("\n")
             if f"__kernel void {name}(" in source:
                 place = self._places.put((kind, key), (Module(source), name))
         return place
 
-    def put(self, kind: str, key: KernelKey, alone: str, place: tuple[Module, str]) -> None:
+    def put(self, kind: str, key: KernelKey, alone: Callable[[KernelKey], str], place: tuple[Module, str]) -> None:
         """Notes where a kernel is."""
         self._places.put((kind, key), place)
-        if self._disk is not None and not key.is_chain:
-            self._disk.put(_digest(alone), f"{place[1]}\n{place[0].source}".encode())
+        if self._disk is not None:
+            self._disk.put(_digest(alone(key)), f"{place[1]}\n{place[0].source}".encode())
 
 
 _tables: dict[Path, KernelTable] = {}
@@ -118,20 +118,23 @@ class Modules:
         chains = [key for key in self._names if key in launched and key.is_chain]
         called = {part for chain in chains for part in self._parts[chain]}
         keys = [key for key in self._names if not key.is_chain and (key in launched or key in called)]
-        alone = {key: self._source([self._kernel(key, ALONE)], key.needs) for key in keys}
         if self._apart:
-            return {key: (Module(text), ALONE) for key, text in alone.items()}
+            return {key: (Module(self._alone(key)), ALONE) for key in keys}
         kind, table = self._facts.kind, self._table
-        places = {key: place for key in keys if (place := table.find(kind, key, alone[key])) is not None}
+        places = {key: place for key in keys if (place := table.find(kind, key, self._alone)) is not None}
         new_places = self._together([key for key in keys if key not in places])
         for key, place in new_places.items():
-            table.put(kind, key, alone[key], place)
+            table.put(kind, key, self._alone, place)
         places |= new_places
         for chain in chains:
             parts = zip(self._parts[chain], chain.parameters, strict=True)
             module = Module(self._chain(chain), parts=tuple(Part(*places[p], len(names)) for p, names in parts))
             places[chain] = module, CHAIN
         return {key: places[key] for key in self._names if key in launched}
+
+    def _alone(self, key: KernelKey) -> str:
+        """Returns the text of a module with one kernel."""
+        return self._source([self._kernel(key, ALONE)], key.needs)
 
     def _together(self, keys: Sequence[KernelKey]) -> dict[KernelKey, tuple[Module, str]]:
         if not keys:

@@ -31,9 +31,7 @@ __all__ = ["BuiltinLibrary", "reading_whole"]
 _DATA = "../../pocl_binary_distribution/.libs/share/pocl"
 _FILE = "program.bc"  # the code of a program in its folder
 _OPTIONS = (builtins.SKIP,)
-_NEEDED = (
-    4 << 20
-)  # bytes that a file may have, for LLVM ends the process if it cannot write one: three times the library
+_NEEDED = 4 << 20  # bytes that a file must be allowed, since LLVM ends the process if it cannot write one
 _ENTRY_OF_HANDLE = 2  # a request of `dlinfo`
 # Held while a name in the linker's table is another one. No other lock of ours is taken meanwhile.
 _lock = threading.RLock()
