@@ -1,7 +1,8 @@
 """Whatever the package or an example imports is installed by a plain `pip install`: it stands in pyproject.toml.
 
 An environment for development has more packages than a user's, so an import of a package that is only there for the
-tests works here and fails with users. The imports are read from the source, also those of notebook cells.
+tests works here and fails with users. The imports are read from the source, also those of notebook cells. A cell that
+writes a file (`%%writefile`) imports nothing, and a notebook may import the modules that it writes itself.
 """
 
 from __future__ import annotations
@@ -27,16 +28,20 @@ ROOT = Path(__file__).resolve().parents[1]
 # Not named in pyproject.toml, and why that is right.
 COME_ALONG = {**requirements.COME_ALONG, "typing_extensions": "anywidget"}
 OPTIONAL = {"h5py": "files of Keras weights; tfnb/v1/keras/hdf5.py says what to install"}
+WRITTEN = re.compile(r"%%writefile .*?(\w+)\.py$", re.MULTILINE)
 
 
-def sources() -> Iterator[tuple[str, str]]:
-    """The name and the Python text of each module of the package, and of each example."""
+def sources() -> Iterator[tuple[str, str, frozenset[str]]]:
+    """The name and the Python text of each module of the package and of each example, and the modules it writes."""
     for path in [*ROOT.glob("tfnb/**/*.py"), *ROOT.glob("examples/*.py")]:
-        yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+        yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"), frozenset()
     for path in ROOT.glob("examples/*.ipynb"):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-        yield path.relative_to(ROOT).as_posix(), re.sub(r"^(\s*)[%!].*$", r"\1pass", text, flags=re.MULTILINE)
+        texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        written = {text: file[1] for text in texts if (file := WRITTEN.match(text))}
+        run = "\n".join(text for text in texts if text not in written)
+        run = re.sub(r"^(\s*)[%!].*$", r"\1pass", run, flags=re.MULTILINE)
+        yield path.relative_to(ROOT).as_posix(), run, frozenset(written.values())
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -57,8 +62,8 @@ def test_what_is_imported_is_installed_with_the_package() -> None:
     declared = {re.split(r"[\[<>=! ]", line)[0].lower().replace("_", "-") for line in project["dependencies"]}
     distributions = packages_distributions()
     missing, seen = [], set()
-    for file, text in sources():
-        for name in sorted({name.split(".")[0] for name in imported(ast.parse(text))}):
+    for file, text, written in sources():
+        for name in sorted({name.split(".")[0] for name in imported(ast.parse(text))} - written):
             seen.add(name)
             if name == "tfnb" or name in sys.stdlib_module_names or name in OPTIONAL:
                 continue
