@@ -155,3 +155,18 @@ def test_sums_of_squares_wrap():
         for axis in (0, 1, None):
             wanted = np.sum(x * x, axis, dtype=np.int32) % 1000
             np.testing.assert_array_equal(s.run(tf.reduce_sum(tf.square(x + tf.zeros_like(x)), axis) % 1000), wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_quotients_of_quotients(dtype):
+    """Two divisors are one only if their product has the type, and a quotient by -1 may wrap."""
+    info = np.iinfo(dtype)
+    x = np.array([info.min, info.min + 1, -7, -1, 0, 1, 7, info.max], dtype)
+    fed = tf.placeholder(dtype, [None])
+    divisors = [dtype(d) for d in (-1, -2, 3, 1 << 20, info.max, info.min)]
+    pairs = [(a, b) for a in divisors for b in divisors]
+    with tf.Session() as session:
+        found = session.run([fed // a // b + fed for a, b in pairs], {fed: x})
+    with np.errstate(over="ignore"):
+        for (a, b), value in zip(pairs, found, strict=True):
+            np.testing.assert_array_equal(value, x // a // b + x, f"{a}, {b}")

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import copysign
 
+import numpy as np
+
 from tfnb.ir import scalar as s
 from tfnb.ir.scalar import Expr, const, rebuild, walk
 from tfnb.types import DType, bool_, int32, int64
@@ -196,7 +198,9 @@ class Indexing:
         e = self.build(remainders)
         inner, inner_divisor = e, c
         if e.op == "floordiv" and e.args[1].op == "const":
-            inner, inner_divisor = e.args[0], c * e.args[1].value
+            divisor = c * e.args[1].value
+            if c <= divisor <= np.iinfo(e.dtype.np).max:  # a quotient by -1 may wrap
+                inner, inner_divisor = e.args[0], divisor
         quotient = s.floordiv(inner, s.const(inner_divisor, inner.dtype))
         remainder = s.floormod(e, s.const(c, e.dtype))
         return quotients.plus(Affine({quotient: 1})), Affine({remainder: 1})
