@@ -24,6 +24,7 @@ from targets import Target
 settings.register_profile("tfnb", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.register_profile("ci", settings.get_profile("tfnb"), derandomize=True)
 os.environ.setdefault("TFNB_VERIFY", "1")  # graphs are verified after every stage of compiling a step
+os.environ.setdefault("TFNB_INTERPRET", "0")  # what is tested are compiled kernels; TFNB_INTERPRET=1 tests the others
 os.environ.setdefault("TFNB_PREPARE", "0")  # the kernels of the tests' notebooks would all compile the same beside them
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "tfnb"))
 

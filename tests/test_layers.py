@@ -48,7 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lessons": {"ir", "ops", "client", "session", "summary", "train"},
     "frontend": set(),
     "__main__": {"frontend"},
-    "preparation": {"ir", "session"},
+    "preparation": {"ir", "session", "devices"},
 }
 MAY_IMPORT["notebook"] = set(MAY_IMPORT)
 MAY_IMPORT["doctor"] = {"devices", "session", "notebook"}

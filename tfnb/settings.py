@@ -90,6 +90,13 @@ class Settings:
             "once on a machine",
         },
     )
+    interpret: bool = field(
+        default=True,
+        metadata={
+            "env": "TFNB_INTERPRET",
+            "help": "0: the first step waits until all of its kernels are compiled; none is interpreted meanwhile",
+        },
+    )
     keep_source: str = field(
         default="",
         metadata={"env": "TFNB_KEEP_SOURCE", "help": "a folder that gets every generated OpenCL program"},

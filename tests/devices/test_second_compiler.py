@@ -193,7 +193,7 @@ def test_a_request_is_not_repeated_for_ever(monkeypatch: pytest.MonkeyPatch, tmp
     compiler = SecondCompiler(tmp_path)
     for _ in range(10):
         for key in ("one", "two"):
-            compiler.ask(key, Request("unit", True, "text", key, "p"), lambda key: False)
+            compiler.ask(key, Request("unit", True, "text", [(key, "p")], True), lambda key: False)
     assert Process.stdin.getvalue().count(b"\n") == 2 * 3
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tfnb.caches import Cache
+from tfnb.codegen.interpreter.reader import is_interpretable
 from tfnb.codegen.opencl_c.emission import NAME, Generated, LocalMemory
 from tfnb.codegen.opencl_c.functions import EACH_ROUNDS, WORK_ITEMS, as_function, calling_kernel, part_name
 from tfnb.codegen.program import DeviceFacts, Module, Part
@@ -122,7 +123,10 @@ class Modules:
             return {key: (Module(self._alone(key)), ALONE) for key in keys}
         kind, table = self._facts.kind, self._table
         places = {key: place for key in keys if (place := table.find(kind, key, self._alone)) is not None}
-        new_places = self._together([key for key in keys if key not in places])
+        new_keys = [key for key in keys if key not in places]
+        # Apart from others, so that kernels that can be interpreted do not wait for the compiler.
+        others = [key for key in new_keys if self._facts.kind == "gpu" or not is_interpretable(key.texts[0])]
+        new_places = self._together([key for key in new_keys if key not in others]) | self._together(others)
         for key, place in new_places.items():
             table.put(kind, key, self._alone, place)
         places |= new_places

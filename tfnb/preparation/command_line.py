@@ -1,4 +1,4 @@
-"""The command `tfnb prepare`: trains typical models for a step, so that their kernels are in the cache.
+"""The command `tfnb prepare`: compiles the interpreter and the kernels of typical models, so that the cache has them.
 
 Invariant: at any time at most one process on a machine prepares one cache; a mark in the cache says that it is done.
 """
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tfnb.devices.opencl.compiling_process import compile_interpreter
 from tfnb.disk_cache import DiskCache
 from tfnb.ir.builder import GraphBuilder
 from tfnb.preparation.models import MODELS
@@ -48,6 +49,8 @@ def main(arguments: Sequence[str]) -> int:
             sys.stdout.write(f"another process is preparing {cache}\n")
             return 0
         start = time.monotonic()
+        compile_interpreter()
+        os.environ["TFNB_INTERPRET"] = "0"  # the models' kernels shall be compiled
         for number, text in enumerate(MODELS, 1):
             train(text)
             sys.stdout.write(f"{number} of {len(MODELS)} models, {time.monotonic() - start:.0f} s\n")

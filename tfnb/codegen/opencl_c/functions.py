@@ -13,13 +13,23 @@ from collections.abc import Sequence
 from tfnb.codegen.opencl_c.emission import LocalMemory
 from tfnb.codegen.opencl_c.kerneltext import wrapped
 
-__all__ = ["EACH_ROUNDS", "ITEM", "WORK_ITEMS", "argument_of", "as_function", "calling_kernel", "part_name"]
+__all__ = [
+    "EACH_ROUNDS",
+    "ITEM",
+    "ITEM_PARAMETERS",
+    "WORK_ITEMS",
+    "argument_of",
+    "as_function",
+    "calling_kernel",
+    "part_name",
+]
 
 # A product and a sum of one expression are two operations of the graph, each of which rounds its result. As one
 # operation of the processor they would round once, and x * x - y * y of equal numbers would be a rest of either sign.
 EACH_ROUNDS = "#pragma OPENCL FP_CONTRACT OFF"
 # A function that asked for the work-item would be inlined, so its two first parameters say it.
 WORK_ITEMS = "#undef ITEM\n#undef ITEMS\n#define ITEM item\n#define ITEMS items"
+ITEM_PARAMETERS = "\n    int item, int items"
 ITEM = "    int item = get_global_id(0), items = get_global_size(0);"
 
 
@@ -42,8 +52,8 @@ def as_function(text: str, name: str, local: LocalMemory | None = None) -> str:
     _, rest = text.split("(", 1)
     parameters, body = rest.split(")", 1)
     if local is None:
-        return f"static PART void {name}(\n    int item, int items,{parameters}){body}"
-    return f"PART void {name}(\n    int item, int items, {', '.join(local.parameters)},{parameters}){body}"
+        return f"static PART void {name}({ITEM_PARAMETERS},{parameters}){body}"
+    return f"PART void {name}({ITEM_PARAMETERS}, {', '.join(local.parameters)},{parameters}){body}"
 
 
 def calling_kernel(name: str, parameters: Sequence[str], local: LocalMemory | None = None) -> str:

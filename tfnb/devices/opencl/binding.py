@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import operator
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from itertools import compress, count, repeat
 from typing import Any, NamedTuple, cast
 
+import numpy as np
 import pyopencl as cl
 
 from tfnb.caches import Cache, remembered
+from tfnb.codegen.interpreter.reader import code_of
 from tfnb.codegen.program import Copy, Launch, Module, Part, Program, Slot
 from tfnb.codegen.schedules.chain import selection
 from tfnb.devices.buffers import DeviceTensor
 from tfnb.devices.host import capacity_of
 from tfnb.devices.opencl.build import Built
+from tfnb.devices.opencl.interpreted import INTERPRETER, interpreted
 from tfnb.devices.opencl.invokers import invoker
 from tfnb.devices.opencl.program_device import ProgramDevice
 from tfnb.errors import KernelBuildError
@@ -91,7 +94,9 @@ _PACK: dict[type, Callable[[float], bytes]] = {
     F64: struct.Struct("d").pack,
     _U64: struct.Struct("Q").pack,
 }
-_COPIES = -1  # the number of the module `_COPY` in a launch that copies
+# The numbers of the modules of launches that copy or interpret, but for those that interpret a part of a chain.
+_COPIES, _INTERPRETS = -1, -2
+_OTHERS = {_COPIES: _COPY, _INTERPRETS: INTERPRETER}
 
 
 class BoundLaunch(NamedTuple):
@@ -172,8 +177,9 @@ class Binding:
     """The kernels of `program` on `device`; its launches go to `queue`. `calls` are those of `enqueue_nd_range_kernel`.
 
     `consts` are the program's constants on the device. The caller keeps them alive as long as the kernels are in use.
-    With `apart`, the parts of a chain are launched by their own kernels. `like` is the binding of another program for
-    the same queue: if the two differ in nothing but sizes, they share what does not depend on sizes.
+    With `apart`, the parts of a chain are launched by their own kernels. The interpreter runs the kernels of the
+    modules `interpreted`, for all of which there is code. `like` is the binding of another program for the same queue:
+    if the two differ in nothing but sizes, they share what does not depend on sizes.
     """
 
     def __init__(
@@ -184,14 +190,18 @@ class Binding:
         queue: cl.CommandQueue,
         inline: bool,
         apart: bool = False,
+        interpreted: Container[Module] = (),
         like: Binding | None = None,
     ) -> None:
         self._device = device
         self._program = program
         self._queue = queue
-        self._consts = consts
+        self._consts = [*consts]  # and the codes that are interpreted
+        self._interpreted = interpreted
+        self._codes: dict[tuple[int, str], tuple[Slot, object]] = {}  # of kernels, by module and entry
         self._modules = [*program.modules]  # and those of parts
         self._parts_of = self._number_parts(program.modules) if apart else {}
+        self._modules.append(INTERPRETER)  # of parts
         self._steps = self._steps_of(program)
         if like is not None and not like._is_like(program, self._steps):
             like = None
@@ -214,7 +224,7 @@ class Binding:
         built: dict[int, Built] = {}
         for step in self._steps:
             if step.module not in built:
-                module = _COPY if step.module == _COPIES else self._modules[step.module]
+                module = _OTHERS.get(step.module) or self._modules[step.module]
                 try:
                     built[step.module] = self._device.library.get(module, inline)
                 except KernelBuildError as e:
@@ -374,7 +384,22 @@ class Binding:
             steps = [s for s in steps if 0 not in s.groups]
         if self._parts_of:
             steps = [launch for s in steps for launch in self._apart(s)]
+        if self._interpreted:
+            steps = [self._through_interpreter(s) for s in steps]
         return cast(Sequence[Launch], steps)
+
+    def _through_interpreter(self, step: Launch) -> Launch:
+        """Returns the launch of the interpreter for a kernel that is interpreted; for another one its own launch."""
+        if step.module < 0 or self._modules[step.module] not in self._interpreted:
+            return step
+        known = self._codes.get((step.module, step.entry))
+        if known is None:
+            code = cast(np.ndarray, code_of(self._modules[step.module].source, step.entry))
+            known = Slot("const", len(self._consts), 0, code.nbytes), code
+            self._consts.append(self._device.constant(code))
+            self._codes[step.module, step.entry] = known
+        is_part = step.module >= len(self._program.modules)
+        return interpreted(step, len(self._modules) - 1 if is_part else _INTERPRETS, known[0])
 
     def _apart(self, step: Launch) -> list[Launch]:
         """Returns the launches of those parts that a launch of a chain selects; for another launch the launch itself.

@@ -14,7 +14,7 @@ import re
 import threading
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -162,13 +162,23 @@ class ProgramLibrary:
         """Returns whether kernels of this module were compiled, by this process or another one, and are kept."""
         return self._folder is not None and self._folder.has(self._identity(module, inline).key)
 
-    def compile_elsewhere(self, module: Module, inline: bool, entry: str, kinds: str) -> None:
-        """Asks the second process for a kernel, see `Request`; `has_archived` tells when it is there."""
-        if self._folder is not None:
-            request = Request(self._unit.fingerprint(), inline, module.source, entry, kinds)
-            second_compiler(self._settings.cache_path).ask(
-                self._identity(module, inline).key, request, self._folder.has
-            )
+    def compile_elsewhere(
+        self, module: Module, inline: bool, kernels: Sequence[tuple[str, str]], on_nothing: bool
+    ) -> bool:
+        """Asks the second process for kernels, see `Request`; `has_archived` tells when they are there.
+
+        Returns False if it is of no use to ask for them again.
+        """
+        if self._folder is None:
+            return False
+        request = Request(self._unit.fingerprint(), inline, module.source, kernels, on_nothing)
+        key = self._identity(module, inline).key
+        return second_compiler(self._settings.cache_path).ask(key, request, self._folder.has)
+
+    @property
+    def interprets(self) -> bool:
+        """Whether kernels that nobody has compiled may be interpreted, see `interpreted.py`."""
+        return self._settings.interpret and self.compiles_at_launch and self._unit.kind == "cpu"
 
     def caches(self) -> tuple[Cache[Any, Any], ...]:
         """The caches of built programs. Their `seconds` include what PoCL compiles at first launches."""

@@ -8,7 +8,7 @@ has compiled the chain (`second_compiler.py`); both give the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Container, Iterable, Iterator, Sequence, Set
 from itertools import compress, count
 from operator import is_not
 from typing import Any, NamedTuple, cast
@@ -16,11 +16,13 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pyopencl as cl
 
+from tfnb.codegen.interpreter.reader import code_of
 from tfnb.codegen.program import Copy, Launch, Module, Program, Slot, Step
 from tfnb.devices.buffers import Cell, DeviceTensor
 from tfnb.devices.host import capacity_of
 from tfnb.devices.interface import ProgramTakenError, Recorder
 from tfnb.devices.opencl.binding import Binding, Use
+from tfnb.devices.opencl.interpreted import INTERPRETER
 from tfnb.devices.opencl.launching import Launcher
 from tfnb.devices.opencl.program_device import ProgramDevice
 from tfnb.devices.opencl.small_reads import SmallReads
@@ -35,6 +37,11 @@ _INLINE_LAUNCHES = 16  # so many times these bytes are the most work of an inlin
 _WORK_OF_A_BUILD = 16  # so many times the most work of an inline program takes the caller less time than a build
 _new = tuple.__new__  # the function that makes a named tuple takes twice as long
 _RUNS_BETWEEN = 128  # runs of a program without its chains after which it asks for one, or whether it is there
+_RUNS_OF_INTERPRETER = 8  # runs with interpreted kernels after which a program asks for compiled ones, or for whether
+# they are there
+_MOST_INTERPRETED = 1024  # such runs after which the program compiles kernels that never came
+_INTERPRETED_BYTES = 1 << 22  # the most that a launch accesses which is interpreted
+_WORTH_INTERPRETER = 20  # kernels that take longer to compile than the interpreter does
 _KINDS = {Slot: "p", I32: "i", F32: "f", F64: "d"}  # the letters of arguments, see `Request`
 _ONE_ITEM = ((1, 1, 1), (1, 1, 1))  # the number of groups, and of work-items in each
 _MEMORY_ERRORS = (
@@ -48,6 +55,18 @@ def error_of(error: cl.Error, device: str) -> OpError:
     """Returns the error of tfnb for an error of OpenCL."""
     text = f"{device}: {error}"
     return ResourceExhaustedError(text) if error.code in _MEMORY_ERRORS else InternalError(text)
+
+
+class _Kernel(NamedTuple):
+    """A kernel that a program launches.
+
+    `kinds` has a letter for each argument (see `Request`), `nbytes` is the number of bytes that the launch accesses.
+    """
+
+    module: Module
+    entry: str
+    kinds: str
+    nbytes: int
 
 
 class OpenCLProgram:
@@ -71,6 +90,8 @@ class OpenCLProgram:
         self._chains = [m for m in program.modules if m.parts] if device.library.compiles_at_launch else []
         self._is_apart = False  # whether the parts of chains are launched by their own kernels
         self._n_apart: int = 0 if former is None else former._n_apart  # runs with them
+        self._interpreted: tuple[Module, ...] = ()  # the modules whose kernels are interpreted
+        self._n_interpreted: int = 0 if former is None else former._n_interpreted  # runs with them
         # While the kernels are being built for the better one of the two devices, the other one runs them.
         self._moves = device.inline_queue is not None and self._has_only(not prefers_inline, former)
         if self._moves:
@@ -109,11 +130,74 @@ class OpenCLProgram:
         if not missing:
             library.build_soon(self._chains, inline)
             return
+        self._ask_for(missing, self._kernels_of(()), on_nothing=True)
+
+    def _ask_for(self, missing: Sequence[Module], kernels: Iterable[_Kernel], on_nothing: bool) -> None:
+        """Asks the second process for the kernels of the first of these modules that may still come."""
+        found: dict[Module, dict[str, str]] = {m: {} for m in missing}
+        for module, entry, kinds, _ in kernels:
+            if module in found:
+                found[module][entry] = kinds
+        library = self._device.library
+        any(library.compile_elsewhere(m, self.inline, [*found[m].items()], on_nothing) for m in missing)
+
+    def _kernels_of(self, apart: Container[Module]) -> Iterator[_Kernel]:
+        """Yields the kernels that the program launches. The chains `apart` are launched by their parts."""
+        modules = self.program.modules
         for step in self.program.steps:
-            if type(step) is Launch and self.program.modules[step.module] == missing[0]:
-                kinds = "".join([_KINDS[type(a)] for a in step.args])
-                library.compile_elsewhere(missing[0], inline, step.entry, kinds)
-                return
+            if not isinstance(step, Launch):
+                continue
+            module, kinds = modules[step.module], "".join([_KINDS[type(a)] for a in step.args])
+            nbytes = _work_of(step, modules)[0]
+            if module not in apart:
+                yield _Kernel(module, step.entry, kinds, nbytes)
+                continue
+            at = 1  # after the argument that selects parts
+            for part in module.parts:
+                yield _Kernel(part.module, part.entry, kinds[at : at + part.n_args], nbytes)
+                at += part.n_args
+
+    def _apart_on(self, inline: bool) -> list[Module]:
+        """Returns the chains that are launched by their parts on one of the two devices."""
+        return [m for m in self._chains if not self._device.library.has((m,), inline)]
+
+    def _to_interpret(self, inline: bool) -> tuple[Module, ...]:
+        """Returns the modules whose kernels the interpreter runs for now.
+
+        Nobody has compiled them, there is code for all of their kernels that the program launches, and these access so
+        little memory that interpreting them takes less time than compiling. Where the interpreter would have to be
+        compiled itself, there must be many of them.
+        """
+        library = self._device.library
+        if not library.interprets or self._n_interpreted >= _MOST_INTERPRETED:
+            return ()
+        new: dict[Module, set[str]] = {
+            m: set()
+            for m in self._modules_on(inline)
+            if m.source and not library.has((m,), inline) and not library.has_archived(m, inline)
+        }
+        if not new:
+            return ()
+        for module, entry, _, nbytes in self._kernels_of(self._apart_on(inline)):
+            if module in new and nbytes <= _INTERPRETED_BYTES and code_of(module.source, entry) is not None:
+                new[module].add(entry)
+            else:
+                new.pop(module, None)
+        n_kernels = sum(map(len, new.values()))
+        is_there = library.has((INTERPRETER,), inline) or library.has_archived(INTERPRETER, inline)
+        return tuple(new) if is_there or n_kernels >= _WORTH_INTERPRETER else ()
+
+    def _settle_interpreted(self) -> None:
+        """Notes a run with interpreted kernels; if it is time for that, takes the next step towards compiled ones."""
+        self._n_interpreted += 1
+        if self._n_interpreted % _RUNS_OF_INTERPRETER:
+            return
+        library, inline = self._device.library, self.inline
+        missing = [m for m in self._interpreted if not library.has_archived(m, inline)]
+        if not missing or self._n_interpreted >= _MOST_INTERPRETED:
+            self._bind(inline)
+        else:
+            self._ask_for(missing, self._kernels_of(self._apart_on(inline)), on_nothing=False)
 
     def _bind(
         self,
@@ -124,11 +208,16 @@ class OpenCLProgram:
     ) -> None:
         device, program = self._device, self.program
         self.inline = inline
-        self._is_apart = bool(self._chains) and not device.library.has(self._chains, inline)
+        self._is_apart = bool(self._apart_on(inline))
+        self._interpreted = self._to_interpret(inline)
         inline_queue = device.inline_queue if inline else None
         self._queue = inline_queue or device.queue
         self._reads = SmallReads.of(program) if inline and program.reads else None
-        if former is not None and (former.inline is not inline or former._is_apart is not self._is_apart):
+        if former is not None and (
+            former.inline is not inline
+            or former._is_apart is not self._is_apart
+            or former._interpreted != self._interpreted
+        ):
             former = None
         spare = former if former is not None and is_spare and former._gives(program, changed) else None
         if spare is not None:
@@ -140,7 +229,9 @@ class OpenCLProgram:
             like = None if former is None else former._binding
             try:
                 self._consts = tuple([device.constant(array) for array in program.consts])
-                self._binding = Binding(device, program, self._consts, self._queue, inline, self._is_apart, like)
+                self._binding = Binding(
+                    device, program, self._consts, self._queue, inline, self._is_apart, self._interpreted, like
+                )
             except cl.Error as e:
                 raise error_of(e, device.name) from None
             self._launcher = Launcher(device, self._binding, program.variables, inline)
@@ -214,6 +305,8 @@ class OpenCLProgram:
                 self._bind(not self.inline)
             if self._is_apart:
                 self._settle_chains()
+            if self._interpreted:
+                self._settle_interpreted()
             try:
                 if self._reads is not None and recorder is None and device.in_flight is None:
                     copies = self._reads.copies(values, cells)

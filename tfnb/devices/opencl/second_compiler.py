@@ -1,4 +1,4 @@
-"""A second process that compiles kernels of which this process has no need yet, so that no step waits for them.
+"""A second process that compiles kernels without which this process can do for a while, so that no step waits for them.
 
 PoCL compiles at the first launch of a kernel and holds a lock meanwhile, which every other launch of the process needs.
 The second process (`compiling_process.py`) leaves what it has compiled in the archives of `kernel_folder.py`, where
@@ -9,13 +9,15 @@ as well.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import subprocess
 import threading
 import time
+import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -31,18 +33,28 @@ _MOST_OFTEN = 3  # times that a request is made: where the cache cannot be writt
 
 
 class Request(NamedTuple):
-    """A kernel to compile: `source` is its module, `entry` its name, `kinds` has a letter for each argument.
+    """Kernels of a module to compile. `kernels` has the name of each, and a letter for each of its arguments.
 
-    A letter is "p" for a pointer, or the letter of `struct` for a number. The kernel is compiled for the unit with this
-    fingerprint, or for its companion that runs in the caller's thread, and for one work-item. It must do nothing when
-    all arguments are 0.
+    A letter is "p" for a pointer, or the letter of `struct` for a number. The kernels are compiled for the unit with
+    this fingerprint, or for its companion that runs in the caller's thread, and for one work-item, by a launch: either
+    `on_nothing`, where all arguments are 0, and the kernel must do nothing then; or where all numbers are 1 and the
+    pointers point to memory.
     """
 
     unit: str
     inline: bool
     source: str
-    entry: str
-    kinds: str
+    kernels: Sequence[tuple[str, str]]
+    on_nothing: bool
+
+    def encoded(self) -> bytes:
+        """Returns the request as a line."""
+        return base64.b64encode(zlib.compress(json.dumps(self._asdict()).encode(), 1)) + b"\n"
+
+    @staticmethod
+    def decoded(line: bytes) -> Request:
+        """Returns the request of a line. Raises ValueError and zlib.error for other lines."""
+        return Request(**json.loads(zlib.decompress(base64.b64decode(line))))
 
 
 class SecondCompiler:
@@ -57,18 +69,21 @@ class SecondCompiler:
         self._since = 0.0
         self._asked: Counter[str] = Counter()  # how often each request was made
 
-    def ask(self, key: str, request: Request, has: Callable[[str], bool]) -> None:
-        """Requests a kernel, unless the process is busy; then the caller asks again.
+    def ask(self, key: str, request: Request, has: Callable[[str], bool]) -> bool:
+        """Requests kernels, unless the process is busy; then the caller asks again.
 
-        `has(key)` says whether the kernel of the request with this key is there.
+        `has(key)` says whether the kernels of the request with this key are there. Returns False if it is of no use to
+        ask for these kernels again.
         """
         if os.getpid() != self._pid:  # a fork has no second process of its own
-            return
-        data = json.dumps(request._asdict()).encode() + b"\n"
+            return False
+        data = request.encoded()
         with self._lock:
-            is_busy = self._key and not has(self._key) and time.monotonic() < self._since + _PATIENCE
-            if is_busy or len(data) > _MOST_BYTES or self._asked[key] == _MOST_OFTEN:
-                return
+            is_lost = time.monotonic() >= self._since + _PATIENCE
+            if self._key and not has(self._key) and not is_lost:
+                return True
+            if len(data) > _MOST_BYTES or self._asked[key] == _MOST_OFTEN:
+                return False
             self._key, self._since = key, time.monotonic()
             self._asked[key] += 1
             if self._process is None or self._process.poll() is not None:
@@ -76,6 +91,7 @@ class SecondCompiler:
             if self._process is not None and self._process.stdin is not None:
                 with suppress(OSError):  # it has just ended
                     self._process.stdin.write(data)
+        return True
 
 
 _compilers: dict[Path, SecondCompiler] = {}
