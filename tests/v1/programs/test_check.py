@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from tfnb.v1.programs.check import check
+from tfnb.v1.programs.check import _ERA_DECIDES, _find, check
 from tfnb.v1.programs.command_line import main
 from tfnb.v1.programs.errors import ProgramSyntaxError
+from tfnb.v1.programs.hook import tensorflow_of
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
 
@@ -115,6 +117,51 @@ f = tf.log(x)
     assert "8: tf.nn.top_k: where NaN stands in the order is not defined" in report.differs
     assert report.differs[-1].startswith("9: tf.nn.weighted_cross_entropy_with_logits: 0.x gave the logits first")
     assert not any("log" in text.split(":")[1] for text in report.differs[:-1])
+
+
+def test_calls_that_the_era_decides_are_told():
+    """Calls that run in each era, with other values: an order of arguments that no type tells apart, another rule."""
+    program = """
+import tensorflow as tf
+a = tf.nn.log_poisson_loss(x, y)
+b = tf.nn.log_poisson_loss(targets=y, log_input=x)
+c = tf.losses.mean_pairwise_squared_error(labels=y, predictions=x)
+d = tf.metrics.mean_per_class_accuracy(y, x, 3)
+e = tf.image.adjust_gamma(x, 0.5)
+"""
+    told = [text for text in check(program).differs if text.endswith("; say --era")]
+    assert [text.partition(":")[0] for text in told] == ["3", "5", "6", "7"]
+    assert told[0] == (
+        "3: tf.nn.log_poisson_loss: 0.x gave the logarithm of the prediction first, 1.x the targets; say --era"
+    )
+    assert not any("era" in text for text in check(program, "0.12").differs)
+
+
+# Of what the eras replace: what refuses calls that later versions take, finds an older order of arguments by types, or
+# names variables otherwise, so that no program runs on with other values.
+SILENT = (
+    "assert_equal assert_greater assert_greater_equal assert_less assert_less_equal assert_negative "
+    "assert_non_negative assert_non_positive assert_positive matrix_determinant concat lbeta ones_initializer "
+    "reduce_join segment_max segment_mean segment_min segment_prod segment_sum sequence_mask sparse_segment_mean "
+    "sparse_segment_sqrt_n sparse_segment_sum split string_split unsorted_segment_sum zeros_initializer gfile.GFile "
+    "image.crop_to_bounding_box image.pad_to_bounding_box image.resize_image_with_crop_or_pad nn.in_top_k "
+    "nn.bidirectional_dynamic_rnn nn.dynamic_rnn nn.raw_rnn nn.separable_conv2d nn.static_bidirectional_rnn "
+    "nn.static_rnn nn.static_state_saving_rnn"
+).split()
+
+
+def test_whatever_has_other_values_in_an_era_is_told_or_cannot_run_on():
+    now = tensorflow_of(None)
+    decided = [path for path in _ERA_DECIDES if "differs" in str(check(f"import tensorflow as tf\ntf.{path}(a, b)"))]
+    for era in ("0.12", "1.5"):
+        then = tensorflow_of(era)
+        listed = {id(_find(now, path)[0]) for path in [*decided, *SILENT]}
+        for place in ("", *(name for name in dir(now) if name not in ("python", "core", "contrib", "compat", "keras"))):
+            module, early = _find(now, place)[0], _find(then, place)[0]
+            for name in dir(module) if isinstance(module, ModuleType) else ():
+                value = getattr(module, name, None)
+                changed = callable(value) and value is not getattr(early, name, None)
+                assert not changed or id(value) in listed, f"{place}.{name} in {era}"
 
 
 def test_a_program_of_python_2():

@@ -75,6 +75,25 @@ def test_what_is_not_refused_has_the_same_value():
         assert sess.run(image).shape == (2, 2, 1)
 
 
+def test_quotients_and_remainders_are_those_of_c():
+    tf, later = tensorflow_of("0.12"), tensorflow_of(None)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert sess.run([tf.div(-7, 2), tf.floordiv(-7, 2), tf.mod(-7, 3)]) == [-3, -3, -1]
+        assert sess.run([tf.div(-7.0, 2.0), tf.floordiv(-7.0, 2.0), tf.mod(-7.0, 3.0)]) == [-3.5, -4, -1]
+        assert sess.run([tf.floormod(-7, 3), tf.truncatemod(-7, 3), tf.truediv(-7, 2)]) == [2, -1, -3.5]
+        assert sess.run([later.div(-7, 2), later.floordiv(-7, 2), later.mod(-7, 3)]) == [-4, -4, 2]
+        x = tf.constant([3.0])
+        assert sess.run(tf.gradients(tf.div(x, 2.0), x)[0]).tolist() == [0.5]
+
+
+def test_names_that_were_new_in_0_12_mean_what_1_x_means():
+    tf = tensorflow_of("0.12")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert sess.run(tf.concat_v2([ROWS, ROWS], 1)).shape == (4, 4)
+        assert sess.run(tf.concat_v2(values=[ROWS, ROWS], axis=0)).shape == (8, 2)
+        assert sess.run(tf.concat(1, [ROWS, ROWS])).shape == (4, 4)
+
+
 def test_determinants_classes_lengths_and_channels():
     tf, later = tensorflow_of("0.12"), tensorflow_of(None)
     with tf.Graph().as_default(), tf.Session() as sess:

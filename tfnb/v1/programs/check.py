@@ -31,9 +31,16 @@ from tfnb.v1.programs.runner import NOTEBOOK
 __all__ = ["Report", "check", "check_files"]
 
 _ABSENT = object()
-# Functions whose order of arguments changed, where only the era tells a program of 0.x from one of 1.x.
+# Functions with two meanings that no type tells apart, so that only the era does: from how many positional arguments on
+# this matters, and what changed.
 _ERA_DECIDES = {
-    "nn.weighted_cross_entropy_with_logits": "0.x gave the logits first, 1.x the targets",
+    "nn.weighted_cross_entropy_with_logits": (2, "0.x gave the logits first, 1.x the targets"),
+    "nn.log_poisson_loss": (2, "0.x gave the logarithm of the prediction first, 1.x the targets"),
+    **dict.fromkeys(("div", "floordiv"), (0, "0.x cut the fraction of a negative quotient of integers off")),
+    "mod": (0, "in 0.x the remainder had the sign of the first argument"),
+    "losses.mean_pairwise_squared_error": (0, "up to 1.5 the pairs of an element with itself counted"),
+    "metrics.mean_per_class_accuracy": (0, "up to 1.5 a class without labels counted as 0, and as a class"),
+    "image.adjust_gamma": (0, "up to 1.5 the result was float32 whatever the image"),
 }
 
 
@@ -135,8 +142,9 @@ def _look_up(root: ModuleType, use: Use, era: str | None, lines: _Lines, with_co
         lines.add("without_effect", f"tf.{use.path}: {text}", use.line)
     for text in _differences(use.path, with_complex):
         lines.add("differs", f"tf.{use.path}: {text}", use.line)
-    if era is None and use.path in _ERA_DECIDES and len(use.call.args) > 1:
-        lines.add("differs", f"tf.{use.path}: {_ERA_DECIDES[use.path]}; say --era", use.line)
+    count, change = _ERA_DECIDES.get(use.path, (0, ""))
+    if era is None and change and len(use.call.args) >= count:
+        lines.add("differs", f"tf.{use.path}: {change}; say --era", use.line)
 
 
 def _unbound(called: object, call: ast.Call) -> list[str]:

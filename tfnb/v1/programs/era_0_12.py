@@ -1,5 +1,5 @@
-"""Functions that refused in 0.12 what 1.x takes, or had another meaning: segments, log beta, splitting, images, and
-others.
+"""Functions that refused in 0.12 what 1.x takes, or had another meaning: quotients, segments, log beta, splitting,
+images, and others.
 
 Invariant: the graphs consist of standard ops, and where nothing is refused the values are those of tfnb's functions.
 """
@@ -19,9 +19,26 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops import API as OPS
+from tfnb.ops.math.binary import DIV
 from tfnb.types import DTypeLike, ShapeLike, as_dtype, bool_, float32
 
 __all__ = ["EARLY_OPS", "in_top_k"]
+
+
+def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Divides as C: integers give the quotient without its fraction, towards zero. See `tfnb.div`."""
+    return DIV(x, y, name=name)
+
+
+def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Divides floats and rounds down; integers give the quotient without its fraction, as C. See `tfnb.floordiv`."""
+    numerator = graph_of((x, y)).to_tensor(x)
+    return DIV(x, y, name=name) if numerator.dtype.is_integer else OPS["floordiv"](x, y, name=name)
+
+
+def mod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the remainder with the sign of `x`, as C. See `tfnb.mod`."""
+    return OPS["truncatemod"](x, y, name=name)
 
 
 def _require(condition: Tensor, *text: object) -> Operation:
@@ -221,6 +238,9 @@ EARLY_OPS: list[tuple[object, object]] = [
     *((OPS[f"segment_{n}"], _segments(OPS[f"segment_{n}"], 1)) for n in ("sum", "mean", "prod", "min", "max")),
     *((OPS[f"sparse_segment_{n}"], _segments(OPS[f"sparse_segment_{n}"], 2)) for n in ("sum", "mean", "sqrt_n")),
     *((OPS[f"image.{n}"], _of_one_image(OPS[f"image.{n}"])) for n in _IMAGES),
+    (OPS["div"], div),
+    (OPS["floordiv"], floordiv),
+    (OPS["mod"], mod),
     (OPS["unsorted_segment_sum"], unsorted_segment_sum),
     (Zeros, _filling(Zeros, OPS["zeros"])),
     (Ones, _filling(Ones, OPS["ones"])),

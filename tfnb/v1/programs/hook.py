@@ -45,6 +45,10 @@ _PUBLIC_SOURCES = {
 _HIDDEN_MODULES = {"contrib.framework.python.ops.arg_scope"}
 
 
+# Names that came with the meaning of 1.x, beside an older name whose function has it in 1.x alone: concat, mod.
+_NEW_AT_ONCE = {"concat_v2", "floormod"}
+
+
 _attributes_of: Callable[[ModuleType], dict[str, Any]] = vars(ModuleType)["__dict__"].__get__
 
 
@@ -144,6 +148,8 @@ class _Family:
         if value is ABSENT or not _is_public(place, name, value):
             return ABSENT
         if type(value) is not ModuleType:
+            if name in _NEW_AT_ONCE:
+                return value
             return self._replacements.get(id(value), value)
         view = self.module(path, value)
         if _finder.family is self:
