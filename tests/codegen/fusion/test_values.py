@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -203,6 +205,21 @@ def test_functions(check, dtype):
     x = positive(37).astype(dtype)
     check(lambda a: [getattr(tf, name)(a) for name in UNARY], x)
     check(lambda a: [tf.acos(a), tf.asin(a), tf.tan(a)], (x / 10).astype(dtype))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 37])
+def test_lgamma_reaches_the_end_of_its_range(device, count):
+    """The results of large doubles are finite up to the largest number; C's function may say inf before."""
+    from runner import run_graph
+
+    x = np.linspace(2.5e305, 2.5599e305, count)[::-1]
+    with tf.Graph().as_default() as graph:
+        a = tf.placeholder(tf.float64, x.shape)
+        fetches = [tf.lgamma(a), tf.lgamma(a * 2.0), tf.lgamma(a / 1e6)]
+    (near, beyond, below), _ = run_graph(device, graph, {a: x}, fetches)
+    np.testing.assert_allclose(near, [math.lgamma(value) for value in x], rtol=1e-15)
+    np.testing.assert_allclose(below, [math.lgamma(value / 1e6) for value in x], rtol=1e-15)
+    assert np.isposinf(beyond).all()
 
 
 def test_no_elements(check):
