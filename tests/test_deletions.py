@@ -135,6 +135,10 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
         "os.replace, os.symlink, shutil.copytree",
         "a link in the process's folder, and a copy into its new folder",
     ),
+    ("devices/opencl/error_counts.py", "without_counts"): (
+        "tempfile.TemporaryFile",
+        "a file without a name, in which the compiler writes how many errors there were",
+    ),
     ("devices/opencl/kernel_folder.py", "KernelFolder._forget"): (
         "shutil.rmtree",
         "a program that this process compiled, in the process's folder",

@@ -35,6 +35,20 @@ with tf.Session() as sess:
         sess.run(train, {images: rng.rand(5, 8, 8, 1), labels: [0, 1, 2, 0, 1]})
     print(sess.run(logits, {images: rng.rand(2, 8, 8, 1)}).shape)
 """,
+    "kernels of the user, one of which has an error": """
+def of_the_user(name, value):
+    text = "__kernel void k(__global const T *x, __global T *y, int n) { int i = get_global_id(0); if (i < n) y[i] = "
+    def host(x):
+        return x
+    return tf.register_op("x: T", "y: T", name=name, opencl=text + value + "; }")(host)
+x = tf.placeholder(tf.float32, [None])
+with tf.Session() as sess:
+    print(np.round(sess.run(of_the_user("HalfTurns", "4 * atan2pi(x[i], x[i])")(x), {x: [1.0, 2.0]})))
+    try:
+        sess.run(of_the_user("NotBuilt", "no_such(x[i])")(x), {x: [1.0, 2.0]})
+    except tf.errors.OpError as error:
+        print("no_such" in str(error))
+""",
     "a loop, integers, halves and doubles": """
 n = tf.placeholder(tf.int32, [])
 _, total = tf.while_loop(lambda i, t: i < n, lambda i, t: (i + 1, t + tf.matmul(t, t) / 7.0), [0, tf.ones([3, 3])])
@@ -48,6 +62,7 @@ with tf.Session() as sess:
 EXPECTED = {
     "a sum over fed rows": "[3. 3.]",
     "a conv net that is trained": "(2, 3)",
+    "kernels of the user, one of which has an error": "[1. 1.]\nTrue",
     "a loop, integers, halves and doubles": "[(3, 3), (10,), (3, 3), (3, 3)]",
 }
 

@@ -27,6 +27,7 @@ from tfnb.caches import Cache
 from tfnb.codegen.program import Module
 from tfnb.devices.opencl import builtins, pocl
 from tfnb.devices.opencl.builtin_library import BuiltinLibrary, reading_whole
+from tfnb.devices.opencl.error_counts import without_counts
 from tfnb.devices.opencl.platforms import Unit
 from tfnb.devices.opencl.second_compiler import Request, second_compiler
 from tfnb.disk_cache import DiskCache, write_atomically
@@ -43,6 +44,7 @@ __all__ = ["Built", "ProgramLibrary", "kernels_root"]
 # and the optimizer state of a trained model has many.
 _FLUSH = "-cl-denorms-are-zero"
 _NO_WARNINGS = "-w"
+_GENERATED = '#include "lib/types.clh"'  # with which each text begins that tfnb has made
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
 _MESSAGE = re.compile(
     r"^(?:error: )?(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?(?: <Spelling=.*?>)?: (?P<text>[^\n]+)$",
@@ -347,6 +349,12 @@ class ProgramLibrary:
 
         A source that uses other functions of that header, as one of a user may, is built again with the header itself.
         """
+        with nullcontext() if module.file or _GENERATED in module.source else without_counts():
+            return self._from_text(module, options, device, key, declared)
+
+    def _from_text(
+        self, module: Module, options: tuple[str, ...], device: cl.Device, key: str, declared: str
+    ) -> cl._cl._Program:
         source = self._source(module)
         if declared:
             with suppress(cl.Error):
