@@ -19,6 +19,8 @@ import { ask } from "../src/widgets/channel/ask";
 import { Lifetime } from "../src/widgets/channel/lifetime";
 import { listen } from "../src/widgets/channel/listen";
 import { inPlaces } from "../src/widgets/channel/places";
+import graphWidget from "../src/widgets/graph_widget";
+import timelineWidget from "../src/widgets/timeline";
 import { click, press, textsOf } from "./page";
 
 test("an element has properties, attributes, handlers and children, and texts are no markup", () => {
@@ -301,6 +303,36 @@ test("after the end of its kernel a view sends nothing, and ends once", () => {
   life.send({ a: 2 });
   assert.deepEqual([sent, ended], [[{ a: 1 }], 1]);
 });
+
+for (const [kind, widget] of Object.entries({ graphWidget, timelineWidget }))
+  test(`${kind} asks nothing of a kernel that has ended`, async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const sent: object[] = [];
+    let end = (): void => {};
+    const model = {
+      get: (name: string) => (name === "key" ? kind : ""),
+      on: (event: string, act: () => void) => {
+        if (event === "comm_live_update") end = act;
+      },
+      send: (message: object) => sent.push(message),
+      widget_manager: { get_model: assert.fail },
+    };
+    const place = h("div");
+    place.dataset.tfnbView = kind;
+    document.body.append(place);
+    const { initialize } = widget as unknown as {
+      initialize(props: object): Promise<() => void>;
+    };
+    const dispose = await initialize({ model });
+    assert.equal(sent.length, 1);
+    t.mock.timers.tick(600);
+    assert.equal(sent.length, 2); // no answer yet, so it asks again
+    end();
+    t.mock.timers.tick(60000);
+    assert.equal(sent.length, 2);
+    dispose();
+    place.remove();
+  });
 
 test("a model that another manager keeps stays open; a known one tells when it is closed", async () => {
   const model = (manager: object) => ({ widget_manager: manager }) as never;

@@ -7,8 +7,8 @@ import { type KeptGraph, restored, written } from "../views/graph/kept_graph";
 import { drawStages } from "../views/graph/stages";
 import { GraphModel } from "../views/graph/view";
 import { ask } from "./channel/ask";
+import { Lifetime } from "./channel/lifetime";
 import { listen } from "./channel/listen";
-import { inPlaces } from "./channel/places";
 
 interface Traits {
   key: string;
@@ -25,8 +25,11 @@ class Live {
   private overview: { stages: readonly string[]; first: number; options: GraphOptions } | null =
     null;
   private answered = (): void => {};
+  readonly lifetime: Lifetime;
 
-  constructor(private readonly channel: AnyModel<Traits>) {}
+  constructor(private readonly channel: AnyModel<Traits>) {
+    this.lifetime = new Lifetime(channel, channel.get("key"), () => this.answered());
+  }
 
   receive = async (message: FromKernel, buffers: readonly DataView[]): Promise<void> => {
     if (message.type === "card") {
@@ -57,7 +60,7 @@ class Live {
   };
 
   private send(request: ToKernel): void {
-    this.channel.send(request);
+    this.lifetime.send(request);
   }
 
   private load = (stage: number): Promise<GraphModel> => {
@@ -92,6 +95,7 @@ class Live {
 
   dispose(): void {
     this.answered();
+    this.lifetime.close();
     for (const view of this.shown) view.dispose();
   }
 }
@@ -99,13 +103,9 @@ class Live {
 export default {
   async initialize({ model }: { model: AnyModel<Traits> }): Promise<() => void> {
     const live = new Live(model);
-    const key = model.get("key");
     model.on("msg:custom", live.receive);
-    await listen(model, key);
-    const leave = inPlaces(key, live.mount);
-    return () => {
-      leave();
-      live.dispose();
-    };
+    const isClosed = await listen(model, model.get("key"));
+    live.lifetime.show(live.mount, isClosed);
+    return () => live.dispose();
   },
 };

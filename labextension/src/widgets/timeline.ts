@@ -7,8 +7,8 @@ import { download } from "../views/dom";
 import { drawTimeline, type TimelineView } from "../views/timeline/timeline";
 import { columnsOf, Trace } from "../views/timeline/trace";
 import { ask } from "./channel/ask";
+import { Lifetime } from "./channel/lifetime";
 import { listen } from "./channel/listen";
-import { inPlaces } from "./channel/places";
 
 interface State {
   key: string;
@@ -20,15 +20,17 @@ class Channel {
   private readonly shown: TimelineView[] = [];
   private readonly cards = new Map<number, (card: EventCard) => void>();
   private answered = (): void => {};
+  readonly lifetime: Lifetime;
 
-  constructor(private readonly model: AnyModel<State>) {
+  constructor(model: AnyModel<State>) {
+    this.lifetime = new Lifetime(model, model.get("key"), () => this.answered());
     model.on("msg:custom", (message: FromKernel, buffers: Bytes[]) =>
       this.receive(message, buffers),
     );
   }
 
   private send(message: ToKernel): void {
-    this.model.send(message);
+    this.lifetime.send(message);
   }
 
   mount(place: HTMLElement): void {
@@ -46,6 +48,7 @@ class Channel {
 
   dispose(): void {
     this.answered();
+    this.lifetime.close();
     for (const view of this.shown.splice(0)) view.dispose();
   }
 
@@ -76,14 +79,10 @@ function save(text: string): void {
 }
 
 const initialize: Initialize<State> = async ({ model }) => {
-  const key = model.get("key");
   const channel = new Channel(model);
-  await listen(model, key);
-  const leave = inPlaces(key, (place) => channel.mount(place));
-  return () => {
-    leave();
-    channel.dispose();
-  };
+  const isClosed = await listen(model, model.get("key"));
+  channel.lifetime.show((place) => channel.mount(place), isClosed);
+  return () => channel.dispose();
 };
 
 export default { initialize };
