@@ -111,3 +111,49 @@ def test_an_object_that_becomes_a_tensor_is_an_index():
     with tf.Graph().as_default():
         x = tf.constant([1, 2, 3])
         assert evaluate(x[Index()]) == 2 and evaluate(x[Index() :]).tolist() == [2, 3]
+
+
+def test_bounds_that_need_64_bits_make_all_bounds_long():
+    """As tensors of int64 do, and Python's numbers beyond 2**31; begin, end and strides have one type."""
+    far = 2**31
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, i = tf.placeholder(tf.uint8, [None]), tf.placeholder(tf.int64, [])
+        for part in (
+            x[far:],
+            x[far],
+            x[:far],
+            x[::far],
+            x[-far - 1 :],
+            x[i:],
+            x[i:9],
+            x[:i],
+            x[tf.cast(i, tf.int32) : i],
+        ):
+            assert [bound.dtype for bound in part.op.inputs[1:]] == [tf.int64] * 3
+        assert [bound.dtype for bound in x[-far : far - 1].op.inputs[1:]] == [tf.int32] * 3
+        m = tf.reshape(tf.range(12), [3, 4])
+        parts = [m[i:, 1 : tf.cast(i, tf.int32) + 2], m[0, i::i], tf.slice(m, tf.stack([i, i]), [2, 1]), x[i:], x[far:]]
+        found = session.run(parts, {i: 1, x: np.arange(3)})
+        assert [part.tolist() for part in found] == [[[5, 6], [9, 10]], [1, 2, 3], [[5], [9]], [1, 2], []]
+        v = tf.Variable([1.0, 2.0, 3.0])
+        session.run(v.initializer)
+        assert session.run(v[i:].assign([5.0, 6.0]), {i: 1}).tolist() == [1, 5, 6]
+
+
+def test_an_element_beyond_2_to_the_31st():
+    n = 2**31 + 9
+    with tf.Graph().as_default(), tf.Session() as session:
+        k = tf.placeholder(tf.int64, [])
+        assert session.run(tf.range(k)[n - 1], {k: n}) == n - 1
+        assert session.run(tf.slice(tf.fill([k], tf.constant(3, tf.uint8)), [n - 2], [2]), {k: n}).tolist() == [3, 3]
+
+
+def test_a_shape_beyond_its_type_is_refused():
+    n = 2**31
+    with tf.Graph().as_default(), tf.Session() as session:
+        known, k = tf.placeholder(tf.uint8, [n]), tf.placeholder(tf.int64, [1])
+        for function in (tf.shape, tf.size):
+            assert function(known, out_type=tf.int64).dtype is tf.int64
+            for build in (lambda f=function: f(known), lambda f=function: f(tf.fill(k, tf.constant(3, tf.uint8)))):
+                with pytest.raises(InvalidArgumentError, match=r"does not fit into int32; use out_type=tf\.int64"):
+                    session.run(build(), {k: [n]})

@@ -40,7 +40,7 @@ from tfnb.ir.scalar import Expr, arg, substitute
 from tfnb.ir.scalar.host import scalar_exprs
 from tfnb.ir.step_graph.cluster import Cluster
 from tfnb.ir.step_graph.graph import Edge, Node
-from tfnb.types import DType, float32, int32
+from tfnb.types import DType, float32, int32, int64
 
 __all__ = ["lower"]
 
@@ -424,7 +424,7 @@ class _Lowering:
 
 
 def _as_index(x: Index) -> Expr:
-    return x if isinstance(x, Expr) else s.const(x, int32)
+    return x if isinstance(x, Expr) else s.const(x, int32 if x <= int32.max else int64)
 
 
 def _stored(e: Expr, dtype: DType) -> Expr:

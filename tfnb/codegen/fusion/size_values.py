@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.opdef import HostCall
@@ -79,12 +80,16 @@ def has_sizes(array: np.ndarray) -> bool:
 def size_array(elements: Sequence[AnySize], info: TensorInfo) -> np.ndarray:
     """Returns the elements as an array of the dtype and shape, or as one of objects if some are formulas.
 
-    `info` is the dtype and shape of the result, which has as many elements. The dtype must be able to represent
-    their values.
+    `info` is the dtype and shape of the result, which has as many elements. Raises `InvalidArgumentError` for an
+    element that the dtype cannot represent.
     """
     dtype = info.dtype
     if not any(isinstance(x, Size) and dtype.min <= x <= dtype.max for x in elements):
-        return np.asarray([int(x) for x in elements], dtype.np).reshape(tuple(info.shape))
+        numbers = [int(x) for x in elements]
+        for number in numbers if dtype.is_integer else ():
+            if not dtype.min <= number <= dtype.max:
+                raise InvalidArgumentError(f"the size {number} does not fit into {dtype.name}; use out_type=tf.int64")
+        return np.asarray(numbers, dtype.np).reshape(tuple(info.shape))
     array = np.empty(len(elements), object)
     array[:] = elements
     return array.reshape(tuple(info.shape))

@@ -427,6 +427,14 @@ def _as_tensor(value: TensorLike) -> Any:
     return graph_of((value,)).to_tensor(value)
 
 
+def _fitting(value: Any, out_type: DTypeLike, what: str) -> np.ndarray:
+    dtype = as_dtype(out_type)
+    found = np.asarray(value, np.int64)
+    if dtype is int32 and found.max(initial=0) >= 2**31:
+        raise InvalidArgumentError(f"the {what} {value} does not fit into int32; use out_type=tf.int64")
+    return found.astype(dtype.np)
+
+
 def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Any:
     """Returns the shape of a tensor as an integer vector of `out_type` (int32 or int64).
 
@@ -436,8 +444,7 @@ def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = int3
         return cast(SparseTensor.from_value(input).dense_shape, out_type, name or "Shape")
     x = _as_tensor(input)
     if x.shape.is_fully_defined():
-        dtype = as_dtype(out_type)
-        return x.graph.constant(np.asarray(x.shape.known(), dtype.np), name or "Shape")
+        return x.graph.constant(_fitting(x.shape.known(), out_type, "shape"), name or "Shape")
     return SHAPE(x, out_type=out_type, name=name)
 
 
@@ -450,10 +457,10 @@ def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32
         sparse = SparseTensor.from_value(input)
         if not sparse.shape.is_fully_defined():
             return cast(upcall("product", sparse.dense_shape), out_type, name)
-        return sparse.graph.constant(np.asarray(sparse.shape.num_elements(), as_dtype(out_type).np), name or "Size")
+        return sparse.graph.constant(_fitting(sparse.shape.num_elements(), out_type, "size"), name or "Size")
     x = _as_tensor(input)
     if x.shape.is_fully_defined():
-        return x.graph.constant(np.asarray(x.shape.num_elements(), as_dtype(out_type).np), name or "Size")
+        return x.graph.constant(_fitting(x.shape.num_elements(), out_type, "size"), name or "Size")
     return SIZE(x, out_type=out_type, name=name)
 
 

@@ -24,9 +24,10 @@ from tfnb.ir.scalar import Expr
 from tfnb.ir.tensor import SupportsTensor, Tensor, is_tensor_like
 from tfnb.ops.array.gather import GATHER_V2
 from tfnb.ops.array.shape_ops import SHAPE
+from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.compare import SELECT
 from tfnb.sizes import integer, largest, smallest
-from tfnb.types import ALL, INDEX, Dimension, Shape, int32, unknown_shape
+from tfnb.types import ALL, INDEX, Dimension, DType, Shape, int32, int64, unknown_shape
 
 __all__ = [
     "API",
@@ -424,14 +425,25 @@ def _plus_slice(parsed: _Key, part: slice) -> _Key:
     return parsed.plus(begin, end, step, begin_mask=part.start is None, end_mask=part.stop is None)
 
 
-def _vector(values: Sequence[Any], x: Tensor, name: str = "stack") -> Any:
+def _vectors(key: _Key, x: Tensor, names: Sequence[str] = ("stack",) * 3) -> list[Any]:
+    """Begin, end and strides of a key, all of int64 if a number needs it or a tensor has it, else of int32."""
+    vectors = key.begin, key.end, key.strides
+    dtype = int64 if any(_is_long(value) for values in vectors for value in values) else int32
+    return [_vector(values, x, dtype, name) for values, name in zip(vectors, names, strict=True)]
+
+
+def _is_long(value: Any) -> bool:
+    if is_tensor_like(value):
+        return value.dtype.base_dtype is int64
+    return not -(2**31) <= value < 2**31
+
+
+def _vector(values: Sequence[Any], x: Tensor, dtype: DType, name: str) -> Any:
     if all(isinstance(v, int) for v in values):
-        return x.graph.to_tensor(np.asarray(values, np.int32), name=name)
-    is_wide = any(is_tensor_like(v) and v.dtype.base_dtype is not int32 for v in values)
-    if is_wide:
-        from_int = [v if is_tensor_like(v) else np.int64(v) for v in values]
-        return x.graph.to_tensor(from_int, name=name)
-    return x.graph.to_tensor(list(values), int32, name=name)
+        return x.graph.to_tensor(np.asarray(values, dtype.np), name=name)
+    if dtype is int64:
+        values = [cast_to(x.graph.to_tensor(v), int64) if is_tensor_like(v) else np.int64(v) for v in values]
+    return x.graph.to_tensor(list(values), dtype, name=name)
 
 
 def getitem(x: Tensor, key: IndexKey, name: str | None = None) -> Any:
@@ -455,8 +467,7 @@ def getitem(x: Tensor, key: IndexKey, name: str | None = None) -> Any:
 def _strided(x: Tensor, key: _Key, name: str) -> Tensor:
     """The slice of the static part of an index; its constants are named after it, as `strided_slice/stack`."""
     name, *names = x.graph.reserve(name, "stack", "stack_1", "stack_2")
-    index = [_vector(v, x, n) for v, n in zip((key.begin, key.end, key.strides), names, strict=True)]
-    return STRIDED_SLICE(x, *index, name=name, **dict(zip(MASKS, key.masks, strict=True)))
+    return STRIDED_SLICE(x, *_vectors(key, x, names), name=name, **dict(zip(MASKS, key.masks, strict=True)))
 
 
 def assignment_key(x: Tensor, key: IndexKey) -> tuple[list[Any], dict[str, Any]]:
@@ -472,8 +483,7 @@ def assignment_key(x: Tensor, key: IndexKey) -> tuple[list[Any], dict[str, Any]]
         else:
             i = _number(p, "an index")
             parsed = parsed.plus(i, i + 1, 1, shrink_axis_mask=True)
-    index = [_vector(v, x) for v in (parsed.begin, parsed.end, parsed.strides)]
-    return index, dict(zip(MASKS, parsed.masks, strict=True))
+    return _vectors(parsed, x), dict(zip(MASKS, parsed.masks, strict=True))
 
 
 OPS: tuple[OpDef, ...] = (STRIDED_SLICE, STRIDED_SLICE_GRAD)

@@ -19,13 +19,14 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import unchanged, with_rank
-from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.constants import RANGE
 from tfnb.ops.array.pack import PACK
 from tfnb.ops.array.shape_ops import RANK, RESHAPE, SHAPE, SIZE, shape_of
+from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.complex_numbers import conj
 from tfnb.sizes import integer, same
-from tfnb.types import ALL, ALL_AND_QUANTIZED, INDEX, Shape, int32, unknown_shape
+from tfnb.types import ALL, ALL_AND_QUANTIZED, INDEX, Shape, int32, int64, unknown_shape
 
 __all__ = [
     "API",
@@ -212,6 +213,8 @@ def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | 
     x = graph.to_tensor(input_)
     with graph.name_scope(name or "Slice") as scope:
         start, count = graph.to_tensor(begin, name="begin"), graph.to_tensor(size, name="size")
+        if start.dtype is not count.dtype and not (is_tensor_like(begin) and is_tensor_like(size)):
+            start, count = cast_to(start, int64), cast_to(count, int64)  # numbers are of the type that fits both
         return _slice(x, start, count, scope)
 
 
