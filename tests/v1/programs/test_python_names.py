@@ -281,3 +281,50 @@ except ValueError as e:
         "10.0 [4.0, 5.0]",
         "'arr' does not have a suitable array shape for any mode.",
     ]
+
+
+def test_functions_that_scipy_moved(tmp_path):
+    """The numbers are those of the formulas of SciPy 1.1.0."""
+    text = """
+from scipy import sqrt, pi
+import scipy, numpy as np
+from scipy.integrate import simps, cumtrapz, trapz, quad
+from scipy.signal import gaussian, convolve
+from scipy import signal, stats
+from scipy.spatial.distance import matching, cdist
+y, x = np.array([1.0, 4, 9, 16]), np.array([0.0, 1, 2, 4])
+print([round(float(simps(y, even=which)), 3) for which in ("avg", "first", "last")], round(float(simps(y, x)), 3))
+print(3 * simps(y[:3]), (3 * simps(np.stack([y[:3]] * 2, 1), dx=2, axis=0)).tolist(), cumtrapz(y, x).tolist(), trapz(y))
+print(signal.hann(3).tolist(), gaussian(3, 1.0).shape, stats.itemfreq([1, 1, 2]).tolist(), matching([1, 0], [1, 1]))
+print(sqrt(4.0), pi == np.pi, scipy.random is np.random, scipy.randn(2).shape, quad(lambda v: v, 0, 2)[0])
+for place, name in ((scipy, "no_such"), (signal, "no_such_window"), (stats, "__no_such__")):
+    try:
+        getattr(place, name)
+    except AttributeError as e:
+        print(name in str(e))
+"""
+    assert run(tmp_path, text) == [
+        "[21.167, 21.167, 21.167] 34.208",
+        "26.0 [52.0, 52.0] [2.5, 9.0, 34.0] 21.5",
+        "[0.0, 1.0, 0.0] (3,) [[1, 2], [2, 1]] 0.5",
+        "2.0 True True (2,) 2.0",
+        *["True"] * 3,
+    ]
+
+
+def test_functions_that_python_lost(tmp_path):
+    text = """
+import os, sys, random
+from html.parser import HTMLParser
+sys.setcheckinterval(100)
+print(os.errno.EEXIST > 0, HTMLParser().unescape("&lt;"))
+numbers = [1, 2, 3]
+random.shuffle(numbers, lambda: 0.0)
+print(numbers)
+random.shuffle(numbers, random=lambda: 0.9)
+print(numbers)
+random.seed(1)
+random.shuffle(numbers)
+print(sorted(numbers))
+"""
+    assert run(tmp_path, text) == ["True <", "[2, 3, 1]", "[2, 3, 1]", "[1, 2, 3]"]

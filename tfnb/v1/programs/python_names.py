@@ -10,12 +10,15 @@ import base64
 import builtins
 import collections
 import collections.abc
+import errno
 import fractions
 import functools
+import html.parser
 import importlib
 import inspect
 import json
 import math
+import os
 import random
 import sys
 import threading
@@ -47,6 +50,9 @@ def give_back() -> None:
     add_missing(time, "clock", time.process_time)
     add_missing(inspect, "getargspec", _arguments)
     add_missing(fractions, "gcd", math.gcd)
+    add_missing(os, "errno", errno)
+    add_missing(sys, "setcheckinterval", lambda interval: None)
+    add_missing(html.parser.HTMLParser, "unescape", staticmethod(html.unescape))
     add_missing(base64, "encodestring", base64.encodebytes)
     add_missing(base64, "decodestring", base64.decodebytes)
     add_missing(threading.Thread, "isAlive", threading.Thread.is_alive)
@@ -59,6 +65,7 @@ def give_back() -> None:
         (json, "load", _without_encoding),
         (json, "loads", _without_encoding),
         (random, "sample", _of_sets),
+        (random, "shuffle", _without_source),
     ):
         function = getattr(place, name)
         if not hasattr(function, "given_back"):
@@ -118,6 +125,17 @@ def _without_encoding(*args: object, **kwargs: object) -> tuple[tuple[Any, ...],
 def _of_sets(population: object, *args: object, **kwargs: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """`random.sample` took sets, as tuples of their elements."""
     return (tuple(population) if isinstance(population, collections.abc.Set) else population, *args), kwargs
+
+
+def _without_source(x: Any, source: Callable[[], float] | None = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    """`random.shuffle` took a function in place of `random.random`; the order is made by it, and then left alone."""
+    source = kwargs.pop("random", source)
+    if source is None:
+        return (x,), kwargs
+    for i in reversed(range(1, len(x))):
+        j = int(source() * (i + 1))
+        x[i], x[j] = x[j], x[i]
+    return ([],), kwargs
 
 
 def _arguments(function: Callable[..., Any]) -> tuple[Any, ...]:

@@ -1,4 +1,5 @@
-"""What SciPy had at the time of TensorFlow 1.x and lost since: the images of `scipy.misc`, and modules that moved.
+"""What SciPy had at the time of TensorFlow 1.x and lost since: the images of `scipy.misc`, modules and functions that
+moved, and the names of NumPy in `scipy`.
 
 `tfnb run` puts a finder before the others, so nothing of SciPy is imported unless the program does. Invariant: the
 functions give what SciPy 1.1, the last version with all of them, gave with the same Pillow.
@@ -10,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
@@ -22,6 +23,10 @@ __all__ = ["give_back_scipy"]
 # Modules that are parts of others now, and those whose names they have.
 _MOVED = dict.fromkeys(("scipy.sparse.linalg.eigen", "scipy.sparse.linalg.eigen.arpack"), "scipy.sparse.linalg")
 _MISC = "scipy.misc"
+_WINDOWS = (
+    "barthann blackman blackmanharris bohman boxcar chebwin cosine flattop gaussian general_gaussian hamming hann"
+)
+_MORE_WINDOWS = "hanning kaiser nuttall parzen slepian triang tukey"
 _FROM_SPECIAL = ("comb", "factorial", "factorial2", "factorialk", "logsumexp")
 _INTERPOLATIONS = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "cubic": 3}
 
@@ -30,6 +35,95 @@ def give_back_scipy() -> None:
     """Lets this process import what SciPy no longer has."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+    for name, find in _LOST.items():
+        if name in sys.modules:
+            _add(sys.modules[name], find)
+
+
+def _add(module: ModuleType, find: Callable[[str], Any]) -> None:
+    """Lets a module have the names that `find` knows, beside its own."""
+    earlier = vars(module).get("__getattr__")
+    if hasattr(earlier, "given_back"):
+        return
+
+    def attribute(name: str) -> Any:
+        found = None if name.startswith("__") else find(name)
+        if found is not None:
+            return found
+        if earlier is not None:
+            return earlier(name)
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+
+    vars(attribute)["given_back"] = True
+    vars(module)["__getattr__"] = attribute
+
+
+def _of_numpy(name: str) -> Any:
+    """What SciPy took from NumPy: all public functions and constants, and the random numbers `rand` and `randn`."""
+    if name in ("rand", "randn"):
+        return getattr(np.random, name)
+    if name == "random":
+        return np.random
+    value = getattr(np, name, None)
+    return None if isinstance(value, ModuleType) else value
+
+
+def _of_signal(name: str) -> Any:
+    """Windows stand in a module of their own since."""
+    later = {"hanning": "hann"}.get(name, name)
+    return getattr(import_module("scipy.signal.windows"), later, None) if name in _WINDOWS else None
+
+
+def _of_integrate(name: str) -> Any:
+    later = {"cumtrapz": "cumulative_trapezoid", "trapz": "trapezoid"}.get(name)
+    if later is not None:
+        return getattr(import_module("scipy.integrate"), later)
+    return simps if name == "simps" else None
+
+
+def _of_distance(name: str) -> Any:
+    return import_module("scipy.spatial.distance").hamming if name == "matching" else None
+
+
+def _of_stats(name: str) -> Any:
+    return _count_items if name == "itemfreq" else None
+
+
+def _count_items(a: ArrayLike) -> np.ndarray:
+    """Returns rows of the values that occur and how often."""
+    return np.array(np.unique(np.asarray(a), return_counts=True)).T
+
+
+def simps(y: ArrayLike, x: ArrayLike | None = None, dx: float = 1, axis: int = -1, even: str = "avg") -> Any:
+    """Integrates by Simpson's rule; of an even number of samples an interval is integrated by trapezoids.
+
+    even: which one: "last", "first", or "avg", the mean of both.
+    """
+    integrate = import_module("scipy.integrate")
+    values = np.moveaxis(np.asarray(y), axis, -1)
+    count = values.shape[-1]
+    places = np.arange(count) * dx if x is None else np.asarray(x)
+    if places.ndim > 1:
+        places = np.moveaxis(places, axis, -1)
+    if count % 2:
+        return integrate.simpson(values, x=places)
+    if even not in ("avg", "last", "first"):
+        raise ValueError("Parameter 'even' must be 'avg', 'last', or 'first'.")
+    found = []
+    for one, rest in ((slice(-2, None), slice(None, -1)), (slice(None, 2), slice(1, None))):
+        by_trapezoids = integrate.trapezoid(values[..., one], places[..., one])
+        found.append(by_trapezoids + integrate.simpson(values[..., rest], x=places[..., rest]))
+    # "first" integrates the first intervals by Simpson's rule
+    return {"first": found[0], "last": found[1], "avg": (found[0] + found[1]) / 2}[even]
+
+
+_LOST: dict[str, Callable[[str], Any]] = {
+    "scipy": _of_numpy,
+    "scipy.integrate": _of_integrate,
+    "scipy.signal": _of_signal,
+    "scipy.spatial.distance": _of_distance,
+    "scipy.stats": _of_stats,
+}
 
 
 class _Finder(MetaPathFinder, Loader):
@@ -38,9 +132,24 @@ class _Finder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Returns how to make one of the modules."""
+        """Returns how to make one of the modules, or how to make a module of SciPy and add the names that it lost."""
+        if fullname in _LOST:
+            return self._with_lost_names(fullname, path)
         is_lost = fullname == _MISC or fullname in _MOVED
         return ModuleSpec(fullname, self, is_package=fullname in _MOVED) if is_lost else None
+
+    def _with_lost_names(self, fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(fullname, path)
+        loader = None if spec is None else spec.loader
+        if loader is not None:
+            execute = loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                _add(module, _LOST[fullname])
+
+            loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """Returns None: an empty module is made."""
