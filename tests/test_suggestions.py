@@ -91,6 +91,10 @@ def test_a_tensor_is_no_number_and_no_array() -> None:
         for convert in (float, int, lambda t: t.numpy()):
             with pytest.raises((TypeError, AttributeError), match=r"x:0.*before a session runs it.*session\.run"):
                 convert(x)
+        for v in tf.Variable(1.0, name="v"), tf.get_variable("w", [], use_resource=True):
+            with pytest.raises(AttributeError, match=rf"a session holds the value of {v.name}.*session\.run"):
+                v.numpy()
+            assert not hasattr(v, "numpy") and not hasattr(v, "no_such_thing")
         with pytest.raises(AttributeError, match=r"add:0 cannot be assigned to; a variable can: session\.run"):
             y.assign(3.0)
         assert not hasattr(x, "numpy") and not hasattr(y, "assign") and not hasattr(x, "no_such_thing")

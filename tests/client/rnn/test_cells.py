@@ -210,3 +210,21 @@ def test_a_cell_of_0_x_style():
 def test_what_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [4, [4], (4,), np.int64(4), np.array([4]), tf.TensorShape([4]), tf.TensorShape([4]).dims[0]],
+    ids=lambda batch: f"{type(batch).__name__} {batch}",
+)
+def test_the_size_of_a_batch_may_be_in_a_list(batch):
+    cells = tf.nn.rnn_cell
+    with tf.Graph().as_default():
+        for cell in (
+            cells.BasicLSTMCell(3),
+            cells.GRUCell(3),
+            cells.MultiRNNCell([cells.GRUCell(3), cells.LSTMCell(2)]),
+        ):
+            for wrapped in (cell, cells.DropoutWrapper(cell)):
+                for state in tf.contrib.framework.nest.flatten(wrapped.zero_state(batch, tf.float32)):
+                    assert state.shape[0] == 4

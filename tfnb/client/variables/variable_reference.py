@@ -5,6 +5,8 @@ Invariant: each update is a node that takes the reference of the variable's `Var
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
@@ -19,6 +21,16 @@ class VariableReference:
     """The part of a variable that concerns its reference: name, dtype, shape, and updates in place."""
 
     _cell: Tensor
+
+    if not TYPE_CHECKING:  # which knows the attributes, and says of others that they are missing
+
+        def __getattr__(self, name: str) -> object:
+            missing = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if name == "numpy":
+                raise AttributeError(
+                    f"{missing}: a session holds the value of {self.name}; use value = session.run(variable)"
+                )
+            raise AttributeError(missing)
 
     def _ref(self) -> Tensor:
         """Returns the reference, which programs of the time ask for by this name."""
