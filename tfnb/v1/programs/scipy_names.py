@@ -40,13 +40,13 @@ def give_back_scipy() -> None:
             _add(sys.modules[name], find)
 
 
-def _add(module: ModuleType, find: Callable[[str], Any]) -> None:
+def _add(module: ModuleType, find: Callable[[str], object]) -> None:
     """Lets a module have the names that `find` knows, beside its own."""
     earlier = vars(module).get("__getattr__")
     if hasattr(earlier, "given_back"):
         return
 
-    def attribute(name: str) -> Any:
+    def attribute(name: str) -> object:
         found = None if name.startswith("__") else find(name)
         if found is not None:
             return found
@@ -58,7 +58,7 @@ def _add(module: ModuleType, find: Callable[[str], Any]) -> None:
     vars(module)["__getattr__"] = attribute
 
 
-def _of_numpy(name: str) -> Any:
+def _of_numpy(name: str) -> object:
     """What SciPy took from NumPy: all public functions and constants, and the random numbers `rand` and `randn`."""
     if name in ("rand", "randn"):
         return getattr(np.random, name)
@@ -68,24 +68,24 @@ def _of_numpy(name: str) -> Any:
     return None if isinstance(value, ModuleType) else value
 
 
-def _of_signal(name: str) -> Any:
+def _of_signal(name: str) -> object:
     """Windows stand in a module of their own since."""
     later = {"hanning": "hann"}.get(name, name)
     return getattr(import_module("scipy.signal.windows"), later, None) if name in _WINDOWS else None
 
 
-def _of_integrate(name: str) -> Any:
+def _of_integrate(name: str) -> object:
     later = {"cumtrapz": "cumulative_trapezoid", "trapz": "trapezoid"}.get(name)
     if later is not None:
         return getattr(import_module("scipy.integrate"), later)
     return simps if name == "simps" else None
 
 
-def _of_distance(name: str) -> Any:
+def _of_distance(name: str) -> object:
     return import_module("scipy.spatial.distance").hamming if name == "matching" else None
 
 
-def _of_stats(name: str) -> Any:
+def _of_stats(name: str) -> object:
     return _count_items if name == "itemfreq" else None
 
 
@@ -94,7 +94,9 @@ def _count_items(a: ArrayLike) -> np.ndarray:
     return np.array(np.unique(np.asarray(a), return_counts=True)).T
 
 
-def simps(y: ArrayLike, x: ArrayLike | None = None, dx: float = 1, axis: int = -1, even: str = "avg") -> Any:
+def simps(
+    y: ArrayLike, x: ArrayLike | None = None, dx: float = 1, axis: int = -1, even: str = "avg"
+) -> np.ndarray | float:
     """Integrates by Simpson's rule; of an even number of samples an interval is integrated by trapezoids.
 
     even: which one: "last", "first", or "avg", the mean of both.
@@ -117,7 +119,7 @@ def simps(y: ArrayLike, x: ArrayLike | None = None, dx: float = 1, axis: int = -
     return {"first": found[0], "last": found[1], "avg": (found[0] + found[1]) / 2}[even]
 
 
-_LOST: dict[str, Callable[[str], Any]] = {
+_LOST: dict[str, Callable[[str], object]] = {
     "scipy": _of_numpy,
     "scipy.integrate": _of_integrate,
     "scipy.signal": _of_signal,
