@@ -51,9 +51,8 @@ def _product_dims(c: Infer, a: Shape, b: Shape, ta: bool, tb: bool) -> tuple[int
     if None not in (k, rows) and k != rows:
         flags = f" (transposed: {ta}, {tb})" if ta or tb else ""
         raise ShapeError(
-            f"{c.op_name}: Matrix size-incompatible: {a} times {b}{flags} "
-            f"({k} columns, {rows} rows): Dimensions must be equal, but are {k} and {rows}"
-            + _transposition(k, rows, m, n)
+            f"{c.op_name}: Matrix size-incompatible: {a} times {b}{flags}: "
+            f"Dimensions must be equal, but are {k} and {rows}" + _transposition(k, rows, m, n)
         )
     return m, n
 
