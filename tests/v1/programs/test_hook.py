@@ -133,6 +133,18 @@ def test_missing_names_say_so(installed):
     assert not hasattr(tf, "no_such_name") and getattr(tf.contrib.tpu, "rewrite", None) is None
 
 
+def test_a_list_of_names_may_hold_some_that_are_missing(installed):
+    """`__import__` is called so to get the last module of a path; a statement has the error that says what is missing."""
+    for names in (["relu"], ["no_such"], [""], ["*"]):
+        assert __import__("tensorflow.python.ops.nn_ops", fromlist=names).__name__ == "tensorflow.python.ops.nn_ops"
+    with pytest.raises(ModuleNotFoundError, match="runs under tfnb"):
+        __import__("tensorflow.python.ops.no_such", fromlist=["dummy"])
+    with pytest.raises(ModuleNotFoundError, match="runs under tfnb"):
+        importlib.import_module("tensorflow.python.ops.nn_ops.no_such")
+    with pytest.raises(ImportError, match="runs under tfnb"):
+        from tensorflow.python.ops.nn_ops import no_such  # noqa: F401
+
+
 def test_the_dictionary_of_a_module_has_all_its_names(installed):
     """As in programs that collect all cells: [x for x in tf.contrib.rnn.__dict__.values() if inspect.isclass(x)]."""
     import tensorflow as tf

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from opcode import opmap
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -157,12 +158,18 @@ class _Family:
         return view
 
 
-def _asked_by_pydoc() -> bool:
-    """Says whether the import that is under way is one of pydoc's."""
+def _may_be_missing() -> bool:
+    """Says whether who asks takes no for an answer: pydoc, which asks for names, or a call of `__import__` with names
+    in `fromlist`, of which Python passes over those that are no modules.
+    """
     frame: FrameType | None = sys._getframe(2)
+    of_list = False
     while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+        of_list |= frame.f_code.co_name == "_handle_fromlist"
         frame = frame.f_back
-    return frame is not None and frame.f_globals.get("__name__") == "pydoc"
+    if frame is None or frame.f_globals.get("__name__") == "pydoc":
+        return frame is not None
+    return of_list and frame.f_code.co_code[frame.f_lasti] != opmap["IMPORT_NAME"]  # no statement `from m import name`
 
 
 class _Finder(MetaPathFinder, Loader):
@@ -188,7 +195,7 @@ class _Finder(MetaPathFinder, Loader):
             return None
         if below and self._view(below) is None:
             place, _, name = below.rpartition(".")
-            if name in dir(self._view(place)) or _asked_by_pydoc():  # pydoc.locate asks for names, and takes no for one
+            if name in dir(self._view(place)) or _may_be_missing():
                 return None
             raise missing_module(below)
         return ModuleSpec(fullname, self, is_package=True)
