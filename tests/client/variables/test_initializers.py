@@ -82,6 +82,13 @@ def test_regularizers():
             tf.contrib.layers.l2_regularizer(bad)
 
 
+def test_the_dtype_before_the_seed_as_up_to_0_12():
+    early, later = tf.orthogonal_initializer(2.0, tf.float64, 5), tf.orthogonal_initializer(2.0, 5, tf.float64)
+    assert (early.seed, early.dtype) == (later.seed, later.dtype) == (5, tf.float64)
+    assert np.array_equal(value(early, [3, 4]), value(later, [3, 4]))
+    assert tf.orthogonal_initializer(1.0, tf.float64).seed is None
+
+
 def test_each_orthogonal_matrix_is_drawn_anew():
     with tf.Graph().as_default(), tf.Session() as s:
         tf.set_random_seed(1)

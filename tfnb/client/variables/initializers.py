@@ -236,10 +236,15 @@ class Identity(Initializer):
 class Orthogonal(Initializer):
     """A matrix with orthonormal rows or columns: the Q of the QR decomposition of a random normal matrix.
 
-    Dimensions before the last are taken together as rows. Raises `ShapeError` for rank 0 and 1.
+    Dimensions before the last are taken together as rows. Up to 0.12 the dtype came before the seed, which its type
+    tells. Raises `ShapeError` for rank 0 and 1.
     """
 
-    def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
+    def __init__(self, gain: float = 1.0, seed: int | DType | None = None, dtype: DTypeLike = float32) -> None:
+        if isinstance(seed, DType):
+            given = seed
+            seed = dtype if isinstance(dtype, int) else None
+            dtype = given
         self.gain, self.seed, self.dtype = gain, seed, _float(dtype)
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
