@@ -137,6 +137,19 @@ e = tf.image.adjust_gamma(x, 0.5)
     assert not any("era" in text for text in check(program, "0.12").differs)
 
 
+@pytest.mark.parametrize("era", [None, "0.12"])
+def test_positions_that_moved_are_told(era):
+    program = """
+import tensorflow as tf
+a = tf.contrib.rnn.LSTMBlockCell(3, 1.0, True)
+b = tf.contrib.rnn.LSTMBlockCell(3, 1.0, use_peephole=True)
+c = tf.train.SyncReplicasOptimizer(opt, 2, None, None, 0, 4)
+d = tf.train.SyncReplicasOptimizer(opt, 2, total_num_replicas=4)
+"""
+    told = check(program, era).differs
+    assert [text.partition(":")[0] for text in told if text.endswith("; give it by its name")] == ["3", "5"]
+
+
 # Of what the eras replace: what refuses calls that later versions take, finds an older order of arguments by types, or
 # names variables otherwise, so that no program runs on with other values.
 SILENT = (

@@ -42,6 +42,11 @@ _ERA_DECIDES = {
     "metrics.mean_per_class_accuracy": (0, "up to 1.5 a class without labels counted as 0, and as a class"),
     "image.adjust_gamma": (0, "up to 1.5 the result was float32 whatever the image"),
 }
+# Functions that take a positional argument of earlier versions for another one, whatever the era: from how many on.
+_MOVED = {
+    "contrib.rnn.LSTMBlockCell": (3, "the third argument was use_peephole up to 1.0 and clip_cell up to 1.3"),
+    "train.SyncReplicasOptimizer": (3, "total_num_replicas was the sixth argument up to 0.12, and is the third"),
+}
 
 
 @dataclass
@@ -145,6 +150,9 @@ def _look_up(root: ModuleType, use: Use, era: str | None, lines: _Lines, with_co
     count, change = _ERA_DECIDES.get(use.path, (0, ""))
     if era is None and change and len(use.call.args) >= count:
         lines.add("differs", f"tf.{use.path}: {change}; say --era", use.line)
+    count, change = _MOVED.get(use.path, (0, ""))
+    if change and len(use.call.args) >= count:
+        lines.add("differs", f"tf.{use.path}: {change}; give it by its name", use.line)
 
 
 def _unbound(called: object, call: ast.Call) -> list[str]:
