@@ -271,3 +271,15 @@ def test_arrays_without_elements_are_reshaped_between_computations():
     with tf.Session() as session:
         results = session.run([split, turned, grad], {x: np.zeros((4, 0, 4)), n: 2})
     assert [r.shape for r in results] == [(2, 2, 0, 4), (2, 0, 2), (4, 0, 4)]
+
+
+@pytest.mark.opencl
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_the_axis_of_a_concatenation_may_be_fed(dtype):
+    with tf.Graph().as_default(), tf.Session() as session:
+        axis, x = tf.placeholder(dtype, []), tf.placeholder(tf.float32, [None, 2])
+        joined = tf.concat([x, 2 * x], axis)
+        (slope,) = tf.gradients(joined, x, tf.ones_like(joined) * 3)
+        for at, shape in ((0, (2, 2)), (1, (1, 4)), (-1, (1, 4))):
+            found, gradient = session.run([joined, slope], {axis: at, x: [[1, 2]]})
+            assert found.shape == shape and found.ravel().tolist() == [1, 2, 2, 4] and gradient.tolist() == [[9, 9]]

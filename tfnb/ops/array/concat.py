@@ -27,6 +27,7 @@ from tfnb.ops.array.identity import ShapeAttrs
 from tfnb.ops.array.pack import PACK, UNPACK
 from tfnb.ops.array.parts_recipes import join_calls, split_calls
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, IDENTITY, SHAPE
+from tfnb.ops.math.cast import cast_to
 from tfnb.sizes import integer
 from tfnb.types import ALL, ALL_AND_QUANTIZED, INDEX, Shape, bracketed, int32, int64, unknown_shape
 
@@ -152,7 +153,7 @@ def _split_like(dy: Tensor, parts: Sequence[Any], axis: Tensor) -> list[Any]:
         sizes = [p.shape.sizes[known_axis] if p.shape.sizes is not None else None for p in parts]
         if None not in sizes:
             return SPLIT_V(dy, np.asarray(sizes, np.int32), np.int32(known_axis), num_split=len(parts))
-    at = axis if known_axis is None else np.int32(known_axis)
+    at = cast_to(axis, int32) if known_axis is None else np.int32(known_axis)
     counts = [SHAPE(p, out_type=int32)[axis if known_axis is None else known_axis] for p in parts]
     return SPLIT_V(dy, PACK(counts), at, num_split=len(parts))
 
@@ -197,7 +198,7 @@ CONCAT_V2: OpDef[Tensor] = OpDef(
 
 def _as_int32(axis: Tensor) -> Any:
     value = constant_value(axis)
-    return axis if axis.dtype is int32 or value is None else value.astype(np.int32)
+    return cast_to(axis, int32) if value is None else value.astype(np.int32)
 
 
 @record
@@ -317,9 +318,9 @@ def concat(
 ) -> Tensor:
     """Joins tensors along an axis: `concat(values, axis)`, or in the order of 0.x `concat(concat_dim, values)`.
 
-    values: a list of tensors of the same dtype and rank, equal in all other dimensions. axis: an integer or an int32
-    scalar tensor; a negative one counts from the end. Raises an error when the list or the axis is missing, or the
-    shapes do not match.
+    values: a list of tensors of the same dtype and rank, equal in all other dimensions. axis: an integer or a
+    scalar tensor of integers; a negative one counts from the end. Raises an error when the list or the axis is missing,
+    or the shapes do not match.
     """
     if concat_dim is not None:
         axis = concat_dim
