@@ -296,6 +296,7 @@ y, x = np.array([1.0, 4, 9, 16]), np.array([0.0, 1, 2, 4])
 print([round(float(simps(y, even=which)), 3) for which in ("avg", "first", "last")], round(float(simps(y, x)), 3))
 print(3 * simps(y[:3]), (3 * simps(np.stack([y[:3]] * 2, 1), dx=2, axis=0)).tolist(), cumtrapz(y, x).tolist(), trapz(y))
 print(signal.hann(3).tolist(), gaussian(3, 1.0).shape, stats.itemfreq([1, 1, 2]).tolist(), matching([1, 0], [1, 1]))
+print(signal.hanning(5).tolist(), signal.kaiser(3, 0.0).tolist())
 print(sqrt(4.0), pi == np.pi, scipy.random is np.random, scipy.randn(2).shape, quad(lambda v: v, 0, 2)[0])
 for place, name in ((scipy, "no_such"), (signal, "no_such_window"), (stats, "__no_such__")):
     try:
@@ -307,6 +308,7 @@ for place, name in ((scipy, "no_such"), (signal, "no_such_window"), (stats, "__n
         "[21.167, 21.167, 21.167] 34.208",
         "26.0 [52.0, 52.0] [2.5, 9.0, 34.0] 21.5",
         "[0.0, 1.0, 0.0] (3,) [[1, 2], [2, 1]] 0.5",
+        "[0.0, 0.5, 1.0, 0.5, 0.0] [1.0, 1.0, 1.0]",
         "2.0 True True (2,) 2.0",
         *["True"] * 3,
     ]

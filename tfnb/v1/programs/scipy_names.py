@@ -23,10 +23,10 @@ __all__ = ["give_back_scipy"]
 # Modules that are parts of others now, and those whose names they have.
 _MOVED = dict.fromkeys(("scipy.sparse.linalg.eigen", "scipy.sparse.linalg.eigen.arpack"), "scipy.sparse.linalg")
 _MISC = "scipy.misc"
-_WINDOWS = (
-    "barthann blackman blackmanharris bohman boxcar chebwin cosine flattop gaussian general_gaussian hamming hann"
+_WINDOWS = frozenset(
+    """barthann blackman blackmanharris bohman boxcar chebwin cosine flattop gaussian general_gaussian hamming hann
+    hanning kaiser nuttall parzen slepian triang tukey""".split()
 )
-_MORE_WINDOWS = "hanning kaiser nuttall parzen slepian triang tukey"
 _FROM_SPECIAL = ("comb", "factorial", "factorial2", "factorialk", "logsumexp")
 _INTERPOLATIONS = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "cubic": 3}
 
