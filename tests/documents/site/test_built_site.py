@@ -65,6 +65,17 @@ def test_pages_load_only_what_is_beside_them(pages):
     assert {(str(name), a) for name, page in pages.items() for a in page.loads if foreign(a)} == set()
 
 
+def test_what_pages_load_is_there(pages):
+    """A browser says so of pictures, but only while somebody looks at the page."""
+    lost = []
+    for name, page in pages.items():
+        for address in page.loads:
+            path = unquote(address.strip("'\"").partition("#")[0].partition("?")[0])
+            if path and not path.startswith("data:"):
+                lost += [] if (SITE / os.path.normpath(name.parent / path)).is_file() else [(str(name), address)]
+    assert lost == []
+
+
 def test_styles_and_scripts_load_only_what_is_beside_them():
     for path in SITE.rglob("*.css"):
         text = path.read_text(encoding="utf-8")
