@@ -106,7 +106,7 @@ check_sources: $(FRONTEND)
 lab: $(FRONTEND) ## open JupyterLab on the examples
 	@$(VENV)/bin/jupyter lab --notebook-dir=examples
 
-docs: $(DOCS_READY) ## the site in build/site, and its tests (search, no other host), which `make test` leaves out; three minutes
+docs: $(DOCS_READY) ## the site in build/site, and its tests (search, no other host), which `make test` leaves out; three minutes, ten the first time
 	@PYTHONPATH=. $(PY) scripts/docs/build.py build/site $(DOCS_ARGS)
 	@TFNB_SITE=build/site $(PY) -m pytest -q -n 0 tests/documents/site/test_built_site.py \
 		tests/documents/site/test_site_in_browser.py $(PYTEST_ARGS)

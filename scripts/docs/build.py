@@ -1,9 +1,7 @@
-"""Builds the site: `PYTHONPATH=. python scripts/docs/build.py [--executed NOTEBOOKS] [FOLDER]`.
+"""Builds the site: `PYTHONPATH=. python scripts/docs/build.py [--without-outputs] [FOLDER]`.
 
 The folder is build/site by default. Warnings are errors. The pages need no other host and no server: open index.html.
-The notebooks of the repository have no outputs; a folder of executed copies gives them to the tutorials:
-
-    jupyter nbconvert --to notebook --execute --output-dir NOTEBOOKS examples/*.ipynb
+The tutorials are executed first, where they or the package have changed since; outputs.py says how.
 """
 
 from __future__ import annotations
@@ -14,7 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from contents import ROOT
+from contents import KINDS, ROOT
+from outputs import executed
 from sphinx.cmd.build import build_main
 from stage import stage
 
@@ -25,12 +24,15 @@ def main() -> int:
     """Builds the site; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "build" / "site")
-    parser.add_argument("--executed", type=Path, metavar="NOTEBOOKS", help="a folder with executed copies of notebooks")
+    parser.add_argument("--without-outputs", action="store_true", help="execute no notebook: for a look at the text")
     arguments = parser.parse_args()
     folder = arguments.folder
     started = time.monotonic()
     sources = ROOT / "build" / "site-sources"
-    stage(sources, arguments.executed)
+    copies = None if arguments.without_outputs else ROOT / "build" / "site-notebooks"
+    if copies is not None:
+        executed([ROOT / entry for kind in KINDS for entry in kind.pages if entry.endswith(".ipynb")], copies)
+    stage(sources, copies)
     shutil.rmtree(folder, ignore_errors=True)
     options = ["-W", "--keep-going", "-q", "-E", "-d", str(ROOT / "build" / "site-doctrees"), "-c", str(HERE)]
     status = build_main([*options, "-b", "html", str(sources), str(folder)])

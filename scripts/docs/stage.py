@@ -14,6 +14,7 @@ from pathlib import Path
 
 import reference
 from contents import KINDS, ROOT, Kind, pages_of
+from outputs import give_outputs
 
 __all__ = ["stage"]
 
@@ -21,10 +22,10 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\]\([^)]*\))*)\]\((?!https?:|mailt
 IMAGES = ("docs/images", "docs/training.png")
 
 
-def stage(folder: Path, executed: Path | None = None) -> None:
+def stage(folder: Path, copies: Path | None = None) -> None:
     """Writes the sources into a folder, whose former content goes.
 
-    executed: a folder with executed copies of notebooks, which are taken with their outputs. The repository has none.
+    copies: a folder with an executed copy of each notebook, which gives the outputs. The repository has none.
     """
     shutil.rmtree(folder, ignore_errors=True)
     for name in IMAGES:
@@ -35,25 +36,24 @@ def stage(folder: Path, executed: Path | None = None) -> None:
     pages = [entry for kind in KINDS for entry in kind.pages if entry != "reference"]
     for entry in pages:
         for path in sorted((ROOT / entry).glob("*.md")) if (ROOT / entry).is_dir() else [ROOT / entry]:
-            _copy(path, folder, executed)
+            _copy(path, folder, copies)
     (folder / "index.md").write_text(_index(folder), encoding="utf-8")
 
 
-def _copy(path: Path, folder: Path, executed: Path | None) -> None:
+def _copy(path: Path, folder: Path, copies: Path | None) -> None:
     name = path.relative_to(ROOT)
-    if executed is not None and path.suffix == ".ipynb" and (executed / path.name).exists():
-        path = executed / path.name
     target = folder / name
     target.parent.mkdir(parents=True, exist_ok=True)
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".ipynb":
         notebook = json.loads(text)
-        notebook["metadata"].pop("widgets", None)  # their state is for scripts of other hosts; pictures stay
+        if copies is not None:
+            give_outputs(notebook, json.loads((copies / path.name).read_text(encoding="utf-8")))
         for cell in notebook["cells"]:
             if cell["cell_type"] == "markdown":
                 cell["source"] = _linked("".join(cell["source"]), name)
             for output in cell.get("outputs", ()):
-                output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+                output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)  # the picture stays
         text = json.dumps(notebook)
     else:
         text = _linked(text, name)

@@ -36,13 +36,15 @@ def test_executed_notebooks_bring_their_outputs(tmp_path):
     code = next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")
     data = {"text/plain": "a picture", "application/vnd.jupyter.widget-view+json": {"model_id": "1"}}
     code["outputs"] = [{"output_type": "display_data", "data": data, "metadata": {}}]
-    notebook["metadata"]["widgets"] = {"state": {}}
     (tmp_path / original.name).write_text(json.dumps(notebook))
     stage._copy(original, tmp_path / "sources", tmp_path)
     staged = json.loads((tmp_path / "sources/examples" / original.name).read_text())
     outputs = [output for cell in staged["cells"] for output in cell.get("outputs", ())]
     assert [output["data"] for output in outputs] == [{"text/plain": "a picture"}]
-    assert "widgets" not in staged["metadata"]
     stage._copy(original, tmp_path / "plain", None)
     staged = json.loads((tmp_path / "plain/examples" / original.name).read_text())
     assert [cell for cell in staged["cells"] if cell.get("outputs")] == []
+    code["source"] = "print('of another day')"
+    (tmp_path / original.name).write_text(json.dumps(notebook))
+    with pytest.raises(ValueError, match="is of other code"):
+        stage._copy(original, tmp_path / "sources", tmp_path)
