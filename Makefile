@@ -15,15 +15,15 @@ export PYTHONUNBUFFERED := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick spread fuzz soak strangers lab docs gestures films bench edges check check_types check_sources oracle programs tensorflow_tests release_check clean
+.PHONY: help demo test quick spread fuzz soak strangers lab docs docs_wheel gestures films bench edges check check_types check_sources oracle programs tensorflow_tests release_check clean
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z_]*\):.*## /  make \1\t/p' Makefile | expand -t 24
 
 # What the browser runs is built from TypeScript; without node it is left out, which the program says.
 FRONTEND := tfnb/labextension/sources.sha256
 FRONTEND_SOURCES := $(wildcard labextension/package*.json labextension/scripts/*) \
-	$(shell find labextension/src tfnb/notebook/static -type f 2>/dev/null)
+	$(shell find labextension/schema labextension/src tfnb/notebook/static -type f 2>/dev/null)
 
 # $(call pip,PYTHON,ARGUMENTS): what pip says goes to a file, since it repeats itself for minutes where there is no network.
 define pip
@@ -109,7 +109,10 @@ lab: $(FRONTEND) ## open JupyterLab on the examples
 docs: $(DOCS_READY) ## the site in build/site, and its tests (search, no other host), which `make test` leaves out; three minutes, ten the first time
 	@PYTHONPATH=. $(PY) scripts/docs/build.py build/site $(DOCS_ARGS)
 	@TFNB_SITE=build/site $(PY) -m pytest -q -n 0 tests/documents/site/test_built_site.py \
-		tests/documents/site/test_site_in_browser.py $(PYTEST_ARGS)
+		tests/documents/site/test_site_in_browser.py tests/browser/test_help.py $(PYTEST_ARGS)
+
+docs_wheel: docs ## the site as a wheel in dist, for the help in JupyterLab where there is no checkout
+	@$(PY) -m build --no-isolation --wheel --outdir dist scripts/docs/wheel
 
 gestures: $(READY) ## 10,000 random gestures in the graph builder: undo, redo, code and drawing after each; six minutes
 	@TFNB_GESTURES=10000 $(PY) -m pytest -q -n $(TEST_WORKERS) tests/notebook/builder/test_random_gestures.py $(PYTEST_ARGS)

@@ -35,7 +35,7 @@ class FrontEnd:
         """All files that the products are made of."""
         for name in ("package.json", "package-lock.json"):
             yield self.folder / name
-        for part in ("src", "scripts"):
+        for part in ("schema", "scripts", "src"):
             yield from (path for path in sorted((self.folder / part).rglob("*")) if path.is_file())
         made = {path.stem for path in self.products()}
         for path in sorted(self.static.rglob("*")):  # what is written by hand

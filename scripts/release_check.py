@@ -51,7 +51,10 @@ IN_SDIST = {
     "hatch_build.py", "examples", "kernels_cl", "labextension", "scripts", "tfnb",
 }  # fmt: skip
 IN_WHEEL = {"tfnb"}
-UNWANTED = re.compile(r"(^|/)(__pycache__|node_modules|\.venv[^/]*|tests|\.git)(/|$)|\.(pyc|map|orig|rej|swp)$")
+UNWANTED = re.compile(
+    r"(^|/)(__pycache__|node_modules|\.venv[^/]*|tests|\.git)(/|$)"
+    r"|\.(pyc|map|rej|swp)$|(?<!/schemas/tfnb/package\.json)\.orig$"  # that one JupyterLab's builder writes
+)
 
 
 class Wrong(Exception):

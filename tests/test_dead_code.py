@@ -30,6 +30,8 @@ USED_BY_NAME = {
     "TestCase.assertAllCloseAccordingToType": "tests of programs: tf.test.TestCase has it in TensorFlow",
     "TestCase.assertStartsWith": "tests of programs: tf.test.TestCase has it in TensorFlow",
     "NameScope._recreate_cm": "contextlib.ContextDecorator",
+    "HelpHandler.compute_etag": "tornado",
+    "HelpHandler.set_extra_headers": "tornado",
     "_Finder.create_module": "Python's import",
     "_Raw.readable": "io.BufferedReader",
     "_Raw.readinto": "io.BufferedReader",

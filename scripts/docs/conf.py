@@ -35,6 +35,7 @@ html_show_sphinx = False
 html_show_search_summary = False  # summaries are fetched, which browsers refuse to a page from a file
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = [("frame.js", {"defer": "defer"})]
 html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_math_renderer = "mathml"
 add_function_parentheses = False

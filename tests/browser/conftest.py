@@ -137,13 +137,21 @@ class Lab:
         nbformat.write(notebook, self.root / name)
 
 
-def start_server(root, config, port):
+def start_server(root, config, port, *more, site=None):
+    """Starts JupyterLab with what `make docs` has built as its help, or with a page that stands for it."""
     settings = config / "settings" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
     (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false", "checkForUpdates": false}')
     # The extension as this checkout has built it, wherever Jupyter's own folders are.
     (config / "jupyter" / "labextensions").mkdir(parents=True)
     (config / "jupyter" / "labextensions" / "tfnb").symlink_to(ROOT / "tfnb" / "labextension")
+    (config / "jupyter" / "tfnb").mkdir()
+    if site is None:
+        site = config / "site"
+        (site / "docs").mkdir(parents=True)
+        (site / "index.html").write_text("<h1>The pages</h1><a href='docs/graph.html'>graphs</a>")
+        (site / "docs" / "graph.html").write_text("<h1>The page on graphs</h1>")
+    (config / "jupyter" / "tfnb" / "docs").symlink_to(site)
     places = {
         "JUPYTER_PATH": config / "jupyter",
         "JUPYTER_CONFIG_DIR": config,
@@ -164,6 +172,7 @@ def start_server(root, config, port):
             "--LabApp.extension_manager=readonly",
             "--ServerApp.jpserver_extensions={'tfnb.notebook.server': True}",
             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+            *more,
         ],
         config / "lab.log",
         env={**os.environ, **{k: str(v) for k, v in places.items()}, "PYTHONPATH": path},
@@ -183,6 +192,21 @@ def lab(tmp_path_factory, chromium):
     try:
         servers.wait_for(f"{url}/{servers.STATUS}", process, config / "lab.log")
         yield Lab(url, root)
+    finally:
+        servers.end_group(process)
+
+
+@pytest.fixture
+def hub(tmp_path, chromium):
+    """The address of a JupyterLab under the base URL that a hub gives, with the site that `make docs` has built."""
+    port, root, config = servers.free_port(), tmp_path / "root", tmp_path / "config"
+    root.mkdir()
+    site = ROOT / os.environ["TFNB_SITE"]
+    process = start_server(root, config, port, "--ServerApp.base_url=/user/x/", site=site)
+    try:
+        url = f"http://127.0.0.1:{port}/user/x"
+        servers.wait_for(f"{url}/{servers.STATUS}", process, config / "lab.log")
+        yield url
     finally:
         servers.end_group(process)
 

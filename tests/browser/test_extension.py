@@ -7,7 +7,7 @@ import tfnb as tf
 
 HOSTILE = "<img src=x onerror=hurt=1><script>hurt=1</script>[a](javascript:hurt=1)"
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" onload="hurt=1"></svg>'
-PLUGINS = ("tfnb:documents", "tfnb:builder", "tfnb:commands", "tfnb:status")
+PLUGINS = ("tfnb:documents", "tfnb:builder", "tfnb:commands", "tfnb:help", "tfnb:status")
 # Folder and file, what is drawn in it, what it is called.
 FILES = {
     "events": ("logs/fast", "tfevents", ".tfnb-card canvas", "summaries of runs"),
@@ -141,7 +141,7 @@ def test_a_folder_of_runs_grows(notebook, logs):
 def test_launcher_palette_and_status(notebook, logs):
     open_folder(notebook, "logs")
     plugins = notebook.page.evaluate("names => names.map(name => jupyterapp.hasPlugin(name))", list(PLUGINS))
-    assert plugins == [True] * 4
+    assert plugins == [True] * 5
     open_new_notebook(notebook)
     panel = open_panel(notebook)
     panel.get_by_text("This kernel has not imported tfnb.").wait_for(timeout=20_000)
@@ -160,7 +160,8 @@ def open_new_notebook(notebook):
     notebook.command("launcher:create")
     cards = page.locator(".jp-LauncherCard:visible", has_text="tfnb")
     cards.first.wait_for(timeout=20_000)
-    assert cards.all_inner_texts() == ["tfnb: graph builder", "tfnb: new notebook", "tfnb: open log directory"]
+    names = ["tfnb: graph builder", "tfnb: new notebook", "tfnb: open log directory", "tfnb: help"]
+    assert cards.all_inner_texts() == names
     notebook.shot("extension_launcher")
     cards.nth(1).click()
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)

@@ -35,6 +35,7 @@ ABSENT = {
     "tfnb/kernels_cl": "in a wheel",
     "tests/browser/shots": "written by the browser tests",
     "tfnb/labextension": "built by make",
+    "tfnb/docs": "an address of the server's extension",
     "tfnb/datasets/mnist/data": "laid down by the user",
 }
 # Documents by which the work was planned. A reader of this repository does not have them.

@@ -2,6 +2,7 @@
 import builder from "./builder";
 import commands from "./commands";
 import documents from "./documents";
+import help from "./help";
 import status from "./status";
 
-export default [documents, builder, commands, status];
+export default [documents, builder, commands, help, status];

@@ -73,6 +73,11 @@ def server(tmp_path_factory):
     root, config = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("config")
     port = servers.free_port()
     places = {f"JUPYTER_{name}_DIR": str(config / name) for name in ("CONFIG", "DATA", "RUNTIME")}
+    site = config / "DATA" / "tfnb" / "docs"
+    (site / "how-to").mkdir(parents=True)
+    (site / "index.html").write_text("<h1>the pages</h1>")
+    (site / "how-to" / "train.html").write_text("<h1>a training</h1>")
+    (site.parent / "secret.html").write_text("secret")
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     process = servers.start(
         [
@@ -261,3 +266,17 @@ def test_modules_and_bokeh(server):
     assert server.ask("module/strange")[0] == 400
     assert server.ask("module/../../secret")[0] == 404
     assert b"Bokeh" in gzip.decompress(server.ask("bokeh")[2])
+
+
+def test_the_help_is_served_to_those_who_are_logged_in(server):
+    status, headers, body = server.ask("docs/")
+    assert (status, body) == (200, b"<h1>the pages</h1>")
+    assert "frame-ancestors 'self'" in headers["Content-Security-Policy"] and headers["Cache-Control"] == "no-cache"
+    assert server.ask("docs/how-to/train.html")[2] == b"<h1>a training</h1>"
+    status, headers, body = server.ask("docs/how-to/train.html", method="HEAD")
+    assert (status, headers["Content-Length"], body) == (200, "19", b"")
+    assert b"the pages" not in server.ask("docs/", token=None)[2]  # the page that asks for the token
+    for path in ("docs/none.html", "docs/../secret.html", "docs/%2e%2e/secret.html", "docs//etc/hostname"):
+        status, _, body = server.ask(path)
+        assert status in (403, 404) and b"secret" != body, path
+    assert server.ask("docs/", {"a": 1})[0] in (403, 405)

@@ -1,4 +1,4 @@
-"""The HTTP addresses below `tfnb/`: exchanges of documents, the modules that draw them, and BokehJS.
+"""The HTTP addresses below `tfnb/`: exchanges of documents, the modules that draw them, BokehJS, and the help.
 
 Each requires an authenticated user who may read contents. Files are read in threads, so that the server can answer
 other requests. Invariant: an error becomes a status and a sentence in JSON; no reply is a page made of the content of a
@@ -22,6 +22,7 @@ from tornado import web
 
 import tfnb.errors as errors
 from tfnb.notebook.server.framing import packed
+from tfnb.notebook.server.help import HelpHandler
 from tfnb.notebook.server.places import inside_only, place_of
 
 __all__ = ["add_handlers"]
@@ -141,5 +142,6 @@ def add_handlers(app: web.Application, parts: Callable[[], Any]) -> None:
             (url_path_join(base, "document"), DocumentHandler),
             (url_path_join(base, r"module/([a-z]{1,20})"), ModuleHandler),
             (url_path_join(base, "bokeh"), BokehHandler),
+            (url_path_join(base, r"docs/(.*)"), HelpHandler),
         ],
     )

@@ -2,6 +2,7 @@
 // It shows each state that it receives, and imports nothing of Jupyter (white paper, section 3.3).
 import type { ClusterState, DeviceReport, Sent, TaskReport } from "../../protocol/cluster";
 import { h, keepKeys } from "../dom";
+import { helpLink } from "../help_link";
 import { bytesText, timeText } from "../timeline/texts";
 import style from "./cluster.css?text";
 import { linkOf, matrixOf, pairText, shortName, summary } from "./figures";
@@ -99,7 +100,7 @@ class Page implements ClusterPage {
       "div",
       { className: "tfnb-cluster-page", role: "region" },
       h("style", { textContent: style }),
-      h("div", { className: "bar" }, this.summaryLine, this.link),
+      h("div", { className: "bar" }, this.summaryLine, this.link, helpLink("cluster")),
       section("Tasks", this.tasks.element),
       h(
         "div",

@@ -2,6 +2,7 @@
 
 import type { ColourBy } from "../../protocol/graph";
 import { button, h } from "../dom";
+import { helpLink } from "../help_link";
 import type { Direction } from "./marks";
 
 const COLOURS: Record<ColourBy, string> = {
@@ -60,6 +61,7 @@ export class Toolbar {
       button("SVG", "save the drawing as SVG", () => actions.saveSvg()),
       button("PNG", "save the drawing as PNG", () => actions.savePng()),
       button("Full", "full screen", () => actions.fullScreen()),
+      helpLink("graph"),
     );
   }
 

@@ -3,6 +3,7 @@
 // a widget and a document viewer can use it.
 import type { EventCard } from "../../protocol/timeline";
 import { button, h, keepKeys } from "../dom";
+import { helpLink } from "../help_link";
 import { cardLines } from "./card";
 import { Chart } from "./chart";
 import { Costs } from "./costs";
@@ -137,6 +138,7 @@ class View implements TimelineView {
         ? [button("Save Chrome trace", "save as a Chrome trace", options.save)]
         : []),
       ...used.map(keyOf),
+      helpLink("timeline"),
     );
   }
 

@@ -13,6 +13,7 @@ import {
 } from "../../protocol/viewer";
 import { type Bokeh, startedBokeh } from "../bokeh";
 import { download, h, keepKeys } from "../dom";
+import { helpLink } from "../help_link";
 import type { Contents } from "./contents";
 import { HistogramCard } from "./histogram_card";
 import { nameTest } from "./name_filter";
@@ -127,7 +128,16 @@ export class ViewerPage implements SideContext {
       }, 150),
     );
     this.side = new Side(this);
-    const top = h("div", { className: "tfnb-top" }, this.tabs, this.filter, this.rate, this.pager);
+    const asked = helpLink("viewer");
+    const top = h(
+      "div",
+      { className: "tfnb-top" },
+      this.tabs,
+      this.filter,
+      this.rate,
+      this.pager,
+      asked,
+    );
     const parts = [top, this.status, this.side.el, this.main];
     const root = h("div", { className: "tfnb-viewer" }, ...parts);
     keepKeys(root);
