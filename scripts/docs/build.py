@@ -10,6 +10,7 @@ import argparse
 import shutil
 import sys
 import time
+from importlib.metadata import distribution
 from pathlib import Path
 
 from contents import KINDS, ROOT
@@ -18,6 +19,21 @@ from sphinx.cmd.build import build_main
 from stage import stage
 
 HERE = Path(__file__).resolve().parent
+# Whose scripts and style sheets are in the site.
+BUNDLED = ("Sphinx", "snowballstemmer", "Pygments", "myst-nb", "furo", "sphinx-basic-ng")
+
+
+def licenses() -> str:
+    """Returns the licences of what the site holds, our own first."""
+    texts = [("tfnb", (ROOT / "LICENSE").read_text(encoding="utf-8"))]
+    for name in BUNDLED:
+        package = distribution(name)
+        texts += [
+            (f"{name} {package.version}", Path(str(file.locate())).read_text(encoding="utf-8"))
+            for file in package.files or ()
+            if file.name.upper().startswith(("LICENSE", "COPYING"))
+        ]
+    return "\n\n".join(f"{name}\n{'=' * len(name)}\n\n{text.strip()}" for name, text in texts) + "\n"
 
 
 def main() -> int:
@@ -38,6 +54,7 @@ def main() -> int:
     status = build_main([*options, "-b", "html", str(sources), str(folder)])
     if status == 0:
         (folder / ".buildinfo").unlink(missing_ok=True)
+        (folder / "licenses.txt").write_text(licenses(), encoding="utf-8")
         pages = list(folder.rglob("*.html"))
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         took = time.monotonic() - started
