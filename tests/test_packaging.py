@@ -87,17 +87,36 @@ def test_a_source_distribution_has_the_pages_of_the_project(wheels):
     assert not [name for name in names if name.startswith(("tests/", ".venv"))]
 
 
+def bundled():
+    """The packages that the TypeScript imports and JupyterLab does not have, and what these depend on."""
+    folder = ROOT / "labextension"
+    text = "\n".join(path.read_text("utf-8") for path in (folder / "src").rglob("*.ts"))
+    imported = re.findall(r"""^(?:import|export)\s(?!type\s)(?:[^;"']*\sfrom\s)?["']([^."'][^"'?]*)["']""", text, re.M)
+    names = {"/".join(name.split("/")[: 2 if name.startswith("@") else 1]) for name in imported}
+    names -= set(json.loads((folder / "package.json").read_text("utf-8"))["dependencies"])
+    packages = json.loads((folder / "package-lock.json").read_text("utf-8"))["packages"]
+    found = set()
+    while names:
+        found |= names
+        names = {d for name in names for d in packages[f"node_modules/{name}"].get("dependencies", {})} - found
+    return found
+
+
 @node_needed
 def test_licences_of_what_is_bundled_go_with_it(wheels):
+    assert bundled() == {"@dagrejs/dagre", "@dagrejs/graphlib"}
     for wheel in wheels:
         with zipfile.ZipFile(wheel) as archive:
             files = [n for n in archive.namelist() if n.endswith("/third-party-licenses.json")]
             assert {"labextension" in n for n in files} == {True, False}
             for name in files:
                 packages = {p["name"]: p for p in json.loads(archive.read(name))["packages"]}
-                for bundled in ("@dagrejs/dagre", "@dagrejs/graphlib"):
-                    assert packages[bundled]["licenseId"] == "MIT"
-                    assert "Permission is hereby granted" in packages[bundled]["extractedText"]
+                assert set(packages) == bundled(), name
+                for package in packages.values():
+                    assert package["licenseId"] == "MIT" and package["versionInfo"]
+                    assert "Permission is hereby granted" in package["extractedText"]
+            (own,) = [n for n in archive.namelist() if n.endswith(".dist-info/licenses/LICENSE")]
+            assert archive.read(own) == (ROOT / "LICENSE").read_bytes()
 
 
 def test_the_lock_file_names_no_place():
