@@ -8,6 +8,15 @@ from servers import TOKEN
 
 SHOTS = Path(__file__).parent / "shots"
 FRAME = "iframe[title='help of tfnb']"
+# Where a link to another host would open.
+CLICKED = """body => {
+    const link = document.createElement('a');
+    link.href = 'https://example.org/';
+    link.addEventListener('click', (event) => event.preventDefault());
+    body.append(link);
+    link.click();
+    return [link.target, link.rel];
+}"""
 GRAPH = ["import tfnb as tf", "tf.square(tf.constant(2.0))", "tf.get_default_graph()"]
 
 
@@ -51,6 +60,7 @@ def test_the_site_is_searched_under_a_hubs_address(browser, hub):
         shown.locator("input[name=q]").press("Enter")
         shown.locator("#search-results li a").first.click(timeout=20_000)
         shown.locator("h1", has_text="Train a model").wait_for(timeout=20_000)
+        assert shown.locator("body").evaluate(CLICKED) == ["_blank", "noopener"]
         for theme in ("Dark", "Light"):
             command = "theme => void jupyterapp.commands.execute('apputils:change-theme', {theme})"
             page.evaluate(command, f"JupyterLab {theme}")
