@@ -23,8 +23,8 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
+from email import message_from_bytes
 from functools import partial
-from importlib.metadata import requires
 from pathlib import Path
 
 __all__ = ["Wrong", "build", "check_contents", "lowest", "main", "run", "without_node"]
@@ -101,6 +101,12 @@ def check_contents(archive: Path, version: str, places: Iterable[str]) -> str:
     if wanted:
         raise Wrong(f"{archive.name} lacks {sorted(wanted)}")
     return f"{count} files, {size / 1e6:.1f} MB unpacked, {archive.stat().st_size / 1e6:.1f} MB packed"
+
+
+def requirements_of(wheel: Path) -> list[str]:
+    """Returns what a wheel asks for; what is installed of the checkout may be older."""
+    (metadata,) = [content for name, content in files_of(wheel) if name.endswith(".dist-info/METADATA")]
+    return message_from_bytes(metadata).get_all("Requires-Dist", [])
 
 
 def lowest(requirements: Iterable[str]) -> list[str]:
@@ -205,7 +211,7 @@ def _checks(arguments: argparse.Namespace, folder: Path) -> int:
         shown = run([python, "-c", "import platform; print(platform.python_version())"]).strip()
         good.append(check(f"Python {shown}", partial(try_installed, archives[1], python, folder / "high est", [])))
     if arguments.lowest:
-        constraints = lowest(requires("tfnb") or [])
+        constraints = lowest(requirements_of(archives[1]))
         act = partial(try_installed, archives[1], arguments.lowest, folder / "low est", constraints)
         good.append(check("the lowest versions", act))
     if all(good):

@@ -18,7 +18,7 @@ from tfnb.release import VERSION
 
 sys.path.append(str(Path(__file__).parents[1] / "scripts"))
 
-from release_check import Wrong, build, check_contents, lowest, run, without_node
+from release_check import Wrong, build, check_contents, lowest, requirements_of, run, without_node
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTENSION = "data/share/jupyter/labextensions/tfnb"
@@ -77,6 +77,13 @@ def test_wheels_hold_the_extension(wheels):
         assert package["version"] == VERSION
         assert f"-{VERSION}-" in wheel.name
         assert f"{EXTENSION}/{package['jupyterlab']['_build']['load']}" in found
+
+
+@node_needed
+def test_what_a_wheel_asks_for_is_read_from_it(wheels):
+    """2.16.0 of tensorboard asks for a nightly Keras, and 2.16.1 for Keras: either brings TensorFlow."""
+    asked = [r for r in requirements_of(wheels[1]) if "extra ==" not in r]
+    assert len(asked) > 15 and "tensorboard==2.16.2" in lowest(asked)
 
 
 @node_needed
