@@ -6,6 +6,7 @@ import gc
 import sys
 import threading
 
+from tfnb.system import live_objects
 from tfnb.system.live_objects import LiveObjects
 
 
@@ -56,3 +57,14 @@ def test_listing_while_others_add():
     finally:
         sys.setswitchinterval(before)
     assert not errors
+
+
+def test_objects_that_outlive_the_module_are_forgotten(monkeypatch):
+    """When a process ends, Python 3.10 sets the names of modules to None before the last objects go."""
+    known: LiveObjects[_Thing] = LiveObjects()
+    item = _Thing()
+    known.add(item)
+    monkeypatch.setattr(live_objects, "_forget", None)
+    del item
+    gc.collect()
+    assert known._references == {}

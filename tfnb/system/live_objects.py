@@ -7,6 +7,7 @@ with a RuntimeError. Invariant: `list` reads the table in one go and returns str
 from __future__ import annotations
 
 import weakref
+from functools import partial
 from typing import Generic, TypeVar
 
 __all__ = ["LiveObjects"]
@@ -23,7 +24,8 @@ class LiveObjects(Generic[T]):
     def add(self, item: T) -> None:
         """Adds an object, which is forgotten when it is destroyed."""
         references, key = self._references, id(item)
-        references[key] = weakref.ref(item, lambda reference: _forget(references, key, reference))
+        # Not a lambda: when a process ends, Python 3.10 empties the module before the last objects go.
+        references[key] = weakref.ref(item, partial(_forget, references, key))
 
     def list(self) -> list[T]:
         """Returns the objects that exist, in the order in which they were added."""
