@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
+from interpreting import Interpreting
 from overwriting import overwriting
 from scheduler import ByFolder
 from targets import Target
@@ -24,12 +25,12 @@ from targets import Target
 settings.register_profile("tfnb", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.register_profile("ci", settings.get_profile("tfnb"), derandomize=True)
 os.environ.setdefault("TFNB_VERIFY", "1")  # graphs are verified after every stage of compiling a step
-os.environ.setdefault("TFNB_INTERPRET", "0")  # what is tested are compiled kernels; TFNB_INTERPRET=1 tests the others
 os.environ.setdefault("TFNB_PREPARE", "0")  # the kernels of the tests' notebooks would all compile the same beside them
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "tfnb"))
 
 
 TARGET = pytest.StashKey[Target]()
+INTERPRETING = Interpreting()
 
 
 def pytest_xdist_make_scheduler(config, log):
@@ -117,6 +118,7 @@ def owners(pytestconfig):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
+    INTERPRETING.begin(item.path)
     results = item.config.stash[TARGET].results
     if results is not None:
         results.begin()
