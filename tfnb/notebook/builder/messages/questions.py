@@ -1,4 +1,4 @@
-"""Answers that change nothing: what fits a wire, where a wire may go, and the code of some nodes.
+"""Answers that change nothing: what fits a wire, where a wire may go, the code of nodes, and what is inside of one.
 
 Invariant: what is said to fit was tried with the real functions, in a scratch graph.
 """
@@ -14,7 +14,11 @@ from tfnb.notebook.builder.calls import CallForm
 from tfnb.notebook.builder.catalogue import search, shown
 from tfnb.notebook.builder.drawing import is_drawn, output_values
 from tfnb.notebook.builder.edits import argument_splices, usual_argument
+from tfnb.notebook.builder.files.graph_text import copied_graph
+from tfnb.notebook.builder.files.original_graph import OriginalGraph
 from tfnb.notebook.builder.fixes import values_read
+from tfnb.notebook.builder.inside.function_bodies import body_state
+from tfnb.notebook.builder.inside.operations import inside
 from tfnb.notebook.builder.scratch import Spec, StandIns, accepting_port, placeholder, result_specs, spec_of
 from tfnb.notebook.builder.state import State
 from tfnb.notebook.builder.statements import Statement
@@ -29,13 +33,38 @@ from tfnb.notebook.protocol.builder import (
     TargetsRequest,
     Wire,
 )
+from tfnb.notebook.protocol.builder_details import CopyGraphRequest, Inside, InsideRequest
 from tfnb.types import as_dtype
 
-__all__ = ["copied", "palette", "refusal", "targets"]
+__all__ = ["QUESTIONS", "Question", "answered", "copied", "palette", "refusal", "targets"]
+
+Question = PaletteRequest | TargetsRequest | CopyRequest | CopyGraphRequest | InsideRequest
+QUESTIONS = ("palette", "targets", "copy", "copy graph", "inside")
 
 _SECONDS = 0.15  # of computing, after which the rest of a list is not tried any more
 _MOST_ENTRIES = 200
 _WIRE = "wire__"
+
+
+def answered(
+    question: Question, state: State, original: OriginalGraph
+) -> PaletteMessage | ConnectTargets | Clipboard | Inside:
+    """Returns the answer to a question about a document."""
+    if question["type"] == "palette":
+        return palette(_state_in(state, question), question)
+    if question["type"] == "targets":
+        return targets(_state_in(state, question), question)
+    if question["type"] == "copy":
+        return copied(state, question)
+    if question["type"] == "copy graph":
+        return copied_graph(state, question)
+    return inside(state, question, original.drawings, original.graph)
+
+
+def _state_in(state: State, question: PaletteRequest | TargetsRequest) -> State:
+    """Returns the state that a question is about: of the document, or of the body of a function."""
+    call = question.get("inside", "")
+    return body_state(state, state.statement(call)) if call else state
 
 
 def palette(state: State, request: PaletteRequest) -> PaletteMessage:
