@@ -2,8 +2,8 @@
 
 The output of the cell is a picture and the code, which a saved notebook keeps. If there is a kernel, the browser puts
 the live canvas in its place; it draws, and sends gestures. A view owns a document, a lock, the session of "run to here"
-and a training, and a thread that runs nodes and keeps the picture up to date. Invariant: a message that fails is
-answered with the reason, and leaves the document as it was.
+and a training, and a thread that runs nodes and keeps the picture up to date. What becomes of a message is told in
+`messages/routing.py`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import ChainMap, deque
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from IPython import get_ipython
 from traitlets import Dict, Unicode
 
-from tfnb.errors import DTypeError, InvalidArgumentError, OpError
+from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.message_types import GraphDef
 from tfnb.ir.protos import proto
@@ -26,16 +26,14 @@ from tfnb.notebook.assets import widget_module
 from tfnb.notebook.builder.catalogue import search
 from tfnb.notebook.builder.document import Answers, Document
 from tfnb.notebook.builder.files.imports import OpenedGraph, opened
-from tfnb.notebook.builder.lessons.course import lesson_answer, lesson_of
+from tfnb.notebook.builder.lessons.course import lesson_of
+from tfnb.notebook.builder.messages.routing import Router
 from tfnb.notebook.builder.picture import builder_html, builder_picture
-from tfnb.notebook.builder.runs.insight import compared, compiled, devices, no_insight, profiled
-from tfnb.notebook.builder.runs.running import Runs, probed_tensors
+from tfnb.notebook.builder.runs.running import Runs
 from tfnb.notebook.builder.trust.ran_text import RanText
 from tfnb.notebook.channel import Channel
 from tfnb.notebook.graph.file_formats import read_graph
 from tfnb.notebook.live_view import LiveView
-from tfnb.notebook.protocol.builder import Drawing, FromKernel, LossPoint, TrainRequest
-from tfnb.notebook.protocol.builder_details import DetailsFromKernel, LessonRequest
 from tfnb.session.default import get_default_session
 from tfnb.session.session import Session
 from tfnb.system.collector import put_off
@@ -47,7 +45,6 @@ SECONDS_TO_DRAW = 2.0  # the first gestures need the processor more than the imp
 GRAPH_FILES = (".pb", ".pbtxt", ".meta")
 SAVED_MODELS = ("saved_model.pb", "saved_model.pbtxt")
 
-_INSIGHTS: Mapping[str, Any] = {"compiled": compiled, "profile": profiled, "compare": compared, "devices": devices}
 _of_cells: dict[str, BuilderView] = {}  # open views by the id of the cell that shows them
 
 
@@ -166,6 +163,34 @@ def _notebook_sessions() -> list[Session]:
     return [s for s in [get_default_session(), *variables] if isinstance(s, Session) and not s.closed]
 
 
+class PictureAge:
+    """When to draw the picture anew: once the user pauses, so that it delays no answer, or has waited too long."""
+
+    def __init__(self) -> None:
+        self._old_since: float | None = None
+        self._last_message = time.monotonic()
+
+    @property
+    def is_old(self) -> bool:
+        return self._old_since is not None
+
+    def message_came(self) -> None:
+        self._last_message = time.monotonic()
+
+    def picture_is_old(self) -> None:
+        if self._old_since is None:
+            self._old_since = time.monotonic()
+
+    def picture_is_drawn(self) -> None:
+        self._old_since = None
+
+    def is_time_to_draw(self) -> bool:
+        since, now = self._old_since, time.monotonic()
+        if since is None:
+            return False
+        return now - self._last_message >= SECONDS_TO_PICTURE or now - since >= SECONDS_PER_PICTURE
+
+
 class BuilderView(LiveView):
     """A graph that is being built. `source` is its Python, `graph` the tf.Graph that it makes, `session` the session of
     "run to here", which has the values of its variables. `view["loss"]` is what the source calls `loss`, and
@@ -190,9 +215,8 @@ class BuilderView(LiveView):
         self._runs = Runs(lambda: self._namespace, self._others)
         self._runs.sessions.begin_with(origin)
         self._default: Any = None  # the default session of the cell that ran last
-        self._jobs: deque[Mapping[str, Any]] = deque()
-        self._picture_old_since: float | None = None  # when the picture stopped to show the document
-        self._last_message = time.monotonic()
+        self._router = Router(self._document, self._runs, self._lock, lambda reply: self._send(reply))
+        self._picture_age = PictureAge()
         self._is_inside_shown = False
         self._given = given
         self.cell = self.lesson = ""
@@ -277,7 +301,7 @@ class BuilderView(LiveView):
     def _received(self, _channel: Channel, message: object, _buffers: object) -> None:
         """Handles a message from the browser, in the thread of a comm."""
         if isinstance(message, dict):
-            self._last_message = time.monotonic()
+            self._picture_age.message_came()
             with put_off():
                 self._send_all(self.answer(message))
             if message.get("type") == "inside":  # what follows would delay the answer
@@ -287,83 +311,13 @@ class BuilderView(LiveView):
     def answer(self, message: Mapping[str, Any]) -> Answers:
         """Returns the messages that answer one of the browser; results of runs follow later."""
         self._default = get_default_session() or self._default
-        try:
-            with self._lock:
-                return self._answer(message)
-        except OpError as error:
-            return [self._refusal(message, error.message, getattr(error, "needs", []))]
-        except Exception as error:  # a fault of ours, or of a message: the canvas stays usable
-            return [self._refusal(message, f"this did not work: {type(error).__name__}: {error}")]
-
-    def _answer(self, message: Mapping[str, Any]) -> Answers:
-        kind = message.get("type")
-        if kind in ("run", *_INSIGHTS):
-            self._runs.remember(message.get("feeds", {}))
-            self._jobs.append(message)
-            self._wake.set()
-            return []
-        if kind == "train":
-            self._train(cast(TrainRequest, message))
-            return []
-        if kind == "stop":
-            self._runs.stop()
-            return []
-        if kind == "probes":
-            self._runs.probes.wanted = message["wires"]
-            return []
-        if kind == "lesson":
-            return [lesson_answer(self._document, cast(LessonRequest, message))]
-        replies = self._document.apply(cast(Any, message))
-        if kind != "open" and any(reply["type"] == "drawing" for reply in replies):
-            if self._picture_old_since is None and not _is_move(message):
-                self._picture_old_since = time.monotonic()
+        replies = self._router.answer(message)
+        is_changed = any(reply["type"] == "drawing" and not reply["is_refused"] for reply in replies)
+        if is_changed and message.get("type") != "open" and not _is_move(message):
+            self._picture_age.picture_is_old()
+        if is_changed or not replies:
             self._wake.set()
         return replies
-
-    def _train(self, message: TrainRequest) -> None:
-        self._runs.remember(message["feeds"])
-        request = self._runs.request(self._document, message["node"])
-        loss = self._runs.request(self._document, message["loss"]) if message["loss"] else None
-        self._runs.train(message, request, loss, self._send, probed_tensors(self._document))
-
-    def _refusal(
-        self, message: Mapping[str, Any], text: str, needs: Sequence[str] = ()
-    ) -> FromKernel | DetailsFromKernel:
-        node = str(message.get("node", ""))
-        if message.get("type") in ("train", "stop"):
-            node = str(message.get("loss") or node)
-            point: LossPoint = {
-                "type": "training",
-                "node": node,
-                "step": 0,
-                "value": 0.0,
-                "is_finite": True,
-                "progress": "",
-                "broken": "",
-                "state": "failed",
-                "message": text,
-                "needs": list(needs),
-            }
-            return point
-        if message.get("type") in _INSIGHTS:
-            return no_insight(message, text, needs)
-        if message.get("type") == "run":
-            return {
-                "type": "result",
-                "node": node,
-                "values": [],
-                "milliseconds": 0.0,
-                "error": text,
-                "needs": [],
-            }
-        drawing: Drawing = self._document.drawing(full=True)
-        gesture = message.get("gesture")
-        return {
-            **drawing,
-            "gesture": gesture if isinstance(gesture, int) else 0,
-            "message": text,
-            "is_refused": True,
-        }
 
     def _send_all(self, replies: Answers) -> None:
         for reply in replies:
@@ -379,7 +333,7 @@ class BuilderView(LiveView):
         if not self._document.draw_large():  # that and the list of operations are made before the browser asks
             search("matmul")
         while not self._closed.is_set():
-            self._wake.wait(None if self._picture_old_since is None else SECONDS_TO_PICTURE)
+            self._wake.wait(SECONDS_TO_PICTURE if self._picture_age.is_old else None)
             self._wake.clear()
             if self._is_inside_shown:  # a large graph is imported after its first drawing, since that takes longer
                 self._is_inside_shown = False
@@ -387,44 +341,18 @@ class BuilderView(LiveView):
                 self._document.import_apart()
                 with self._lock:
                     self._send_all(self._document.complete())
-            while self._jobs and not self._closed.is_set():
-                self._run_node(self._jobs.popleft())
-            if self._is_time_for_picture():
+            self._router.run_waiting(self._closed)
+            if self._picture_age.is_time_to_draw():
                 self._show_picture()
-
-    def _is_time_for_picture(self) -> bool:
-        """Whether the picture is old, and the user has paused, so that it delays no answer, or has waited too long."""
-        since, now = self._picture_old_since, time.monotonic()
-        if since is None:
-            return False
-        return now - self._last_message >= SECONDS_TO_PICTURE or now - since >= SECONDS_PER_PICTURE
-
-    def _run_node(self, message: Mapping[str, Any]) -> None:
-        node = str(message.get("node", ""))
-        try:
-            if message["type"] != "run":
-                with self._lock:
-                    moment = self._document.moment()
-                self._send(_INSIGHTS[message["type"]](self._runs, moment, cast(Any, message)))
-                return
-            with self._lock:
-                request = self._runs.request(self._document, node)
-        except OpError as error:
-            self._send(self._refusal(message, error.message, getattr(error, "needs", [])))
-            return
-        except Exception as error:  # of an insight: the user's program, so it is shown and the thread goes on
-            self._send(self._refusal(message, f"{type(error).__name__}: {error}"))
-            return
-        self._send(self._runs.run(node, request))
 
     def _cell_ended(self, _result: object = None) -> None:
         with self._lock:
             self._send_all(self._document.catch_up())
-        if self._picture_old_since is not None:
+        if self._picture_age.is_old:
             self._show_picture()
 
     def _show_picture(self) -> None:
-        self._picture_old_since = None
+        self._picture_age.picture_is_drawn()
         super()._show_picture()
         if isinstance(self._channel, BuilderChannel) and not self._closed.is_set():
             self._channel.source, self._channel.positions = self.source, dict(self._document.positions)
