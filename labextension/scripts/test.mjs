@@ -1,6 +1,6 @@
-// Runs tests/*.test.ts with node's own test runner, each bundled first (node 20 reads no TypeScript).
+// Runs tests/**/*.test.ts with node's own test runner, each bundled first (node 20 reads no TypeScript).
 //
-//   node scripts/test.mjs [NAME ...]      only the files whose name contains one of the words
+//   node scripts/test.mjs [NAME ...]      only the files whose path contains one of the words
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -11,7 +11,7 @@ import { texts } from "./build.mjs";
 
 const HERE = dirname(dirname(fileURLToPath(import.meta.url)));
 const words = process.argv.slice(2);
-const tests = readdirSync(join(HERE, "tests"))
+const tests = readdirSync(join(HERE, "tests"), { recursive: true })
   .filter((name) => name.endsWith(".test.ts"))
   .filter((name) => !words.length || words.some((word) => name.includes(word)));
 if (!tests.length) throw new Error(`no test file is called like ${words.join(", ")}`);
@@ -23,6 +23,7 @@ try {
     absWorkingDir: HERE,
     bundle: true,
     entryPoints: tests.map((name) => join("tests", name)),
+    outbase: join(HERE, "tests"),
     format: "esm",
     logLevel: "warning",
     outdir: out,
@@ -33,7 +34,7 @@ try {
     sourcemap: "inline",
     target: "node20",
   });
-  const files = readdirSync(out).filter((name) => name.endsWith(".mjs"));
+  const files = readdirSync(out, { recursive: true }).filter((name) => name.endsWith(".mjs"));
   const ran = spawnSync(
     process.execPath,
     [

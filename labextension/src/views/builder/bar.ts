@@ -3,7 +3,7 @@
 import { button, h } from "../dom";
 import { type Command, keysText } from "./commands";
 import { short } from "./form";
-import type { Workspace } from "./workspace";
+import type { Workspace } from "./state/workspace";
 
 const SHOWN: readonly (readonly [string, string])[] = [
   ["add", "+ Add"],
@@ -46,8 +46,8 @@ export class Bar {
     const make = ([id, text]: readonly [string, string]): HTMLElement =>
       id ? this.kept(id, text) : h("span", { className: "rule" });
     this.hand = button("✥ Pan", "drag on the empty canvas to move it instead of selecting", () => {
-      workspace.hand = !workspace.hand;
-      workspace.changed("mode");
+      workspace.dispatch({ type: "hand", hand: !workspace.state.hand });
+      this.draw();
     });
     this.hand.ariaLabel = null; // its text is its name
     this.root = h(
@@ -83,9 +83,9 @@ export class Bar {
   }
 
   draw(): void {
-    const { totals, revision } = this.workspace.model;
+    const { totals, revision } = this.workspace.state.graph;
     for (const [control, command] of this.controls) control.disabled = !command.can();
-    this.hand.setAttribute("aria-pressed", String(this.workspace.hand));
+    this.hand.setAttribute("aria-pressed", String(this.workspace.state.hand));
     if (revision < 0) return;
     const count = (n: number, word: string): string =>
       `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;

@@ -2,7 +2,7 @@
 // the menu of commands, and prompts for a name.
 
 import { h } from "../dom";
-import type { Point } from "./geometry";
+import type { Point } from "./places/geometry";
 
 export interface Choice {
   label: string;

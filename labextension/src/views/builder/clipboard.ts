@@ -1,6 +1,6 @@
 // The clipboard is text: the Python of the copied nodes.
 
-import type { Workspace } from "./workspace";
+import type { Workspace } from "./state/workspace";
 
 export class NodeClipboard {
   /** What was copied last, for pages that may not read the clipboard. */
@@ -28,18 +28,15 @@ export class NodeClipboard {
     this.copy(isCut);
   }
 
-  private nodes(): string[] {
-    const { model, selected } = this.workspace;
-    return model.order.filter((id) => selected.has(id));
-  }
-
   private statements(): string {
-    const sources = this.nodes().map((id) => this.workspace.model.nodes.get(id)?.source ?? "");
+    const sources = this.workspace
+      .selectedNodes()
+      .map((id) => this.workspace.model.nodes.get(id)?.source ?? "");
     return `${sources.join("\n")}\n`;
   }
 
   copy(isCut: boolean): void {
-    const nodes = this.nodes();
+    const nodes = this.workspace.selectedNodes();
     const { session } = this.workspace;
     const simple = this.statements();
     this.own = simple;
@@ -67,7 +64,7 @@ export class NodeClipboard {
 
   private insert(text: string): void {
     const { session, pointer } = this.workspace;
-    const at = pointer ?? this.workspace.middle();
+    const at = pointer ?? this.workspace.viewport.middle();
     const position = [Math.round(at[0]), Math.round(at[1])];
     session.gesture({ edit: "paste", text, position });
   }

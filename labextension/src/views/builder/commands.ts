@@ -1,17 +1,17 @@
 // The commands, each with its keys. The toolbar, the menu, the keyboard and the help all take them from this table.
 
-import type { LayOut } from "./arrange";
-import { layoutOf } from "./arrange";
 import type { Choice, Question } from "./chooser";
 import { movesOf } from "./dragging";
-import { type Point, portY, type Rect } from "./geometry";
 import { cut } from "./gestures";
 import { type Compatibility, matches, replacements, search } from "./palette";
-import { type Alignment, aligned, distributed, straightened } from "./placing";
-import type { AnyEdit } from "./session";
+import type { LayOut } from "./places/arrange";
+import { layoutOf } from "./places/arrange";
+import { type Point, portY, type Rect } from "./places/geometry";
+import { type Alignment, aligned, distributed, straightened } from "./places/placing";
+import type { AnyEdit } from "./state/session";
+import type { Workspace } from "./state/workspace";
 import { bendRects, placeBends, setRoute, unbent } from "./wires/bends";
 import { connectFromList, connectInput, placeOf } from "./wires/connecting";
-import type { Workspace } from "./workspace";
 
 export interface Command {
   id: string;
@@ -82,9 +82,9 @@ export function whileThere(
 const always = (): boolean => true;
 
 function editing(workspace: Workspace, actions: Actions): Command[] {
-  const { session, selected, model } = workspace;
-  const any = (): boolean => selected.size > 0;
-  const nodes = (): string[] => model.order.filter((id) => selected.has(id));
+  const { session } = workspace;
+  const any = (): boolean => workspace.selected.size > 0;
+  const nodes = (): string[] => workspace.selectedNodes();
   const remove = (heal: boolean): void => {
     if (workspace.selectedWire) cut(workspace, workspace.selectedWire);
     else if (any()) session.gesture({ edit: "delete", nodes: nodes(), heal });
@@ -104,14 +104,14 @@ function editing(workspace: Workspace, actions: Actions): Command[] {
       id: "undo",
       label: "Undo",
       keys: ["mod+z"],
-      can: () => model.canUndo,
+      can: () => workspace.state.graph.canUndo,
       run: () => session.undo("undo"),
     },
     {
       id: "redo",
       label: "Redo",
       keys: ["shift+mod+z", "mod+y"],
-      can: () => model.canRedo,
+      can: () => workspace.state.graph.canRedo,
       run: () => session.undo("redo"),
     },
     {
@@ -156,17 +156,17 @@ function editing(workspace: Workspace, actions: Actions): Command[] {
       id: "all",
       label: "Select all",
       keys: ["mod+a"],
-      can: () => model.order.length > 0,
-      run: () => workspace.select(model.order),
+      can: () => workspace.model.order.length > 0,
+      run: () => workspace.select(workspace.model.order),
     },
   ];
 }
 
 function structure(workspace: Workspace, actions: Actions): Command[] {
-  const { session, selected, model } = workspace;
-  const any = (): boolean => selected.size > 0;
+  const { session } = workspace;
+  const any = (): boolean => workspace.selected.size > 0;
   const one = (): boolean => workspace.only !== null;
-  const nodes = (): string[] => model.order.filter((id) => selected.has(id));
+  const nodes = (): string[] => workspace.selectedNodes();
   const first = (): Point | null => placeOf(workspace, nodes()[0] ?? "");
   const group = (): void => {
     const act = (name: string): void => {
@@ -175,7 +175,8 @@ function structure(workspace: Workspace, actions: Actions): Command[] {
     actions.choose(prompt("Name of the function", "block", act), first());
   };
   const frame = (): void => {
-    const colour = FRAME_COLOURS[model.frames.length % FRAME_COLOURS.length] ?? "blue";
+    const count = workspace.model.frames.length;
+    const colour = FRAME_COLOURS[count % FRAME_COLOURS.length] ?? "blue";
     const act = (title: string): void =>
       session.gesture({ edit: "frame", id: "", title, colour, nodes: nodes() });
     actions.choose(prompt("Title of the frame", "part", act), first());
@@ -193,6 +194,7 @@ function structure(workspace: Workspace, actions: Actions): Command[] {
     actions.choose(prompt("Device, such as /gpu:0; empty for any", "/gpu:0", act), first());
   };
   const select = (direction: "up" | "down") => (): void => {
+    const { model, selected } = workspace;
     const reached = new Set(selected);
     for (const id of selected) for (const other of model.reached(id, direction)) reached.add(other);
     workspace.select(reached, workspace.current);
@@ -284,19 +286,19 @@ function running(workspace: Workspace, actions: Actions): Command[] {
 }
 
 function arranging(workspace: Workspace, actions: Actions): Command[] {
-  const { selected, model, session } = workspace;
+  const { session } = workspace;
   const bends = (): Map<string, Rect> => bendRects(workspace);
-  const several = (): boolean => selected.size > 1 || bends().size > 1;
+  const isOver = (count: number): boolean =>
+    workspace.selected.size > count || bends().size > count;
+  const several = (): boolean => isOver(1);
   const move = (corners: ReadonlyMap<string, Point>, ...others: readonly AnyEdit[]): void => {
-    const before = workspace.rects(corners.keys());
-    for (const [id, at] of corners) model.placed.set(id, at);
+    const before = workspace.scene.rects(corners.keys());
     session.gesture(...movesOf(workspace, before, corners), ...others);
-    workspace.changed("moves");
   };
   // Of the selected nodes, or of the bends of the selected wire.
   const place = (of: (rects: ReadonlyMap<string, Rect>) => ReadonlyMap<string, Point>): void => {
     if (workspace.selectedWire) placeBends(workspace, workspace.selectedWire, of(bends()));
-    else move(of(workspace.rects(selected)));
+    else move(of(workspace.scene.rects(workspace.selected)));
   };
   const align = (side: Alignment, word: string): Command => ({
     id: `align-${side}`,
@@ -309,23 +311,25 @@ function arranging(workspace: Workspace, actions: Actions): Command[] {
     id: `distribute-${axis}`,
     label: `Equal gaps, ${word}`,
     keys: [],
-    can: () => selected.size > 2 || bends().size > 2,
+    can: () => isOver(2),
     run: () => place((rects) => distributed(rects, axis)),
   });
   const nudge = (key: string, dx: number, dy: number): Command => ({
     id: `move-${key}`,
     label: `Move ${key.slice(5).toLowerCase()}`,
     keys: [`alt+${key}`],
-    can: () => selected.size > 0,
-    run: () =>
-      move(new Map([...workspace.rects(selected)].map(([id, r]) => [id, [r.x + dx, r.y + dy]]))),
+    can: () => workspace.selected.size > 0,
+    run: () => {
+      const rects = workspace.scene.rects(workspace.selected);
+      move(new Map([...rects].map(([id, r]) => [id, [r.x + dx, r.y + dy]])));
+    },
   });
   return [
     {
       id: "tidy",
       label: "Tidy the selection, or everything",
       keys: ["mod+l"],
-      can: () => model.order.length > 0,
+      can: () => workspace.model.order.length > 0,
       run: () => void tidy(workspace, actions).then((corners) => move(corners)),
     },
     align("left", "left sides"),
@@ -341,7 +345,10 @@ function arranging(workspace: Workspace, actions: Actions): Command[] {
       can: () => several() || workspace.selectedWire !== null,
       run: () => {
         if (workspace.selectedWire) setRoute(workspace, workspace.selectedWire, []);
-        else move(straight(workspace), ...unbent(workspace));
+        else {
+          const edits = unbent(workspace);
+          move(straight(workspace), ...edits);
+        }
       },
     },
     distribute("x", "across"),
@@ -359,17 +366,17 @@ function straight(workspace: Workspace): Map<string, Point> {
   const links = model.connections
     .filter(({ from, to }) => selected.has(from) && selected.has(to))
     .map(({ from, output, to, row }) => ({ from, to, out: portY(output), in: portY(row) }));
-  return straightened(workspace.rects(model.order.filter((id) => selected.has(id))), links);
+  return straightened(workspace.scene.rects(workspace.selectedNodes()), links);
 }
 
 /** A new layout of the selected nodes, or of all; its upper left corner stays where it was. */
 async function tidy(workspace: Workspace, actions: Actions): Promise<Map<string, Point>> {
   const { selected, model } = workspace;
-  const ids = selected.size > 1 ? model.order.filter((id) => selected.has(id)) : model.order;
-  const before = [...workspace.rects(ids).values()];
-  const corners = await layoutOf(model, ids, workspace.face, actions.layOut, [
-    workspace.width,
-    workspace.height,
+  const ids = selected.size > 1 ? workspace.selectedNodes() : model.order;
+  const before = [...workspace.scene.rects(ids).values()];
+  const corners = await layoutOf(model, ids, workspace.scene.face, actions.layOut, [
+    workspace.viewport.width,
+    workspace.viewport.height,
   ]);
   const least = (of: readonly number[]): number => (of.length ? Math.min(...of) : 0);
   const dx = least(before.map((r) => r.x)) - least([...corners.values()].map(([x]) => x));
@@ -379,7 +386,7 @@ async function tidy(workspace: Workspace, actions: Actions): Promise<Map<string,
 
 function viewing(workspace: Workspace, actions: Actions): Command[] {
   const selection = (): void => {
-    const rect = workspace.only && workspace.rect(workspace.only.id);
+    const rect = workspace.only && workspace.scene.rect(workspace.only.id);
     workspace.fit(rect ?? undefined);
   };
   return [
@@ -395,14 +402,14 @@ function viewing(workspace: Workspace, actions: Actions): Command[] {
       label: "Zoom in",
       keys: ["+", "=", "mod+="],
       can: always,
-      run: () => workspace.zoom(1.25),
+      run: () => workspace.viewport.zoom(1.25),
     },
     {
       id: "farther",
       label: "Zoom out",
       keys: ["-", "mod+-"],
       can: always,
-      run: () => workspace.zoom(0.8),
+      run: () => workspace.viewport.zoom(0.8),
     },
     {
       id: "centre",

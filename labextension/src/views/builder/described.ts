@@ -1,14 +1,14 @@
 // What screen readers are told of the canvas and of a node.
 
 import { h } from "../dom";
-import { isReadOnly } from "./geometry";
-import type { Workspace } from "./workspace";
+import { isReadOnly } from "./places/geometry";
+import type { Workspace } from "./state/workspace";
 
 /** The part of a node by which it is named to screen readers: its name, call, outputs and problem. */
 export function described(workspace: Workspace, id: string): string {
   const node = workspace.model.nodes.get(id);
   if (!node) return "";
-  const outputs = workspace.face(id).outputs.filter(Boolean).join(", ");
+  const outputs = workspace.scene.face(id).outputs.filter(Boolean).join(", ");
   const inputs = node.inputs
     .map(({ label, wire, text }) => `${label} ${wire ? `from ${wire.node}` : text || "free"}`)
     .join(", ");

@@ -1,22 +1,22 @@
 // Nodes and wires while they are dragged: guides, the wire into which a node would fall, the port at which a wire would
 // end.
 
-import type { Point, Rect } from "./geometry";
-import type { Connection } from "./model";
-import type { Overlay } from "./painter";
 import type { Compatibility } from "./palette";
-import { snap } from "./placing";
-import type { AnyEdit } from "./session";
-import { keptRoutes, routed, routesMoved } from "./wires/bends";
+import type { Point, Rect } from "./places/geometry";
+import { snap } from "./places/placing";
+import type { BuilderModel } from "./state/model";
+import type { AnyEdit } from "./state/session";
+import type { Connection, Drag, Port } from "./state/state";
+import type { Workspace } from "./state/workspace";
+import { routed, routesMoved, tellKept } from "./wires/bends";
 import { routeKey } from "./wires/route";
-import type { Port, Workspace } from "./workspace";
 
 const SNAP_RADIUS = 28; // pixels around a port in which a wire snaps to it
 const WIRE_RADIUS = 14;
+const SNAP = 6; // pixels between a side and the guide that it snaps to
 
 /** What gestures ask of the view. */
 export interface Host {
-  readonly overlay: Overlay;
   palette(compatibility: Compatibility, at: Point): void;
   menu(at: Point): void;
   openForm(): void;
@@ -25,8 +25,6 @@ export interface Host {
   over(event: PointerEvent): boolean;
   /** Drops the selected nodes there, if there is one. */
   dropOn(event: PointerEvent): boolean;
-  /** Draws what lies above the nodes. */
-  drawOverlay(): void;
 }
 
 /** The port at which a dragged wire would end: the nearest that accepts it, else the first free one of the node there. */
@@ -38,7 +36,7 @@ export function targetAt(workspace: Workspace, from: Port, at: Point): Port | nu
   const node = id === null || id === from.node ? undefined : workspace.model.nodes.get(id);
   if (!node) return null;
   if (side === "out") return node.outputs.length ? { node: node.id, side, row: 0 } : null;
-  const refusals = workspace.dragging?.refusals;
+  const refusals = workspace.state.draggedWire?.refusals;
   const row = node.inputs.findIndex(
     ({ wire, name }) => !wire && !refusals?.has(`${node.id}\n${name}`),
   );
@@ -47,21 +45,17 @@ export function targetAt(workspace: Workspace, from: Port, at: Point): Port | nu
 
 /** The selected nodes while they are dragged: they snap to the others, and a single one to a wire. */
 export class Move {
-  private readonly starts: Map<string, Rect>;
-  private readonly others: Rect[];
+  private readonly starts: ReadonlyMap<string, Readonly<Rect>>;
+  private readonly others: readonly Readonly<Rect>[];
   private readonly around: Rect;
+  private drag: Drag = { nodes: new Map(), bends: new Map() };
   private wire: Connection | null = null;
 
-  constructor(
-    private readonly workspace: Workspace,
-    private readonly host: Host,
-  ) {
-    this.starts = workspace.rects(workspace.selected);
-    this.others = workspace
-      .visible()
-      .filter((id) => !workspace.selected.has(id))
-      .map((id) => workspace.rect(id))
-      .filter((rect) => rect !== null);
+  constructor(private readonly workspace: Workspace) {
+    const { scene, selected } = workspace;
+    this.starts = scene.rects(selected);
+    const others = workspace.visible().filter((id) => !selected.has(id));
+    this.others = [...scene.rects(others).values()];
     const rects = [...this.starts.values()];
     const [x, y] = [Math.min(...rects.map((r) => r.x)), Math.min(...rects.map((r) => r.y))];
     const width = Math.max(...rects.map((r) => r.x + r.width)) - x;
@@ -70,21 +64,22 @@ export class Move {
 
   /** Moves by a distance; `isFree` switches guides off. */
   to([dx, dy]: Point, isFree: boolean, at: Point): void {
-    const { workspace, host } = this;
+    const { workspace, starts } = this;
     const moved = { ...this.around, x: this.around.x + dx, y: this.around.y + dy };
-    const radius = 6 / workspace.camera.scale;
+    const radius = workspace.viewport.toWorldLength(SNAP);
     const snapped = isFree ? { dx: 0, dy: 0, guides: [] } : snap(moved, this.others, radius);
     const [sx, sy] = [dx + snapped.dx, dy + snapped.dy];
-    host.overlay.guides = snapped.guides;
-    workspace.model.dragged = new Map(
-      [...this.starts].map(([id, r]) => [id, [Math.round(r.x + sx), Math.round(r.y + sy)]]),
+    const nodes = new Map(
+      [...starts].map(([id, r]): [string, Point] => [
+        id,
+        [Math.round(r.x + sx), Math.round(r.y + sy)],
+      ]),
     );
-    const moves = routesMoved(workspace, this.starts, workspace.model.dragged);
-    workspace.model.bent = new Map(moves.map((m) => [routeKey(m.connection), m.bends]));
+    const routes = routesMoved(workspace.model, starts, nodes);
+    this.drag = { nodes, bends: new Map(routes.map((m) => [routeKey(m.connection), m.bends])) };
     this.wire = this.wireBelow(at);
-    workspace.hovered = this.wire;
-    workspace.changed("moves");
-    host.drawOverlay();
+    workspace.dispatch({ type: "dragged", drag: this.drag, hovered: this.wire });
+    workspace.dispatch({ type: "overlay", overlay: { guides: snapped.guides } });
   }
 
   /** The wire into which a single node without wires would be inserted. */
@@ -98,12 +93,8 @@ export class Move {
 
   drop(): void {
     const { workspace, wire } = this;
-    const { model, only } = workspace;
-    const moved = model.dragged ?? new Map<string, Point>();
-    model.dragged = model.bent = null;
-    workspace.hovered = null;
-    for (const [id, at] of moved) model.placed.set(id, at);
-    const edits: AnyEdit[] = movesOf(workspace, this.starts, moved);
+    const { only } = workspace;
+    const edits = movesOf(workspace, this.starts, this.drag.nodes);
     if (wire && only) {
       edits.push({
         edit: "connect",
@@ -115,28 +106,29 @@ export class Move {
       edits.push({ edit: "connect", wire: output, node: wire.to, port: wire.port });
     }
     workspace.session.gesture(...edits);
-    workspace.changed("moves");
   }
 
   undo(): void {
-    this.workspace.model.dragged = this.workspace.model.bent = null;
-    this.workspace.hovered = null;
-    this.workspace.changed("moves");
+    this.workspace.dispatch({ type: "drag cancelled" });
   }
 }
 
-/** The edits of a movement: of nodes, and of the bends between them, which are shown at once. */
+/** Moves nodes, and the bends between them, at once; returns the edits that tell the kernel. */
 export function movesOf(
   workspace: Workspace,
   before: ReadonlyMap<string, Rect>,
-  moved: ReadonlyMap<string, Point>,
+  places: ReadonlyMap<string, Point>,
 ): AnyEdit[] {
-  const kept = keptRoutes(workspace.model);
-  const routes = routesMoved(workspace, before, moved);
-  for (const { connection, bends } of routes)
-    workspace.model.routes.set(routeKey(connection), bends.flat());
+  const kept = tellKept(workspace);
+  const { model } = workspace;
+  const routes = routesMoved(model, before, places);
+  workspace.dispatch({
+    type: "moved",
+    places,
+    routes: new Map(routes.map(({ connection, bends }) => [routeKey(connection), bends.flat()])),
+  });
   return [
-    { edit: "move", positions: withAutomatic(workspace, moved) },
+    { edit: "move", positions: withAutomatic(model, places) },
     ...kept,
     ...routes.map(({ connection, bends }) => routed(connection, bends)),
   ];
@@ -147,12 +139,12 @@ export function movesOf(
  * looks the same when it is opened again.
  */
 export function withAutomatic(
-  { model }: Workspace,
+  model: BuilderModel,
   moved: ReadonlyMap<string, Point>,
 ): Record<string, Point> {
   const positions: Record<string, Point> = {};
   for (const id of model.order) {
-    const at = moved.get(id) ?? (model.placed.has(id) ? undefined : model.home(id));
+    const at = moved.get(id) ?? (model.places.placed.has(id) ? undefined : model.home(id));
     if (at) positions[id] = at;
   }
   return positions;

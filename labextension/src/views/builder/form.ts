@@ -4,12 +4,12 @@ import type { BuilderNode, InputPort, Parameter } from "../../protocol/builder";
 import { button, h } from "../dom";
 import type { Question } from "./chooser";
 import { shapeText } from "./dtypes";
-import { isReadOnly } from "./geometry";
-import type { Connection } from "./model";
+import { isReadOnly } from "./places/geometry";
 import { presetValues, valueQuestion } from "./presets";
+import type { Connection } from "./state/state";
+import type { Workspace } from "./state/workspace";
 import { duration, histogram, range, safeImage } from "./values";
 import { wireText } from "./wires/bends";
-import type { Workspace } from "./workspace";
 
 export interface FormHost {
   run(id: string): void;
@@ -288,7 +288,7 @@ function parameterRow(
 }
 
 function valueRows(workspace: Workspace, node: BuilderNode): HTMLElement[] {
-  const panel = workspace.panels.get(node.id);
+  const panel = workspace.state.panels.get(node.id);
   const result = panel?.result;
   if (!result) return [];
   if (result.error) return [h("div", { className: "problem" }, h("p", {}, result.error))];

@@ -4,7 +4,7 @@ import type { Note } from "../../protocol/builder";
 import { h } from "../dom";
 import { type Actions, FRAME_COLOURS, prompt } from "./commands";
 import { LayerTransform } from "./layer_transform";
-import type { Workspace } from "./workspace";
+import type { Workspace } from "./state/workspace";
 
 export class FrameNoteLayer {
   readonly root = h("div", { className: "frame-notes" });
@@ -20,13 +20,14 @@ export class FrameNoteLayer {
   /** `isNew`: whether the elements are drawn anew; `isMoved`: whether nodes have moved. */
   draw(isNew: boolean, isMoved: boolean): void {
     const { workspace } = this;
-    const { x, y, scale } = workspace.camera;
+    const { x, y, scale } = workspace.viewport.camera;
     this.layerTransform.to(`translate(${x}px, ${y}px) scale(${scale})`);
     if (isNew) this.renew();
     if (!isMoved) return;
     const { model } = workspace;
-    for (const { id, nodes } of model.frames) put(this.frames.get(id), workspace.frameRect(nodes));
-    for (const note of model.notes) put(this.notes.get(note.id), workspace.noteRect(note));
+    for (const { id, nodes } of model.frames)
+      put(this.frames.get(id), workspace.scene.frameRect(nodes));
+    for (const note of model.notes) put(this.notes.get(note.id), workspace.scene.noteRect(note));
   }
 
   dispose(): void {
@@ -70,7 +71,7 @@ export class FrameNoteLayer {
   private editNote({ id, text }: Note): void {
     const { workspace } = this;
     const note = workspace.model.notes.find((one) => one.id === id);
-    const rect = note && workspace.noteRect(note);
+    const rect = note && workspace.scene.noteRect(note);
     const act = (now: string): void =>
       workspace.session.gesture({ edit: "note", id, text: now, before: "" });
     const question = prompt("Text of the note; empty removes it", text, act);
@@ -83,7 +84,7 @@ export class FrameNoteLayer {
     const frame = workspace.model.frames.find((one) => one.id === id);
     if (!frame) return;
     const { title, colour, nodes } = frame;
-    const rect = workspace.frameRect(nodes);
+    const rect = workspace.scene.frameRect(nodes);
     const set = (change: Partial<typeof frame>): void =>
       workspace.session.gesture({ edit: "frame", id, title, colour, nodes, ...change });
     this.actions.choose(

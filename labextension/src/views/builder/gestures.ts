@@ -3,10 +3,10 @@
 
 import type { Edit } from "../../protocol/builder";
 import { type Host, Move, targetAt } from "./dragging";
-import { between, contains, type Point, type Rect } from "./geometry";
-import type { Connection } from "./model";
+import { between, contains, type Point, type Rect } from "./places/geometry";
+import { type Connection, type DraggedWire, NO_OVERLAY, type Port } from "./state/state";
+import type { Workspace } from "./state/workspace";
 import { Bend, removeBend } from "./wires/bends";
-import type { Port, Workspace } from "./workspace";
 
 const MOVED = 4; // pixels before a press is a drag
 const PORT_RADIUS = 11;
@@ -59,9 +59,7 @@ export class Pointer {
     this.scrolling = 0;
     this.gesture?.cancel();
     this.gesture = null;
-    this.host.overlay.marquee = null;
-    this.host.overlay.guides = [];
-    this.host.drawOverlay();
+    this.workspace.dispatch({ type: "overlay", overlay: NO_OVERLAY });
   }
 
   private screen({ clientX, clientY }: MouseEvent): Point {
@@ -70,7 +68,7 @@ export class Pointer {
   }
 
   private world(event: MouseEvent): Point {
-    return this.workspace.camera.toWorld(...this.screen(event));
+    return this.workspace.viewport.camera.toWorld(...this.screen(event));
   }
 
   private isOwn(event: Event): boolean {
@@ -113,11 +111,11 @@ export class Pointer {
     const bend = workspace.bendAt(at, PORT_RADIUS);
     if (bend) return this.onWire(bend.connection, event, bend.index);
     const node = workspace.nodeAt(at);
-    const frame = node === null ? workspace.frameAt(at) : null;
+    const frame = node === null ? workspace.scene.frameAt(at) : null;
     if (node !== null || frame !== null) return this.drag(node, frame, event);
     const wire = workspace.wireAt(at, WIRE_RADIUS);
     if (wire) return this.onWire(wire, event);
-    return workspace.hand || isTouch ? this.pan() : this.marquee(at, event);
+    return workspace.state.hand || isTouch ? this.pan() : this.marquee(at, event);
   }
 
   private moved(event: PointerEvent): void {
@@ -142,9 +140,7 @@ export class Pointer {
     this.scrolling = 0;
     this.gesture = null;
     gesture.end(this.world(event), event);
-    this.host.overlay.marquee = null;
-    this.host.overlay.guides = [];
-    this.host.drawOverlay();
+    this.workspace.dispatch({ type: "overlay", overlay: NO_OVERLAY });
   }
 
   private hover(event: PointerEvent): void {
@@ -153,25 +149,25 @@ export class Pointer {
     const port = workspace.portAt(at, PORT_RADIUS);
     const isOnNode = !port && workspace.nodeAt(at) !== null;
     const wire = port || isOnNode ? null : workspace.wireAt(at, WIRE_RADIUS);
-    const isEmpty = !port && !isOnNode && !wire && workspace.frameAt(at) === null;
+    const isEmpty = !port && !isOnNode && !wire && workspace.scene.frameAt(at) === null;
     stage.style.cursor = port
       ? "crosshair"
       : wire
         ? "pointer"
         : isEmpty
-          ? workspace.hand || this.isSpace
+          ? workspace.state.hand || this.isSpace
             ? "grab"
             : "default"
           : "move";
-    if (wire?.to === workspace.hovered?.to && wire?.port === workspace.hovered?.port) return;
-    workspace.hovered = wire;
-    workspace.changed("wires");
+    if (wire?.to === workspace.state.hovered?.to && wire?.port === workspace.state.hovered?.port)
+      return;
+    workspace.dispatch({ type: "hovered", wire });
   }
 
   // ---- pan, pinch, wheel ---------------------------------------------------------------------------
 
   private pan(): Gesture {
-    const { camera } = this.workspace;
+    const { camera } = this.workspace.viewport;
     let [x, y] = this.start;
     return {
       move: (_, event) => {
@@ -187,7 +183,7 @@ export class Pointer {
   }
 
   private pinch(): Gesture {
-    const { camera } = this.workspace;
+    const { camera } = this.workspace.viewport;
     const measure = (): { middle: Point; distance: number } => {
       const [a = [0, 0], b = a] = [...this.touches.values()];
       return {
@@ -217,7 +213,7 @@ export class Pointer {
     if (!isModified && document.activeElement !== this.stage) return;
     event.preventDefault();
     const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 20 : 1;
-    const { camera } = this.workspace;
+    const { camera } = this.workspace.viewport;
     if (event.shiftKey) camera.pan(-event.deltaY * lines, -event.deltaX * lines);
     else
       camera.zoom(
@@ -240,9 +236,9 @@ export class Pointer {
           : at > size - EDGE
             ? -Math.min(12, at - size + EDGE)
             : 0;
-      const [dx, dy] = [pull(x, workspace.width), pull(y, workspace.height)];
+      const [dx, dy] = [pull(x, workspace.viewport.width), pull(y, workspace.viewport.height)];
       if (!dx && !dy) return;
-      workspace.camera.pan(dx, dy);
+      workspace.viewport.camera.pan(dx, dy);
       gesture.move(this.world(last), last);
       this.scrolling = requestAnimationFrame(step);
     };
@@ -252,15 +248,16 @@ export class Pointer {
   // ---- select --------------------------------------------------------------------------------------
 
   private marquee(from: Point, event: PointerEvent): Gesture {
-    const { workspace, host } = this;
+    const { workspace } = this;
     const before = event.shiftKey || event.ctrlKey ? [...workspace.selected] : [];
     return {
       move: (at) => {
         const area = between(from, at);
-        host.overlay.marquee = area;
-        const inside = workspace.model.order.filter((id) => isInside(workspace.rect(id), area));
+        workspace.dispatch({ type: "overlay", overlay: { marquee: area } });
+        const inside = workspace.model.order.filter((id) =>
+          isInside(workspace.scene.rect(id), area),
+        );
         workspace.select(new Set([...before, ...inside]));
-        host.drawOverlay();
         this.scroll();
       },
       end: () => {
@@ -274,12 +271,12 @@ export class Pointer {
 
   /** A click selects the wire; dragging bends it. */
   private onWire(wire: Connection, event: PointerEvent, index?: number): Gesture {
-    const { workspace, host } = this;
-    const from = workspace.camera.toWorld(...this.start);
+    const { workspace } = this;
+    const from = workspace.viewport.camera.toWorld(...this.start);
     let bend: Bend | null = null;
     return {
       move: (at, now) => {
-        bend ??= Bend.at(workspace, host.overlay, wire, from, index);
+        bend ??= Bend.at(workspace, wire, from, index);
         bend?.to(at, now.altKey);
         this.scroll();
       },
@@ -301,12 +298,12 @@ export class Pointer {
       workspace.select(workspace.model.frames.find(({ id }) => id === frame)?.nodes ?? []);
     else if (node !== null && !workspace.selected.has(node) && !isAdding) workspace.select([node]);
     const wasSelected = node !== null && isAdding;
-    const from = workspace.camera.toWorld(...this.start);
+    const from = workspace.viewport.camera.toWorld(...this.start);
     let move: Move | null = null;
     return {
       move: (at, now) => {
         if (wasSelected && node !== null && !workspace.selected.has(node)) workspace.toggle(node);
-        move ??= new Move(workspace, this.host);
+        move ??= new Move(workspace);
         move.to([at[0] - from[0], at[1] - from[1]], now.altKey, at);
         if (!this.host.over(now)) this.scroll();
       },
@@ -325,7 +322,7 @@ export class Pointer {
   // ---- drag wires ----------------------------------------------------------------------------------
 
   private connect(port: Port): Gesture {
-    const { workspace, host } = this;
+    const { workspace } = this;
     const node = workspace.model.nodes.get(port.node);
     const input = port.side === "in" ? node?.inputs[port.row] : undefined;
     // A wire that is dragged away from its input is moved.
@@ -333,38 +330,34 @@ export class Pointer {
     const from: Port = input?.wire
       ? { node: input.wire.node, side: "out", row: input.wire.output }
       : port;
+    const set = (wire: DraggedWire | null): void =>
+      workspace.dispatch({ type: "wire dragged", wire });
     const begin = (at: Point): void => {
-      workspace.dragging = { from, to: at, target: null, refusals: null };
-      workspace.changed("wires");
+      set({ from, to: at, target: null, refusals: null });
       if (from.side === "in") return;
       const wire = { node: from.node, output: from.row };
       void workspace.session.targets(wire).then(({ refused }) => {
-        if (workspace.dragging?.from !== from) return;
+        const { draggedWire } = workspace.state;
+        if (draggedWire?.from !== from) return;
         const refusals = new Map(refused.map(([id, name, why]) => [`${id}\n${name}`, why]));
-        workspace.dragging = { ...workspace.dragging, refusals };
-        workspace.changed("wires");
+        set({ ...draggedWire, refusals });
       });
     };
     return {
       move: (at) => {
-        if (!workspace.dragging) begin(at);
-        if (!workspace.dragging) return;
-        const target = targetAt(workspace, from, at);
-        workspace.dragging = { ...workspace.dragging, to: at, target };
-        host.drawOverlay();
+        if (!workspace.state.draggedWire) begin(at);
+        const { draggedWire } = workspace.state;
+        if (!draggedWire) return;
+        set({ ...draggedWire, to: at, target: targetAt(workspace, from, at) });
         this.scroll();
       },
       end: (at) => {
-        const { dragging } = workspace;
-        workspace.dragging = null;
-        workspace.changed("wires");
-        if (!dragging) workspace.select([port.node]);
-        else this.drop(from, old, at, dragging.refusals);
+        const { draggedWire } = workspace.state;
+        set(null);
+        if (!draggedWire) workspace.select([port.node]);
+        else this.drop(from, old, at, draggedWire.refusals);
       },
-      cancel: () => {
-        workspace.dragging = null;
-        workspace.changed("wires");
-      },
+      cancel: () => set(null),
     };
   }
 
@@ -408,7 +401,7 @@ export class Pointer {
     if (!this.isOwn(event)) return;
     const { workspace, host } = this;
     const at = this.world(event);
-    const frame = workspace.frameAt(at);
+    const frame = workspace.scene.frameAt(at);
     const wire = workspace.wireAt(at, WIRE_RADIUS);
     const bend = workspace.bendAt(at, PORT_RADIUS);
     if (bend) removeBend(workspace, bend.connection, bend.index);

@@ -2,7 +2,7 @@
 
 import { button, download, h } from "../dom";
 import { drawForm, type FormHost } from "./form";
-import type { Workspace } from "./workspace";
+import type { Workspace } from "./state/workspace";
 
 export type Tab = "node" | "code" | "log" | "lesson";
 const TABS: readonly (readonly [Tab, string])[] = [

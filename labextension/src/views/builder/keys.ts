@@ -3,7 +3,7 @@
 
 import { type Command, keysOf } from "./commands";
 import { described } from "./described";
-import type { Workspace } from "./workspace";
+import type { Workspace } from "./state/workspace";
 
 const STEP = 60;
 
@@ -46,7 +46,8 @@ function act(workspace: Workspace, event: KeyboardEvent, typing: Typing): boolea
 }
 
 function walk(workspace: Workspace, keys: string): boolean {
-  const { model, camera, selected } = workspace;
+  const { model, selected } = workspace;
+  const { camera } = workspace.viewport;
   const { order } = model;
   const pans: Record<string, readonly [number, number]> = {
     "mod+ArrowLeft": [STEP, 0],

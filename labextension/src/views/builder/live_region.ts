@@ -1,7 +1,7 @@
 // What the view says: in the line at the bottom, aloud for screen readers, and a refusal also where it happened.
 
 import { h } from "../dom";
-import type { Point } from "./geometry";
+import type { Point } from "./places/geometry";
 
 const SHOWN = 5000; // milliseconds that a refusal stays
 

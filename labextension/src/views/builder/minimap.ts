@@ -1,8 +1,8 @@
 // A small picture of the whole drawing with the window framed; a click or a drag moves the window there.
 
 import { h } from "../dom";
-import type { Rect } from "./geometry";
-import type { Workspace } from "./workspace";
+import type { Rect } from "./places/geometry";
+import type { Workspace } from "./state/workspace";
 
 const [WIDTH, HEIGHT] = [160, 110];
 
@@ -18,7 +18,7 @@ export class Minimap {
       event.stopPropagation();
       if (event.type === "pointermove" && !event.buttons) return;
       const box = this.root.getBoundingClientRect();
-      const { camera, width, height } = this.workspace;
+      const { camera, width, height } = this.workspace.viewport;
       const x = (event.clientX - box.left) / this.scale + this.area.x;
       const y = (event.clientY - box.top) / this.scale + this.area.y;
       camera.set(width / 2 - x * camera.scale, height / 2 - y * camera.scale, camera.scale);
@@ -35,8 +35,8 @@ export class Minimap {
   draw(isNew: boolean): void {
     const { workspace, root } = this;
     this.isStale ||= isNew;
-    const bounds = workspace.bounds();
-    const window = workspace.window();
+    const bounds = workspace.scene.bounds();
+    const window = workspace.viewport.window();
     const isWhole =
       !bounds ||
       (window.x <= bounds.x &&
@@ -78,7 +78,7 @@ export class Minimap {
     pen.setTransform(scale, 0, 0, scale, -bounds.x * scale, -bounds.y * scale);
     const { theme, model, selected } = workspace;
     for (const id of model.order) {
-      const r = workspace.rect(id);
+      const r = workspace.scene.rect(id);
       if (!r) continue;
       const isWrong = Boolean(model.nodes.get(id)?.problem);
       pen.fillStyle = isWrong ? "#d55e00" : selected.has(id) ? theme.accent : theme.line;

@@ -3,19 +3,22 @@
 
 import type { BuilderNode } from "../../protocol/builder";
 import { button, h } from "../dom";
+import type { Theme } from "../graph/palette";
 import { described } from "./described";
 import { portMark } from "./dtypes";
-import { labelOf, type Point, titleOf } from "./geometry";
 import { LayerTransform } from "./layer_transform";
+import { labelOf, type Point, titleOf } from "./places/geometry";
+import type { BuilderState, Panel } from "./state/state";
+import type { Workspace } from "./state/workspace";
 import { drawPanel } from "./values";
-import type { Workspace } from "./workspace";
 
 export class NodeElements {
   readonly root = h("div", { className: "nodes" });
   /** What is selected, or dragged, above the others. */
   readonly lifted = h("div", { className: "nodes lifted" });
   private readonly elements = new Map<string, HTMLElement>();
-  private readonly stale = new Set<string>();
+  /** What each element was drawn from. */
+  private readonly sources = new Map<string, Source>();
   /** The positions from which nodes are dragged; empty while none is. */
   private readonly starts = new Map<string, Point>();
   private readonly layerTransform = new LayerTransform(this.root);
@@ -40,11 +43,6 @@ export class NodeElements {
     return this.elements.size;
   }
 
-  /** Draws these nodes anew when they are shown next. */
-  renew(ids: Iterable<string>): void {
-    for (const id of ids) this.stale.add(id);
-  }
-
   /** Shows exactly these nodes. */
   show(ids: readonly string[]): void {
     const wanted = new Set(ids);
@@ -52,23 +50,23 @@ export class NodeElements {
       if (wanted.has(id)) continue;
       element.remove();
       this.elements.delete(id);
+      this.sources.delete(id);
     }
     for (const id of ids) {
-      const old = this.elements.get(id);
-      if (old && !this.stale.has(id)) continue;
-      const element = this.draw(id);
-      if (!element) continue;
+      const [source, old] = [sourceOf(this.workspace.state, id), this.elements.get(id)];
+      if (!source || (old && isSameSource(this.sources.get(id), source))) continue;
+      this.sources.set(id, source);
+      const element = this.draw(source);
       if (old) old.replaceWith(element);
       else this.layerOf(id).append(element);
       this.elements.set(id, element);
-      this.stale.delete(id);
       this.move(id);
     }
     this.transform();
   }
 
   transform(): void {
-    const { x, y, scale } = this.workspace.camera;
+    const { x, y, scale } = this.workspace.viewport.camera;
     const transform = `translate(${x}px, ${y}px) scale(${scale})`;
     this.layerTransform.to(transform);
     const [dx, dy] = this.distance();
@@ -77,7 +75,7 @@ export class NodeElements {
 
   private layerOf(id: string): HTMLElement {
     const { selected, model } = this.workspace;
-    return (model.dragged ?? selected).has(id) ? this.lifted : this.root;
+    return (model.drag?.nodes ?? selected).has(id) ? this.lifted : this.root;
   }
 
   /** Puts each element into its layer; those that are there already are left alone. */
@@ -102,10 +100,10 @@ export class NodeElements {
   drag(): void {
     const { model } = this.workspace;
     const { starts } = this;
-    if (model.dragged && !starts.size) {
-      for (const [id, at] of model.dragged) starts.set(id, model.home(id) ?? at);
+    if (model.drag && !starts.size) {
+      for (const [id, at] of model.drag.nodes) starts.set(id, model.home(id) ?? at);
       this.sort();
-    } else if (!model.dragged) {
+    } else if (!model.drag) {
       starts.clear();
       this.sort();
       this.moveAll();
@@ -115,9 +113,9 @@ export class NodeElements {
 
   /** How far the nodes have been dragged. */
   private distance(): Point {
-    const { dragged } = this.workspace.model;
+    const { drag } = this.workspace.model;
     for (const [id, [x, y]] of this.starts) {
-      const at = dragged?.get(id);
+      const at = drag?.nodes.get(id);
       if (at) return [at[0] - x, at[1] - y];
     }
     return [0, 0];
@@ -137,7 +135,7 @@ export class NodeElements {
 
   /** While a wire is dragged: fades the ports that refuse it, and lights the others. */
   markPorts(): void {
-    const { dragging } = this.workspace;
+    const { draggedWire: dragging } = this.workspace.state;
     for (const layer of [this.root, this.lifted])
       layer.classList.toggle("connecting", dragging !== null);
     const isOutput = dragging?.from.side === "out";
@@ -158,12 +156,10 @@ export class NodeElements {
     this.liftedTransform.rest();
   }
 
-  private draw(id: string): HTMLElement | null {
+  private draw({ node, panel }: Source): HTMLElement {
     const { workspace } = this;
-    const node = workspace.model.nodes.get(id);
-    if (!node) return null;
-    const face = workspace.face(id);
-    const panel = workspace.panels.get(id);
+    const { id } = node;
+    const face = workspace.scene.face(id);
     const element = h(
       "div",
       {
@@ -250,4 +246,37 @@ export class NodeElements {
         : null,
     );
   }
+}
+
+/** What the element of a node shows, besides the selection and the line, which are marked on it. */
+interface Source {
+  readonly node: BuilderNode;
+  readonly panel: Panel | undefined;
+  readonly theme: Theme;
+  readonly dtypes: string;
+}
+
+export function sourceOf({ graph, panels, theme }: BuilderState, id: string): Source | null {
+  const node = graph.nodes.get(id);
+  if (!node) return null;
+  const dtypes = node.inputs.map(
+    ({ wire }) => wire && graph.nodes.get(wire.node)?.outputs[wire.output]?.dtype,
+  );
+  return { node, panel: panels.get(id), theme, dtypes: dtypes.join() };
+}
+
+export function isSameSource(before: Source | undefined, now: Source): boolean {
+  return (
+    before !== undefined &&
+    before.panel === now.panel &&
+    before.theme === now.theme &&
+    before.dtypes === now.dtypes &&
+    isSameButLine(before.node, now.node)
+  );
+}
+
+/** A node of which only the line is new has the same parts still. */
+function isSameButLine(a: BuilderNode, b: BuilderNode): boolean {
+  const keys = Object.keys(b) as (keyof BuilderNode)[];
+  return a === b || keys.every((key) => key === "line" || a[key] === b[key]);
 }

@@ -10,32 +10,25 @@ import {
   HEAD,
   overlap,
   type Point,
-  type Rect,
   titleOf,
-} from "./geometry";
-import type { Connection } from "./model";
-import type { Guide } from "./placing";
-import type { Workspace } from "./workspace";
+} from "./places/geometry";
+import type { Connection } from "./state/state";
+import type { Workspace } from "./state/workspace";
 
 const GRID = 24;
 const MOST_LIT = 20; // with more selected nodes their wires are not lit: wide lines are slow to paint
-
-/** What is drawn above the nodes for a moment. */
-export interface Overlay {
-  marquee: Rect | null;
-  guides: readonly Guide[];
-}
 
 function prepare(workspace: Workspace, canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
   const pen = canvas.getContext("2d");
   if (!pen) return null;
   const dots = devicePixelRatio || 1;
-  const [width, height] = [Math.round(workspace.width * dots), Math.round(workspace.height * dots)];
+  const { viewport } = workspace;
+  const [width, height] = [Math.round(viewport.width * dots), Math.round(viewport.height * dots)];
   if (canvas.width !== width || canvas.height !== height) {
     canvas.width = width;
     canvas.height = height;
   }
-  const { x, y, scale } = workspace.camera;
+  const { x, y, scale } = viewport.camera;
   pen.setTransform(1, 0, 0, 1, 0, 0);
   pen.clearRect(0, 0, width, height);
   pen.setTransform(dots * scale, 0, 0, dots * scale, dots * x, dots * y);
@@ -47,21 +40,22 @@ export function paintBelow(workspace: Workspace, canvas: HTMLCanvasElement, far:
   const pen = prepare(workspace, canvas);
   if (!pen) return;
   grid(workspace, pen);
-  const window = workspace.window(20);
-  const { dragging } = workspace;
-  pen.globalAlpha = dragging ? 0.35 : 1;
-  for (const connection of workspace.linksIn(window)) {
-    const curves = workspace.curves(connection);
+  const window = workspace.viewport.window(20);
+  const { scene } = workspace;
+  pen.globalAlpha = workspace.state.draggedWire ? 0.35 : 1;
+  for (const connection of scene.linksIn(window)) {
+    const curves = scene.curves(connection);
     for (const curve of curves)
       if (overlap(boundsOf(curve), window)) wire(workspace, pen, connection, curve);
-    if (workspace.model.hasRoutes) turns(workspace, pen, connection, curves);
+    if (scene.model.hasRoutes) turns(workspace, pen, connection, curves);
   }
   pen.globalAlpha = 1;
   pen.setLineDash([]);
   if (far) for (const id of workspace.visible()) farNode(workspace, pen, id);
 }
 
-function grid({ camera, theme, width, height }: Workspace, pen: CanvasRenderingContext2D): void {
+function grid({ viewport, theme }: Workspace, pen: CanvasRenderingContext2D): void {
+  const { camera, width, height } = viewport;
   if (camera.scale < 0.5) return;
   const { x0, y0, x1, y1 } = camera.window(width, height);
   pen.fillStyle = theme.dark ? "#ffffff1c" : "#0000001c";
@@ -86,14 +80,15 @@ function wire(
   connection: Connection,
   curve: Curve,
 ): void {
-  const { theme, selected, camera } = workspace;
+  const { theme, selected } = workspace;
+  const { camera } = workspace.viewport;
   const style = portStyleOf(
     workspace.model.dtypeOf({ node: connection.from, output: connection.output }),
   );
   const chosen = same(workspace.selectedWire, connection);
   const lit =
     chosen ||
-    same(workspace.hovered, connection) ||
+    same(workspace.state.hovered, connection) ||
     (selected.size <= MOST_LIT && (selected.has(connection.from) || selected.has(connection.to)));
   trace(pen, curve);
   if (lit) {
@@ -118,7 +113,8 @@ function turns(
   connection: Connection,
   curves: readonly Curve[],
 ): void {
-  const { theme, camera, model } = workspace;
+  const { theme, model } = workspace;
+  const { camera } = workspace.viewport;
   const route = model.route(connection);
   if (!route) return;
   pen.setLineDash([]);
@@ -148,8 +144,9 @@ function turns(
 }
 
 function farNode(workspace: Workspace, pen: CanvasRenderingContext2D, id: string): void {
-  const { theme, camera, model } = workspace;
-  const rect = workspace.rect(id);
+  const { theme, model } = workspace;
+  const { camera } = workspace.viewport;
+  const rect = workspace.scene.rect(id);
   const node = model.nodes.get(id);
   if (!rect || !node) return;
   const { x, y, width, height } = rect;
@@ -183,18 +180,16 @@ function farNode(workspace: Workspace, pen: CanvasRenderingContext2D, id: string
 }
 
 /** Paints the wire that is being dragged, guides, and the marquee. */
-export function paintAbove(
-  workspace: Workspace,
-  canvas: HTMLCanvasElement,
-  { marquee, guides }: Overlay,
-): void {
-  const isEmpty = !marquee && !guides.length && !workspace.dragging;
+export function paintAbove(workspace: Workspace, canvas: HTMLCanvasElement): void {
+  const { marquee, guides } = workspace.state.overlay;
+  const isEmpty = !marquee && !guides.length && !workspace.state.draggedWire;
   // Clearing a canvas costs as much as painting it.
   if (isEmpty && canvas.dataset.empty === "true") return;
   canvas.dataset.empty = String(isEmpty);
   const pen = prepare(workspace, canvas);
   if (!pen) return;
-  const { theme, camera } = workspace;
+  const { theme } = workspace;
+  const { camera } = workspace.viewport;
   pen.strokeStyle = pen.fillStyle = theme.accent;
   pen.lineWidth = 1 / camera.scale;
   for (const { vertical, at, from, to } of guides) {
@@ -214,10 +209,11 @@ export function paintAbove(
 }
 
 function draggedWire(workspace: Workspace, pen: CanvasRenderingContext2D): void {
-  const { dragging, theme, model } = workspace;
-  const start = dragging && workspace.portPoint(dragging.from);
+  const { theme, model, scene } = workspace;
+  const { draggedWire: dragging } = workspace.state;
+  const start = dragging && scene.portPoint(dragging.from);
   if (!dragging || !start) return;
-  const end: Point = (dragging.target && workspace.portPoint(dragging.target)) ?? dragging.to;
+  const end: Point = (dragging.target && scene.portPoint(dragging.target)) ?? dragging.to;
   const isOutput = dragging.from.side === "out";
   const style = portStyleOf(
     isOutput ? model.dtypeOf({ node: dragging.from.node, output: dragging.from.row }) : "",

@@ -4,10 +4,10 @@ import type { Edit, PaletteEntry, Wire } from "../../protocol/builder";
 import type { Choice, Question } from "./chooser";
 import { described } from "./described";
 import { shapeText } from "./dtypes";
-import { type Point, portY, type Rect } from "./geometry";
-import type { Connection } from "./model";
-import { COLUMN, freePlace } from "./placing";
-import type { Workspace } from "./workspace";
+import { type Point, portY, type Rect } from "./places/geometry";
+import { COLUMN, freePlace } from "./places/placing";
+import type { Connection } from "./state/state";
+import type { Workspace } from "./state/workspace";
 
 /** What a new node is connected to. */
 export interface Compatibility {
@@ -105,9 +105,9 @@ function addition(
 /** A free place at the wanted point, or right of the node that is read. */
 function placeOfNew(workspace: Workspace, compatibility: Compatibility, at: Point | null): Point {
   const [width, height] = TYPICAL_SIZE;
-  const source = compatibility.wire ? workspace.rect(compatibility.wire.node) : null;
-  const middle = workspace.middle();
-  const reader = compatibility.port && !at ? workspace.rect(compatibility.port[0]) : null;
+  const source = compatibility.wire ? workspace.scene.rect(compatibility.wire.node) : null;
+  const middle = workspace.viewport.middle();
+  const reader = compatibility.port && !at ? workspace.scene.rect(compatibility.port[0]) : null;
   let corner: Point = source
     ? [source.x + source.width + COLUMN, source.y]
     : reader
@@ -116,7 +116,7 @@ function placeOfNew(workspace: Workspace, compatibility: Compatibility, at: Poin
   if (at)
     corner = compatibility.port ? [at[0] - width, at[1] - portY(0)] : [at[0], at[1] - portY(0)];
   const wanted: Rect = { x: Math.round(corner[0]), y: Math.round(corner[1]), width, height };
-  return freePlace(wanted, [...workspace.rects(workspace.model.order).values()]);
+  return freePlace(wanted, [...workspace.scene.rects().values()]);
 }
 
 /** The inputs to which an output can be connected, and then those that refuse it, with their reasons. */
@@ -138,7 +138,7 @@ export function targets(workspace: Workspace, wire: Wire): Question {
         .filter(({ node, port }) => matches(`${node} ${port}`, query))
         .map(({ node, port, reason }) => ({
           label: `${node} · ${port}`,
-          hint: reason ? "refused" : (model.nodes.get(node)?.title ?? ""),
+          hint: reason ? "refused" : (workspace.model.nodes.get(node)?.title ?? ""),
           detail: reason,
           act: () => {
             if (reason) workspace.say(reason, true);

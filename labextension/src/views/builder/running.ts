@@ -2,10 +2,10 @@
 
 import type { LossPoint, OutputPort, RunResult } from "../../protocol/builder";
 import type { Choice, Question } from "./chooser";
-import type { Point } from "./geometry";
-import type { NodeElements } from "./node_elements";
+import type { Point } from "./places/geometry";
+import type { Panel } from "./state/state";
+import type { Workspace } from "./state/workspace";
 import { kindOf, lossText, oddText, range } from "./values";
-import type { Panel, Workspace } from "./workspace";
 
 const MOST_POINTS = 5000;
 const STEPS = [100, 300, 1000, 3000, 10_000];
@@ -23,10 +23,9 @@ export interface Running {
 
 export function runner(
   workspace: Workspace,
-  elements: NodeElements,
   choose: (question: Question, at: Point | null) => void,
 ): Running {
-  return new Runner(workspace, elements, choose);
+  return new Runner(workspace, choose);
 }
 
 class Runner implements Running {
@@ -36,7 +35,6 @@ class Runner implements Running {
 
   constructor(
     private readonly workspace: Workspace,
-    private readonly elements: NodeElements,
     private readonly choose: (question: Question, at: Point | null) => void,
   ) {}
 
@@ -50,7 +48,6 @@ class Runner implements Running {
     this.set(id, { kind: "text", result: null, losses: [], isRunning: true });
     this.workspace.say(`running ${id}`);
     this.workspace.session.send({ type: "run", node: id, feeds: { ...this.feeds } });
-    this.workspace.changed("panels");
   }
 
   result(result: RunResult): void {
@@ -75,7 +72,7 @@ class Runner implements Running {
       done();
       return;
     }
-    const rect = this.workspace.rect(name);
+    const rect = this.workspace.scene.rect(name);
     // A value that is asked for again was wrong, or is to be another one: it is shown, and no longer used.
     const before = this.feeds[name] ?? "";
     delete this.feeds[name];
@@ -113,7 +110,7 @@ class Runner implements Running {
   /** Asks for the loss and the number of steps, and starts; a training that runs is stopped. */
   train(id: string): void {
     const { session, model } = this.workspace;
-    const running = [...this.workspace.panels].find(([, panel]) => isTraining(panel));
+    const running = [...this.workspace.state.panels].find(([, panel]) => isTraining(panel));
     if (running) {
       session.send({ type: "stop", node: id, loss: running[0], steps: 0, feeds: {} });
       return;
@@ -127,7 +124,6 @@ class Runner implements Running {
       this.set(loss, { kind: "chart", result: null, losses: [], isRunning: true });
       session.send({ type: "train", node: id, loss, steps, feeds: { ...this.feeds } });
       this.workspace.say(`training with ${id} for ${steps} steps`);
-      this.workspace.changed("panels");
     };
     this.askSteps(id, losses, start);
   }
@@ -137,7 +133,7 @@ class Runner implements Running {
     losses: readonly string[],
     start: (loss: string, steps: number) => void,
   ): void {
-    const rect = this.workspace.rect(id);
+    const rect = this.workspace.scene.rect(id);
     const at: Point | null = rect && [rect.x, rect.y + rect.height + 6];
     const question: Question = {
       title: "Steps of training, and the loss to show",
@@ -167,40 +163,31 @@ class Runner implements Running {
   loss(point: LossPoint): void {
     const { workspace } = this;
     if (point.needs.length) {
-      workspace.panels.delete(point.node);
-      workspace.forgetFaces([point.node]);
-      this.elements.renew([point.node]);
+      this.set(point.node, null);
       if (point.needs.some((name) => this.feeds[name] !== undefined))
         workspace.say(point.message, true);
       this.askFeed(point.needs, this.again);
       return;
     }
-    const old = workspace.panels.get(point.node);
-    const losses = old?.losses.length ? old.losses : [];
-    losses.push(point);
-    if (losses.length > MOST_POINTS) losses.splice(0, losses.length - MOST_POINTS);
-    this.set(point.node, {
-      kind: "chart",
-      result: null,
-      losses,
-      isRunning: point.state === "running",
-    });
+    this.set(point.node, withLoss(workspace.state.panels.get(point.node), point));
     const text = `training ${point.state}: step ${point.progress}, ${lossText(point)}`;
     if (point.state === "running") workspace.say(text, false, true);
     else workspace.say(point.message || text, point.state === "failed");
   }
 
-  private set(id: string, panel: Panel): void {
-    const { workspace } = this;
-    if (!workspace.model.nodes.has(id)) return;
-    workspace.panels.set(id, panel);
-    workspace.forgetFaces([id]);
-    this.elements.renew([id]);
+  private set(node: string, panel: Panel | null): void {
+    this.workspace.dispatch({ type: "panel", node, panel });
   }
 }
 
+/** The curve of a training with one more point; of a long one the last points are kept. */
+export function withLoss(before: Panel | undefined, point: LossPoint): Panel {
+  const losses = [...(before?.losses ?? []), point].slice(-MOST_POINTS);
+  return { kind: "chart", result: null, losses, isRunning: point.state === "running" };
+}
+
 /** Examples of feeds for a placeholder, with what they are. */
-function feedsFor({ dtype, shape }: OutputPort): (readonly [string, string])[] {
+export function feedsFor({ dtype, shape }: OutputPort): (readonly [string, string])[] {
   const sizes = (shape ?? []).map((n) => n ?? 1).join(", ");
   const last = shape?.slice(1).join(" ");
   const isFloat = dtype.includes("float");

@@ -8,8 +8,8 @@ import type {
   RunValue,
 } from "../../protocol/builder";
 import { h } from "../dom";
-import type { PanelKind } from "./geometry";
-import type { Panel } from "./workspace";
+import type { PanelKind } from "./places/geometry";
+import type { Panel } from "./state/state";
 
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT] = [150, 44];

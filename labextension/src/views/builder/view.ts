@@ -1,11 +1,10 @@
 // The visual graph builder in the browser. It draws what the kernel sends, and sends the user's gestures; it knows no
 // operation and computes no shape. It needs a pair of functions to send and to receive, and nothing of Jupyter.
 
-import type { Drawing, LossPoint, RunResult } from "../../protocol/builder";
+import type { Drawing } from "../../protocol/builder";
 import { h, keepKeys } from "../dom";
 import { Layouter } from "../graph/layouter";
 import { themeOf } from "../graph/palette";
-import { layoutOf, placesBeside } from "./arrange";
 import { Bar } from "./bar";
 import { Chooser, type Question } from "./chooser";
 import { NodeClipboard } from "./clipboard";
@@ -15,8 +14,8 @@ import { Details } from "./details/details";
 import type { PanelContext } from "./details/panel_context";
 import detailsStyle from "./details/style.css?text";
 import type { Host } from "./dragging";
+import type { FormHost } from "./form";
 import { FrameNoteLayer } from "./frame_notes";
-import type { Point } from "./geometry";
 import { Pointer } from "./gestures";
 import { Inspector } from "./inspector";
 import { handleKeys } from "./keys";
@@ -24,15 +23,16 @@ import { LiveRegion } from "./live_region";
 import { menuOf } from "./menu";
 import { Minimap } from "./minimap";
 import { NodeElements } from "./node_elements";
-import { type Overlay, paintAbove, paintBelow } from "./painter";
 import { calls } from "./palette";
+import { layoutOf, placesBeside } from "./places/arrange";
+import type { Point } from "./places/geometry";
+import { Renderer } from "./renderer";
 import { type Running, runner } from "./running";
-import { type Channel, type FromBuilder, Session } from "./session";
+import { type Channel, type FromBuilder, Session } from "./state/session";
+import { Workspace } from "./state/workspace";
 import style from "./style.css?text";
-import { isValueOf } from "./values";
-import { type Change, Workspace } from "./workspace";
 
-export type { Channel, FromBuilder } from "./session";
+export type { Channel, FromBuilder } from "./state/session";
 
 export interface BuilderOptions {
   /** In pixels. */
@@ -65,8 +65,6 @@ export class BuilderView {
   readonly workspace: Workspace;
   private readonly root = h("div", { className: "tfnb-builder" });
   private readonly stage: HTMLElement;
-  private readonly below = h("canvas", { className: "layer", "aria-hidden": "true" });
-  private readonly above = h("canvas", { className: "layer above", "aria-hidden": "true" });
   private readonly elements: NodeElements;
   private readonly frameNotes: FrameNoteLayer;
   private readonly map: Minimap;
@@ -79,11 +77,9 @@ export class BuilderView {
   private readonly running: Running;
   private readonly pointer: Pointer;
   private readonly layouter = new Layouter();
-  private readonly overlay: Overlay = { marquee: null, guides: [] };
+  private readonly renderer: Renderer;
   private readonly commands: readonly Command[];
   private readonly ends: (() => void)[] = [];
-  private frame = 0;
-  private readonly stale = new Set<Change>();
   private isFirst = true;
 
   constructor(
@@ -102,7 +98,7 @@ export class BuilderView {
     );
     this.workspace = new Workspace(
       session,
-      (what) => this.changed(what),
+      () => this.renderer.viewportChanged(),
       (text, isRefusal, isProgress) => {
         if (isProgress) this.live.progress(text);
         else this.say(text, isRefusal);
@@ -118,7 +114,7 @@ export class BuilderView {
       () => this.stage.focus({ preventScroll: true }),
       (text) => this.live.say(text),
     );
-    this.running = runner(workspace, this.elements, (question, at) => this.choose(question, at));
+    this.running = runner(workspace, (question, at) => this.choose(question, at));
     this.clipboard = new NodeClipboard(workspace, this.root);
     const actions = this.actions();
     this.details = new Details(workspace, this.context());
@@ -129,23 +125,14 @@ export class BuilderView {
         ? commands.filter(({ id }) => !NOT_INSIDE.includes(id))
         : [...commands, ...this.details.commands()],
     );
-    for (const [key, route] of Object.entries(options.routes ?? {}))
-      workspace.model.keptRoutes.set(key, route);
+    workspace.dispatch({ type: "kept routes", routes: options.routes ?? {} });
     this.frameNotes = new FrameNoteLayer(workspace, actions);
     this.bar = new Bar(workspace, this.commands, (id) => this.command(id));
-    this.inspector = new Inspector(
-      workspace,
-      {
-        run: (id) => this.running.run(id),
-        go: (id) => this.go(id),
-        choose: (question) => this.chooseBeside(question),
-        leave: () => this.stage.focus({ preventScroll: true }),
-        command: (id) => (this.commands.some((one) => one.id === id) ? this.bar.control(id) : null),
-      },
-      prefix,
-      this.details.lesson,
-    );
+    this.inspector = new Inspector(workspace, this.formHost(), prefix, this.details.lesson);
     this.pointer = new Pointer(workspace, this.gestureHost(), this.stage);
+    const { stage, elements, frameNotes, map, details, inspector, bar } = this;
+    const parts = { stage, elements, frameNotes, map, details, inspector, bar };
+    this.renderer = new Renderer(workspace, parts);
     this.build(host);
     this.ends.push(channel.receive((message) => this.receive(message)));
     channel.send({ type: "open" });
@@ -165,12 +152,12 @@ export class BuilderView {
     for (const type of ["keyup", "keypress", "copy", "cut", "paste", "contextmenu"])
       root.addEventListener(type, (event) => event.stopPropagation());
     stage.append(
-      this.below,
+      this.renderer.below,
       this.frameNotes.root,
       this.elements.root,
       this.elements.lifted,
       this.details.overlays,
-      this.above,
+      this.renderer.above,
       this.map.root,
       this.live.toast,
       this.chooser.root,
@@ -200,7 +187,7 @@ export class BuilderView {
     });
     stage.addEventListener("focus", () => this.focused());
     this.observe();
-    workspace.theme = themeOf(root);
+    workspace.dispatch({ type: "theme", theme: themeOf(root) });
     this.say("Type a letter, or double-click, to add an operation.");
   }
 
@@ -208,17 +195,14 @@ export class BuilderView {
     const sizes = new ResizeObserver(() => {
       const { clientWidth, clientHeight } = this.stage;
       if (!clientWidth || !clientHeight) return;
-      const wasHidden = !this.workspace.width;
+      const wasHidden = !this.workspace.viewport.width;
       this.workspace.resize(clientWidth, clientHeight);
       if (wasHidden && !this.isFirst) this.workspace.fit();
-      this.changed("camera");
+      this.renderer.viewportChanged();
     });
     sizes.observe(this.stage);
-    const restyle = (): void => {
-      this.workspace.theme = themeOf(this.root);
-      this.elements.renew(this.workspace.model.order);
-      this.changed("document");
-    };
+    const restyle = (): void =>
+      this.workspace.dispatch({ type: "theme", theme: themeOf(this.root) });
     const themes = new MutationObserver(restyle);
     themes.observe(document.body, {
       attributes: true,
@@ -237,14 +221,22 @@ export class BuilderView {
 
   private gestureHost(): Host {
     return {
-      overlay: this.overlay,
       palette: (compatibility, at) => this.palette(compatibility, at),
       menu: (at) => this.choose(menuOf(this.commands), at),
       openForm: () => this.inspector.focusForm(),
       editFrame: (id) => this.frameNotes.editFrame(id),
       over: (event) => this.details.lanes.over(event),
       dropOn: (event) => this.details.lanes.drop(event),
-      drawOverlay: () => paintAbove(this.workspace, this.above, this.overlay),
+    };
+  }
+
+  private formHost(): FormHost {
+    return {
+      run: (id) => this.running.run(id),
+      go: (id) => this.go(id),
+      choose: (question) => this.chooseBeside(question),
+      leave: () => this.focus(),
+      command: (id) => (this.commands.some((one) => one.id === id) ? this.bar.control(id) : null),
     };
   }
 
@@ -297,10 +289,10 @@ export class BuilderView {
     this.details.receive(message);
     if (message.type === "drawing") void this.show(message).then(() => this.showPending());
     else if (message.type === "source") {
-      workspace.model.source = message.source;
+      workspace.dispatch({ type: "source", source: message.source });
       this.inspector.setSource(message.source);
-    } else if (message.type === "result") this.result(message);
-    else if (message.type === "training") this.loss(message);
+    } else if (message.type === "result") this.running.result(message);
+    else if (message.type === "training") this.running.loss(message);
   }
 
   /** How many gestures have no answer yet, for what waits until the drawing is up to date. */
@@ -310,34 +302,19 @@ export class BuilderView {
 
   private async show(drawing: Drawing): Promise<void> {
     const { workspace } = this;
-    const { model } = workspace;
-    const wasEmpty = !model.order.length;
-    const changes = model.apply(drawing);
-    if (changes.isIncomplete) this.channel.send({ type: "open" });
-    for (const id of changes.removed) workspace.panels.delete(id);
-    // A value is taken away when its node has come to be one of another kind, as by an undo.
-    for (const [id, panel] of [...workspace.panels])
-      if (!isValueOf(panel, model.nodes.get(id))) workspace.panels.delete(id);
-    const readers = changes.changed.flatMap((id) => model.outgoing(id).map(({ to }) => to));
-    workspace.forgetFaces([...changes.changed, ...changes.removed]);
-    this.elements.renew([...changes.changed, ...readers]);
+    const before = workspace.state.graph;
+    const draw = this.renderer.hold();
+    workspace.dispatch({ type: "drawing", drawing });
+    const { graph } = workspace.state;
+    if (graph.order.length < drawing.order.length) this.channel.send({ type: "open" });
     // A whole graph comes into view. A node that was put on an empty canvas stays where it was put.
-    const isFirst = this.isFirst;
-    const opens = wasEmpty && (isFirst || model.order.some((id) => !model.position(id)));
+    const opens =
+      !before.order.length &&
+      (this.isFirst || graph.order.some((id) => !workspace.model.position(id)));
     this.isFirst = false;
-    await this.place(opens);
-    workspace.forgetBoxes();
+    await this.place().finally(draw);
     if (this.chooser.isOpen) void this.chooser.renew();
     if (opens) workspace.fit(undefined, READABLE, true);
-    const kept = [...workspace.selected].filter((id) => model.nodes.has(id));
-    const wire = drawing.selected.length ? null : workspace.selectedWire;
-    workspace.select(drawing.selected.length ? drawing.selected : kept);
-    if (wire)
-      workspace.selectWire(
-        model
-          .incoming(wire.to)
-          .find(({ from, port }) => from === wire.from && port === wire.port) ?? null,
-      );
     for (const id of drawing.selected.slice(0, 1)) workspace.reveal(id);
     const line = drawing.waits_for_line;
     const waits = line ? `The drawing waits for line ${line}, which is not complete.` : "";
@@ -345,88 +322,30 @@ export class BuilderView {
     if (drawing.echo) this.inspector.addLog(drawing.echo);
     if (drawing.message) this.say(drawing.message, drawing.is_refused);
     this.live.keep(waits);
-    this.changed("document");
-    this.details.follow(opens, changes.changed.length + changes.removed.length > 0);
+    const isNew =
+      drawing.changed.some(({ id }) => graph.nodes.has(id)) ||
+      before.order.some((id) => !graph.nodes.has(id));
+    this.details.follow(opens, isNew);
   }
 
   /** Gives a place to each node that has none. */
-  private async place(isFirst: boolean): Promise<void> {
+  private async place(): Promise<void> {
     const { workspace, layouter } = this;
-    const { model, face } = workspace;
-    for (const [id, at] of Object.entries(this.options.places ?? {}))
-      if (model.nodes.has(id) && !model.position(id)) model.automatic.set(id, at);
-    const free = model.order.filter((id) => !model.position(id));
+    const isFree = (id: string): boolean =>
+      workspace.model.nodes.has(id) && !workspace.model.position(id);
+    const kept = Object.entries(this.options.places ?? {}).filter(([id]) => isFree(id));
+    if (kept.length) workspace.dispatch({ type: "laid out", places: kept });
+    const { model, scene, viewport } = workspace;
+    const free = model.order.filter(isFree);
     if (!free.length) return;
-    const isAll = isFirst || free.length === model.order.length;
-    const corners =
-      isAll && free.length === model.order.length
-        ? await layoutOf(model, free, face, (jobs) => layouter.layouts(jobs), [
-            workspace.width,
-            workspace.height,
+    const places =
+      free.length === model.order.length
+        ? await layoutOf(model, free, scene.face, (jobs) => layouter.layouts(jobs), [
+            viewport.width,
+            viewport.height,
           ])
-        : placesBeside(model, free, face);
-    // While the worker was at work, another drawing may have given places.
-    for (const [id, at] of corners) if (!model.automatic.has(id)) model.automatic.set(id, at);
-  }
-
-  private result(result: RunResult): void {
-    this.running.result(result);
-    this.changed("panels");
-  }
-
-  private loss(point: LossPoint): void {
-    this.running.loss(point);
-    this.changed("panels");
-  }
-
-  // ---- drawing -------------------------------------------------------------------------------------
-
-  private changed(what: Change): void {
-    this.stale.add(what);
-    if (!this.frame) this.frame = requestAnimationFrame(() => this.draw());
-  }
-
-  private draw(): void {
-    this.frame = 0;
-    const { workspace, elements, stale } = this;
-    const is = (...words: Change[]): boolean => words.some((word) => stale.has(word));
-    if (!workspace.width) return;
-    if (is("moves")) elements.drag();
-    const shown = is("camera", "document", "panels", "moves", "selection")
-      ? workspace.asElements()
-      : null;
-    if (shown) {
-      this.isFar = workspace.model.order.length > 0 && shown.length === 0;
-      elements.show(shown);
-      if (is("document", "panels")) elements.moveAll();
-    }
-    if (is("selection", "document", "camera", "panels"))
-      this.mark(is("selection", "document", "panels"));
-    if (is("wires", "document")) elements.markPorts();
-    this.details.draw(is("document", "moves", "panels", "wires"));
-    if (is("document", "camera", "moves", "panels"))
-      this.frameNotes.draw(is("document"), is("document", "moves", "panels"));
-    if (is("selection", "document", "panels")) this.inspector.drawNode();
-    if (is("selection", "document", "mode")) this.bar.draw();
-    paintBelow(workspace, this.below, this.isFar);
-    paintAbove(workspace, this.above, this.overlay);
-    // While nodes are dragged the small picture stays as it was.
-    const isDragging = workspace.model.dragged !== null;
-    if (!isDragging) this.map.draw(is("document", "moves", "panels", "selection"));
-    stale.clear();
-  }
-
-  private isFar = false;
-
-  private mark(isNew: boolean): void {
-    const { stage, elements, workspace } = this;
-    if (isNew) elements.mark();
-    const { current } = workspace;
-    if (current && elements.has(current))
-      stage.setAttribute("aria-activedescendant", elements.idOf(current));
-    else stage.removeAttribute("aria-activedescendant");
-    stage.dataset.near = String(elements.size);
-    stage.dataset.nodes = String(workspace.model.order.length);
+        : placesBeside(model, free, scene.face);
+    workspace.dispatch({ type: "laid out", places });
   }
 
   // ---- actions -------------------------------------------------------------------------------------
@@ -437,21 +356,21 @@ export class BuilderView {
   }
 
   private choose(question: Question, at: Point | null): void {
-    const { workspace } = this;
-    const { width, height } = workspace;
-    const [x, y] = at ? workspace.toScreen(at) : [width / 2 - 165, Math.min(60, height / 5)];
+    const { viewport } = this.workspace;
+    const { width, height } = viewport;
+    const [x, y] = at ? viewport.toScreen(at) : [width / 2 - 165, Math.min(60, height / 5)];
     this.chooser.open(question, [x, y], [width, height]);
   }
 
   /** Opens the chooser at the side of the form. */
   private chooseBeside(question: Question): void {
-    const { width, height } = this.workspace;
+    const { width, height } = this.workspace.viewport;
     this.chooser.open(question, [width, 4], [width, height]);
   }
 
   private palette(compatibility: Parameters<typeof calls>[1], at: Point | null, text = ""): void {
     const { workspace } = this;
-    const source = compatibility.wire ? workspace.rect(compatibility.wire.node) : null;
+    const source = compatibility.wire ? workspace.scene.rect(compatibility.wire.node) : null;
     const beside: Point | null = source && [source.x + source.width + 20, source.y];
     this.choose(calls(workspace, compatibility, at, text), at ?? beside);
   }
@@ -472,7 +391,8 @@ export class BuilderView {
 
   private say(text: string, isRefusal = false): void {
     const { workspace } = this;
-    const at = isRefusal && workspace.pointer ? workspace.toScreen(workspace.pointer) : null;
+    const at =
+      isRefusal && workspace.pointer ? workspace.viewport.toScreen(workspace.pointer) : null;
     this.live.say(text, isRefusal, at);
   }
 
@@ -481,14 +401,14 @@ export class BuilderView {
     this.live.keep(text);
     this.workspace.session.isGone = true;
     this.root.classList.add("gone");
-    this.changed("mode");
+    this.bar.draw();
   }
 
   dispose(): void {
-    cancelAnimationFrame(this.frame);
+    this.renderer.dispose();
     for (const end of this.ends) end();
     this.details.dispose();
-    this.workspace.camera.dispose();
+    this.workspace.viewport.camera.dispose();
     this.layouter.dispose();
     this.inspector.dispose();
     this.elements.dispose();

@@ -4,9 +4,9 @@
 import { h } from "../../dom";
 import type { Command } from "../commands";
 import { LayerTransform } from "../layer_transform";
-import type { FromBuilder } from "../session";
+import type { FromBuilder } from "../state/session";
+import type { Workspace } from "../state/workspace";
 import { nudgeBends, routeQuestion } from "../wires/bends";
-import type { Workspace } from "../workspace";
 import { showCompared } from "./compare";
 import { CompiledView } from "./compiled";
 import { Dock } from "./dock";
@@ -63,8 +63,8 @@ export class Details {
   /** A drawing has been shown: what is open follows it. `isNew`: whether nodes have changed. */
   follow(isFirst: boolean, isNew: boolean): void {
     const { model } = this.workspace;
-    if (model.revision === this.revision && !isNew) return;
-    this.revision = model.revision;
+    if (model.graph.revision === this.revision && !isNew) return;
+    this.revision = model.graph.revision;
     if (isNew && !isFirst) {
       if (this.dock.kind === "profile" || this.dock.kind === "compare") this.dock.close();
       if (this.gradients.node) void this.followGradients();
@@ -80,7 +80,7 @@ export class Details {
 
   draw(isMoved: boolean): void {
     const { gradients, marks, probes } = this;
-    const { x, y, scale } = this.workspace.camera;
+    const { x, y, scale } = this.workspace.viewport.camera;
     this.layerTransform.to(`translate(${x}px, ${y}px) scale(${scale})`);
     marks.draw();
     if (!isMoved) return;
@@ -156,7 +156,7 @@ export class Details {
       return;
     }
     const places = [...gradients.places().values()];
-    const all = workspace.bounds();
+    const all = workspace.scene.bounds();
     const bottom = Math.max(...places.map((r) => r.y + r.height));
     if (all) workspace.fit({ ...all, height: bottom - all.y });
     gradients.focus(node);
@@ -177,8 +177,7 @@ export class Details {
 
   private async copyGraph(): Promise<void> {
     const { workspace } = this;
-    const { model, selected, session } = workspace;
-    const { text } = await session.copyGraph(model.order.filter((id) => selected.has(id)));
+    const { text } = await workspace.session.copyGraph(workspace.selectedNodes());
     try {
       await navigator.clipboard.writeText(text);
       workspace.say("copied as protobuf's text");
@@ -245,9 +244,9 @@ export class Details {
 
   private comparing(): Command[] {
     const { workspace } = this;
-    const { selected, session, model } = workspace;
-    const any = (): boolean => selected.size > 0;
-    const nodes = (): string[] => model.order.filter((name) => selected.has(name));
+    const { session } = workspace;
+    const any = (): boolean => workspace.selected.size > 0;
+    const nodes = (): string[] => workspace.selectedNodes();
     return [
       {
         id: "variant",
@@ -260,7 +259,7 @@ export class Details {
         id: "compare",
         label: "Compare the variants A and B",
         keys: ["shift+v"],
-        can: () => model.order.length > 0,
+        can: () => workspace.model.order.length > 0,
         run: () => this.askCompared(this.last()),
       },
       {
@@ -285,7 +284,7 @@ export class Details {
     const hasWire = (): boolean => workspace.only !== null || workspace.selectedWire !== null;
     const route = (): void => {
       const question = routeQuestion(workspace);
-      const rect = workspace.only && workspace.rect(workspace.only.id);
+      const rect = workspace.only && workspace.scene.rect(workspace.only.id);
       if (question) context.choose(question, rect && [rect.x, rect.y + rect.height + 6]);
       else workspace.say("no wire comes in here", true);
     };

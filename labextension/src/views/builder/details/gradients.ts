@@ -4,8 +4,8 @@
 
 import type { Gradient } from "../../../protocol/builder_details";
 import { h } from "../../dom";
-import { around, type Rect } from "../geometry";
-import type { Workspace } from "../workspace";
+import { around, type Rect } from "../places/geometry";
+import type { Workspace } from "../state/workspace";
 
 const SVG = "http://www.w3.org/2000/svg";
 const [HEIGHT, GAP] = [44, 70];
@@ -97,8 +97,8 @@ export class Gradients {
   places(): Map<string, Rect> {
     const { workspace } = this;
     const places = new Map<string, Rect>();
-    const all = around(workspace.rects(workspace.model.order).values());
-    const forward = workspace.rects(this.operations.keys());
+    const all = around(workspace.scene.rects().values());
+    const forward = workspace.scene.rects(this.operations.keys());
     const top = Math.min(...[...forward.values()].map(({ y }) => y));
     if (!all) return places;
     const rects = [...forward].sort(([, a], [, b]) => a.y - b.y || a.x - b.x);
@@ -122,7 +122,7 @@ export class Gradients {
     const places = this.places();
     const paths: SVGElement[] = [];
     for (const [id, box] of boxes) {
-      const [at, from] = [places.get(id), workspace.rect(id)];
+      const [at, from] = [places.get(id), workspace.scene.rect(id)];
       box.hidden = !at || !from;
       if (!at || !from) continue;
       Object.assign(box.style, {

@@ -3,7 +3,7 @@
 
 import type { BuilderNode, Drawing } from "../../../protocol/builder";
 import type { Inside } from "../../../protocol/builder_details";
-import type { AnyEdit, Channel, FromBuilder, Session, ToKernel } from "../session";
+import type { AnyEdit, Channel, FromBuilder, Session, ToKernel } from "../state/session";
 
 const OUTSIDE = "this is done on the outer canvas, for a call of the function";
 

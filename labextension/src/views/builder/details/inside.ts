@@ -4,7 +4,7 @@
 import type { Inside } from "../../../protocol/builder_details";
 import { button, h } from "../../dom";
 import { drawGraph, GraphModel, type GraphView } from "../../graph/view";
-import type { Workspace } from "../workspace";
+import type { Workspace } from "../state/workspace";
 import type { Dock } from "./dock";
 import { InnerChannel } from "./inner";
 import type { InnerView, PanelContext } from "./panel_context";
@@ -121,7 +121,7 @@ export class InsideView {
   private openFunction(inside: Inside): void {
     const { workspace, dock, context } = this;
     const host = h("div", { className: "inner-host" });
-    this.channel = new InnerChannel(workspace.session, inside, () => workspace.model);
+    this.channel = new InnerChannel(workspace.session, inside, () => workspace.state.graph);
     const { channel } = this;
     this.heading(inside, host);
     this.node = inside.node;

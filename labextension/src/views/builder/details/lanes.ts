@@ -3,7 +3,7 @@
 
 import type { DeviceLane, Devices } from "../../../protocol/builder_details";
 import { button, h } from "../../dom";
-import type { Workspace } from "../workspace";
+import type { Workspace } from "../state/workspace";
 import type { Dock } from "./dock";
 import type { PanelContext } from "./panel_context";
 

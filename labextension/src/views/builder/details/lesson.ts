@@ -2,7 +2,7 @@
 
 import type { Lessons, LessonText } from "../../../protocol/builder_details";
 import { button, h } from "../../dom";
-import type { Workspace } from "../workspace";
+import type { Workspace } from "../state/workspace";
 import type { PanelContext } from "./panel_context";
 
 export class LessonPane {
@@ -95,7 +95,7 @@ export class LessonPane {
     if (!lesson) return;
     this.now = id;
     this.verdict = null;
-    if (workspace.model.source !== lesson.start)
+    if (workspace.state.source !== lesson.start)
       workspace.session.gesture({ edit: "source", source: lesson.start });
     this.draw();
     workspace.say(`${lesson.title}: ${lesson.text}`);

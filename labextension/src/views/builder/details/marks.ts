@@ -2,45 +2,32 @@
 // edge, and only for nodes that are drawn as elements.
 
 import { h } from "../../dom";
-import type { Workspace } from "../workspace";
-
-export interface Mark {
-  text: string;
-  /** From 0 to 1: how long the bar below the text is. */
-  share: number;
-  tone: "time" | "same" | "differs" | "cause";
-}
+import type { Mark } from "../state/state";
+import type { Workspace } from "../state/workspace";
 
 export class Marks {
   readonly root = h("div", { className: "marks", "aria-hidden": "true" });
-  private marks: ReadonlyMap<string, Mark> = new Map();
+  private drawn: ReadonlyMap<string, Mark> = new Map();
   private readonly elements = new Map<string, HTMLElement>();
-  private isNew = false;
 
   constructor(private readonly workspace: Workspace) {}
 
   set(marks: ReadonlyMap<string, Mark>): void {
-    if (!marks.size && !this.marks.size) return;
-    this.marks = marks;
-    this.isNew = true;
-    this.workspace.changed("selection");
-  }
-
-  get size(): number {
-    return this.marks.size;
+    this.workspace.dispatch({ type: "marks", marks });
   }
 
   draw(): void {
-    if (!this.marks.size && !this.elements.size) return;
     const { workspace, root } = this;
-    if (this.isNew) {
+    const { marks } = workspace.state;
+    if (!marks.size && !this.elements.size) return;
+    if (marks !== this.drawn) {
       this.elements.clear();
       root.replaceChildren();
     }
-    this.isNew = false;
+    this.drawn = marks;
     const shown = new Set(workspace.asElements());
-    for (const [id, mark] of this.marks) {
-      const rect = shown.has(id) ? workspace.rect(id) : null;
+    for (const [id, mark] of marks) {
+      const rect = shown.has(id) ? workspace.scene.rect(id) : null;
       let element = this.elements.get(id);
       if (!element && rect) {
         element = elementOf(mark);

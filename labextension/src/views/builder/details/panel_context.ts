@@ -1,8 +1,8 @@
 // What the panels of details ask of the view.
 
 import type { Question } from "../chooser";
-import type { Point } from "../geometry";
-import type { Channel } from "../session";
+import type { Point } from "../places/geometry";
+import type { Channel } from "../state/session";
 
 /** A canvas inside of the canvas. */
 export interface InnerView {

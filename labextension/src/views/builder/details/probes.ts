@@ -3,9 +3,9 @@
 import type { RunValue, Wire } from "../../../protocol/builder";
 import type { Probed } from "../../../protocol/builder_details";
 import { h } from "../../dom";
-import { middleOf } from "../geometry";
+import { middleOf } from "../places/geometry";
+import type { Workspace } from "../state/workspace";
 import { histogram, oddText, range, safeImage, sparkline } from "../values";
-import type { Workspace } from "../workspace";
 
 const MOST_POINTS = 2000;
 
@@ -115,9 +115,9 @@ export class Probes {
       const first = workspace.model
         .outgoing(wire.node)
         .find(({ output }) => output === wire.output);
-      const end = workspace.portPoint({ node: wire.node, side: "out", row: wire.output });
-      const at = (first && middleOf(workspace.curves(first))) ?? end;
-      const ends = [wire.node, ...(first ? [first.to] : [])].map((id) => workspace.rect(id));
+      const end = workspace.scene.portPoint({ node: wire.node, side: "out", row: wire.output });
+      const at = (first && middleOf(workspace.scene.curves(first))) ?? end;
+      const ends = [wire.node, ...(first ? [first.to] : [])].map((id) => workspace.scene.rect(id));
       const bottom = Math.max(...ends.map((rect) => (rect ? rect.y + rect.height : 0)));
       element.hidden = !at;
       if (at)

@@ -2,8 +2,9 @@
 
 import type { NodeTime, Profile } from "../../../protocol/builder_details";
 import { button, h } from "../../dom";
+import type { Mark } from "../state/state";
 import type { Dock } from "./dock";
-import type { Mark, Marks } from "./marks";
+import type { Marks } from "./marks";
 import type { PanelContext } from "./panel_context";
 
 export function showProfile(

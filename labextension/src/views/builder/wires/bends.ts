@@ -3,12 +3,12 @@
 
 import type { RouteWire } from "../../../protocol/builder_details";
 import type { Choice, Question } from "../chooser";
-import { type Point, pointOn, type Rect } from "../geometry";
-import type { BuilderModel, Connection } from "../model";
-import type { Overlay } from "../painter";
 import { matches } from "../palette";
-import { snap } from "../placing";
-import type { Workspace } from "../workspace";
+import { type Point, pointOn, type Rect } from "../places/geometry";
+import { snap } from "../places/placing";
+import type { BuilderModel } from "../state/model";
+import type { Connection } from "../state/state";
+import type { Workspace } from "../state/workspace";
 import { insertedAt, routeKey, routeOf } from "./route";
 
 const SNAP = 6; // pixels
@@ -20,101 +20,83 @@ export function routed(connection: Connection, bends: readonly Point[], isLink =
 
 /** Sends how a wire goes, and shows it before the kernel has answered. */
 export function setRoute(
-  { model, session, changed }: Workspace,
+  workspace: Workspace,
   connection: Connection,
   bends: readonly Point[],
   isLink = false,
 ): void {
   const edit = routed(connection, bends, isLink);
-  const key = routeKey(connection);
-  model.keptRoutes.delete(key);
-  const kept = keptRoutes(model);
-  if (isLink || bends.length) model.routes.set(key, edit.points.flat());
-  else model.routes.delete(key);
-  session.gesture(...kept, edit);
-  changed("wires");
+  const numbers = isLink || bends.length ? edit.points.flat() : null;
+  workspace.dispatch({ type: "routed", routes: new Map([[routeKey(connection), numbers]]) });
+  workspace.session.gesture(...tellKept(workspace), edit);
 }
 
-/** The routes that the notebook has kept, to be told to the kernel with the first change of a place. */
-export function keptRoutes(model: BuilderModel): RouteWire[] {
-  if (!model.keptRoutes.size) return [];
-  const edits = model.connections.flatMap((connection) => {
-    const numbers = model.keptRoutes.get(routeKey(connection));
-    const route = routeOf(numbers);
-    if (!numbers || !route) return [];
-    model.routes.set(routeKey(connection), numbers);
-    return [routed(connection, route, !route.length)];
+/** The routes that the notebook has kept are told to the kernel with the first change of a place: returns the edits. */
+export function tellKept(workspace: Workspace): RouteWire[] {
+  const { model } = workspace;
+  const { keptRoutes } = model.places;
+  if (!keptRoutes.size) return [];
+  workspace.dispatch({ type: "routes told" });
+  return model.connections.flatMap((connection) => {
+    const route = routeOf(keptRoutes.get(routeKey(connection)));
+    return route ? [routed(connection, route, !route.length)] : [];
   });
-  model.keptRoutes.clear();
-  return edits;
 }
 
 /** One bend while it is dragged. */
 export class Bend {
   private readonly bends: Point[];
-  private readonly others: Rect[];
+  private readonly others: readonly Readonly<Rect>[];
 
   constructor(
     private readonly workspace: Workspace,
-    private readonly overlay: Overlay,
     readonly connection: Connection,
     private readonly index: number,
   ) {
-    const { model } = workspace;
+    const { model, scene } = workspace;
     this.bends = [...(model.route(connection) ?? [])];
-    const ports = workspace.ends(connection) ?? [];
+    const ports = scene.ends(connection) ?? [];
     const fixed = [...this.bends.filter((_, k) => k !== index), ...ports];
     this.others = [
       ...fixed.map(([x, y]) => ({ x, y, width: 0, height: 0 })),
-      ...workspace
-        .visible()
-        .map((id) => workspace.rect(id))
-        .filter((rect) => rect !== null)
-        .map((rect) => ({ ...rect })),
+      ...scene.rects(workspace.visible()).values(),
     ];
   }
 
   /** Begins at a point of a wire: at the bend there, or at a new one. */
-  static at(
-    workspace: Workspace,
-    overlay: Overlay,
-    connection: Connection,
-    at: Point,
-    index?: number,
-  ): Bend | null {
+  static at(workspace: Workspace, connection: Connection, at: Point, index?: number): Bend | null {
     const { model } = workspace;
-    const ends = workspace.ends(connection);
+    const ends = workspace.scene.ends(connection);
     const route = model.route(connection);
     if (!ends || route?.length === 0) return null;
-    if (index !== undefined) return new Bend(workspace, overlay, connection, index);
+    if (index !== undefined) return new Bend(workspace, connection, index);
     const bends = [...(route ?? [])];
     const place = insertedAt(...ends, bends, at);
     bends.splice(place, 0, at);
-    model.bending = { key: routeKey(connection), bends };
-    return new Bend(workspace, overlay, connection, place);
+    workspace.dispatch({ type: "bending", bending: { key: routeKey(connection), bends } });
+    return new Bend(workspace, connection, place);
   }
 
   to([x, y]: Point, isFree: boolean): void {
-    const { workspace, overlay, others, connection, index } = this;
-    const radius = isFree ? 0 : SNAP / workspace.camera.scale;
+    const { workspace, others, connection, index } = this;
+    const radius = isFree ? 0 : workspace.viewport.toWorldLength(SNAP);
     const { dx, dy, guides } = snap({ x, y, width: 0, height: 0 }, others, radius);
-    overlay.guides = guides;
     this.bends[index] = [Math.round(x + dx), Math.round(y + dy)];
-    workspace.model.bending = { key: routeKey(connection), bends: [...this.bends] };
-    workspace.changed("wires");
+    const bending = { key: routeKey(connection), bends: [...this.bends] };
+    workspace.dispatch({ type: "bending", bending });
+    workspace.dispatch({ type: "overlay", overlay: { guides } });
   }
 
   drop(): void {
     const { workspace, connection, bends } = this;
-    workspace.model.bending = null;
+    workspace.dispatch({ type: "bending", bending: null });
     setRoute(workspace, connection, bends);
     workspace.selectWire(connection);
     workspace.say(`${wireText(connection)} goes through ${bendsText(bends.length)}`);
   }
 
   undo(): void {
-    this.workspace.model.bending = null;
-    this.workspace.changed("wires");
+    this.workspace.dispatch({ type: "bending", bending: null });
   }
 }
 
@@ -145,21 +127,20 @@ export function nudgeBends(
 }
 
 function middleOf(workspace: Workspace, connection: Connection): Point[] {
-  const curves = workspace.curves(connection);
+  const curves = workspace.scene.curves(connection);
   const curve = curves[Math.floor(curves.length / 2)];
   return curve ? [pointOn(curve, 0.5)] : [];
 }
 
 /** The routes of wires whose two ends have moved by the same distance: their bends move along. */
 export function routesMoved(
-  workspace: Workspace,
+  model: BuilderModel,
   before: ReadonlyMap<string, Rect>,
   after: ReadonlyMap<string, Point>,
 ): { connection: Connection; bends: Point[] }[] {
-  const { model } = workspace;
   if (!model.hasRoutes) return [];
   return model.connections.flatMap((connection) => {
-    const route = model.route(connection);
+    const route = model.settledRoute(connection);
     const [from, to] = [before.get(connection.from), before.get(connection.to)];
     const [now, then] = [after.get(connection.from), after.get(connection.to)];
     if (!route?.length || !from || !to || !now || !then) return [];
@@ -189,16 +170,15 @@ export function placeBends(
   );
 }
 
-/** Takes the bends out of the wires between selected nodes. */
-export function unbent({ model, selected }: Workspace): RouteWire[] {
+/** Takes the bends out of the wires between selected nodes; returns the edits that tell the kernel. */
+export function unbent(workspace: Workspace): RouteWire[] {
+  const { model, selected } = workspace;
   const wires = model.connections.filter(
     (wire) => selected.has(wire.from) && selected.has(wire.to) && model.route(wire)?.length,
   );
-  return wires.map((wire) => {
-    model.routes.delete(routeKey(wire));
-    model.keptRoutes.delete(routeKey(wire));
-    return routed(wire, []);
-  });
+  const routes = new Map(wires.map((wire) => [routeKey(wire), null]));
+  workspace.dispatch({ type: "routed", routes });
+  return wires.map((wire) => routed(wire, []));
 }
 
 /** Lists what can be done with the wire that is selected, or with those into the selected node. */

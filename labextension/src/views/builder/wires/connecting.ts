@@ -1,15 +1,15 @@
 // Connections from lists, for hands that use no mouse: first which port, where a node has several, then where to.
 
 import type { Choice, Question } from "../chooser";
-import type { Point } from "../geometry";
 import { sources, targets } from "../palette";
-import type { Workspace } from "../workspace";
+import type { Point } from "../places/geometry";
+import type { Workspace } from "../state/workspace";
 
 type Choose = (question: Question, at: Point | null) => void;
 
 /** Where a list about a node opens: below it. */
 export function placeOf(workspace: Workspace, id: string): Point | null {
-  const rect = workspace.rect(id);
+  const rect = workspace.scene.rect(id);
   return rect && [rect.x, rect.y + rect.height + 6];
 }
 

@@ -1,7 +1,7 @@
 // The way of a wire that goes back: to a node at the left of the one that it comes from, as from the end of a band to the
 // beginning of the next. It turns through a gap between the nodes instead of running through them. Pure functions.
 
-import type { Point, Rect } from "../geometry";
+import type { Point, Rect } from "../places/geometry";
 
 const BACK = 12; // how far a wire has to go back before it turns
 const TURN = 26; // from a port to the first bend

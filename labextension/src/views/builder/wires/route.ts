@@ -1,7 +1,7 @@
 // How a wire is drawn: as one curve, through bends that a person has made, or as a pair of named stubs. Coordinates are
 // those of the drawing; bends are kept with the places of nodes, as a list of x and y in turn, [] for stubs.
 
-import { type Curve, curveOf, type Point } from "../geometry";
+import { type Curve, curveOf, type Point } from "../places/geometry";
 
 /** Straight from port to port (null), through bends, or as stubs ([]). */
 export type Route = readonly Point[] | null;

@@ -1,27 +1,27 @@
 // What people do in the builder by keys and lists: presets, the menu, walks, connections, bends and moves.
-import "./page";
+import "../page";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Chooser } from "../src/views/builder/chooser";
-import { NodeClipboard } from "../src/views/builder/clipboard";
-import type { Command } from "../src/views/builder/commands";
-import { described, stageOf } from "../src/views/builder/described";
-import { movesOf, targetAt, withAutomatic } from "../src/views/builder/dragging";
-import { short } from "../src/views/builder/form";
-import { cut } from "../src/views/builder/gestures";
-import { handleKeys } from "../src/views/builder/keys";
-import { menuOf } from "../src/views/builder/menu";
-import { presetValues, valueQuestion } from "../src/views/builder/presets";
+import { Chooser } from "../../src/views/builder/chooser";
+import { NodeClipboard } from "../../src/views/builder/clipboard";
+import type { Command } from "../../src/views/builder/commands";
+import { described, stageOf } from "../../src/views/builder/described";
+import { movesOf, targetAt, withAutomatic } from "../../src/views/builder/dragging";
+import { short } from "../../src/views/builder/form";
+import { cut } from "../../src/views/builder/gestures";
+import { handleKeys } from "../../src/views/builder/keys";
+import { menuOf } from "../../src/views/builder/menu";
+import { presetValues, valueQuestion } from "../../src/views/builder/presets";
 import {
   nudgeBends,
   removeBend,
   routed,
   routesMoved,
   wireText,
-} from "../src/views/builder/wires/bends";
-import { connectFromList, connectInput, placeOf } from "../src/views/builder/wires/connecting";
-import { node, workspaceOf } from "./builder_samples";
-import { press } from "./page";
+} from "../../src/views/builder/wires/bends";
+import { connectFromList, connectInput, placeOf } from "../../src/views/builder/wires/connecting";
+import { press } from "../page";
+import { node, workspaceOf } from "./samples";
 
 const chain = () => workspaceOf([node("a"), node("b", ["a"]), node("c", ["b", "a"])]);
 const labels = (rows: readonly { label: string }[]): string[] => rows.map(({ label }) => label);
@@ -177,28 +177,27 @@ test("a wire is bent, its bend is taken out, and it is cut", () => {
 
 test("bends move with both ends of their wire, not with one; places of the layout are sent along", () => {
   const { workspace } = chain();
-  const { model } = workspace;
-  const wire = model.connections.find(({ to }) => to === "b");
+  const wire = workspace.model.connections.find(({ to }) => to === "b");
   assert.ok(wire);
   nudgeBends(workspace, wire, 0, 50);
-  const [bend] = model.route(wire) ?? [];
+  const [bend] = workspace.model.route(wire) ?? [];
   assert.ok(bend);
-  const before = workspace.rects(["a", "b"]);
+  const before = workspace.scene.rects(["a", "b"]);
   const moved = (...ids: string[]) =>
     new Map(
       [...before]
         .filter(([id]) => ids.includes(id))
         .map(([id, { x, y }]) => [id, [x + 10, y + 20] as const]),
     );
-  assert.deepEqual(routesMoved(workspace, before, moved("a")), []);
-  const [route] = routesMoved(workspace, before, moved("a", "b"));
+  assert.deepEqual(routesMoved(workspace.model, before, moved("a")), []);
+  const [route] = routesMoved(workspace.model, before, moved("a", "b"));
   assert.deepEqual(route?.bends, [[bend[0] + 10, bend[1] + 20]]);
   const edits = movesOf(workspace, before, moved("a", "b"));
   assert.deepEqual(
     edits.map(({ edit }) => edit),
     ["move", "route"],
   );
-  assert.deepEqual(Object.keys(withAutomatic(workspace, moved("a"))), ["a", "b", "c"]);
+  assert.deepEqual(Object.keys(withAutomatic(workspace.model, moved("a"))), ["a", "c"]);
 });
 
 test("a dragged wire ends at the nearest port, or at the first free one of a node", () => {
@@ -210,8 +209,8 @@ test("a dragged wire ends at the nearest port, or at the first free one of a nod
     },
   ]);
   const from = { node: "a", side: "out", row: 0 } as const;
-  const rect = workspace.rect("b");
-  const port = workspace.portPoint({ node: "b", side: "in", row: 0 });
+  const rect = workspace.scene.rect("b");
+  const port = workspace.scene.portPoint({ node: "b", side: "in", row: 0 });
   assert.ok(rect && port);
   assert.deepEqual(targetAt(workspace, from, port), { node: "b", side: "in", row: 0 });
   const inside = [rect.x + rect.width - 5, rect.y + 5] as const;

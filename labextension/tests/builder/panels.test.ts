@@ -1,26 +1,25 @@
 // What the builder shows around its canvas, from answers of a kernel: elements, their texts, and what their buttons do.
-import "./page";
+import "../page";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RunValue } from "../src/protocol/builder";
-import type { Compared, Devices, Lessons, Profile } from "../src/protocol/builder_details";
-import { Bar } from "../src/views/builder/bar";
-import type { Command } from "../src/views/builder/commands";
-import { showCompared } from "../src/views/builder/details/compare";
-import { Dock } from "../src/views/builder/details/dock";
-import { bytesOf, isImport } from "../src/views/builder/details/inside";
-import { Lanes } from "../src/views/builder/details/lanes";
-import { LessonPane } from "../src/views/builder/details/lesson";
-import { Marks } from "../src/views/builder/details/marks";
-import type { PanelContext } from "../src/views/builder/details/panel_context";
-import { Probes } from "../src/views/builder/details/probes";
-import { showProfile, timeText } from "../src/views/builder/details/profile";
-import { Inspector } from "../src/views/builder/inspector";
-import { LiveRegion } from "../src/views/builder/live_region";
-import { NodeElements } from "../src/views/builder/node_elements";
-import { runner } from "../src/views/builder/running";
-import { node, workspaceOf } from "./builder_samples";
-import { click, press, textsOf } from "./page";
+import type { RunValue } from "../../src/protocol/builder";
+import type { Compared, Devices, Lessons, Profile } from "../../src/protocol/builder_details";
+import { Bar } from "../../src/views/builder/bar";
+import type { Command } from "../../src/views/builder/commands";
+import { showCompared } from "../../src/views/builder/details/compare";
+import { Dock } from "../../src/views/builder/details/dock";
+import { bytesOf, isImport } from "../../src/views/builder/details/inside";
+import { Lanes } from "../../src/views/builder/details/lanes";
+import { LessonPane } from "../../src/views/builder/details/lesson";
+import { Marks } from "../../src/views/builder/details/marks";
+import type { PanelContext } from "../../src/views/builder/details/panel_context";
+import { Probes } from "../../src/views/builder/details/probes";
+import { showProfile, timeText } from "../../src/views/builder/details/profile";
+import { Inspector } from "../../src/views/builder/inspector";
+import { LiveRegion } from "../../src/views/builder/live_region";
+import { runner } from "../../src/views/builder/running";
+import { click, press, textsOf } from "../page";
+import { node, workspaceOf } from "./samples";
 
 const answer = { request: 1, node: "c", error: "", needs: [] } as const;
 const chain = () => workspaceOf([node("a"), node("b", ["a"]), node("c", ["b"])]);
@@ -93,11 +92,11 @@ test("variants are compared: where they differ first is the cause", () => {
   marks.draw();
   const marked = [...marks.root.children].map((one) => one.textContent);
   assert.deepEqual(marked, ["= the same in B", "≠ first here, by 0.5", "≠ first here, by 0.5"]);
-  assert.equal(marks.size, 3);
+  assert.equal(workspace.state.marks.size, 3);
   click(dock.root, "c");
   assert.deepEqual(went, ["c"]);
   dock.close();
-  assert.equal(marks.size, 0);
+  assert.equal(workspace.state.marks.size, 0);
 });
 
 test("times of a step are listed and marked at the nodes", () => {
@@ -114,7 +113,7 @@ test("times of a step are listed and marked at the nodes", () => {
     marks,
     context,
   );
-  assert.equal(marks.size, 2);
+  assert.equal(workspace.state.marks.size, 2);
   assert.ok((dock.root.textContent ?? "").includes(timeText(1500)));
   click(dock.root, "b");
   assert.deepEqual(went, ["b"]);
@@ -246,7 +245,7 @@ test("buttons of the bar are off while their command cannot be done; counts are 
   assert.deepEqual([control?.disabled, ran], [false, ["undo"]]);
   assert.equal(bar.totals.textContent, "3 nodes · 0 parameters");
   click(bar.root, "✥ Pan");
-  assert.equal(workspace.hand, true);
+  assert.equal(workspace.state.hand, true);
 });
 
 test("the inspector keeps what is typed, and its tabs are walked by arrows", () => {
@@ -287,15 +286,14 @@ test("the inspector keeps what is typed, and its tabs are walked by arrows", () 
 
 test("a placeholder that has been fed is asked for again; a result is shown at its node", () => {
   const { workspace, sent, said } = chain();
-  const elements = new NodeElements(workspace, "t", () => {});
   const asked: string[] = [];
-  const running = runner(workspace, elements, ({ title }) => asked.push(title));
+  const running = runner(workspace, ({ title }) => asked.push(title));
   running.run("b");
   assert.deepEqual(sent[sent.length - 1], { type: "run", node: "b", feeds: {} });
-  assert.equal(workspace.panels.get("b")?.isRunning, true);
+  assert.equal(workspace.state.panels.get("b")?.isRunning, true);
   const result = { type: "result", node: "b", milliseconds: 2, needs: [] as string[] } as const;
   running.result({ ...result, error: "", values: [value("7", 7)] });
-  assert.equal(workspace.panels.get("b")?.isRunning, false);
+  assert.equal(workspace.state.panels.get("b")?.isRunning, false);
   running.result({ ...result, error: "x has no value", values: [], needs: ["a"] });
   assert.equal(asked.length, 1);
   assert.ok(said.includes("running b"));

@@ -1,9 +1,10 @@
-// The builder without a page: sizes, curves, hits, free places, guides, alignment, and what a drawing changes.
+// The builder without a page: sizes, curves, free places, guides, alignment, layouts and wires.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layoutOf, placesBeside } from "../src/views/builder/arrange";
-import { portStyleOf, shapeText } from "../src/views/builder/dtypes";
+import { portStyleOf, shapeText } from "../../src/views/builder/dtypes";
+import { withParameters } from "../../src/views/builder/palette";
+import { layoutOf, placesBeside } from "../../src/views/builder/places/arrange";
 import {
   curveOf,
   distanceTo,
@@ -14,14 +15,21 @@ import {
   type Point,
   pointOn,
   type Rect,
-} from "../src/views/builder/geometry";
-import { BuilderModel } from "../src/views/builder/model";
-import { withParameters } from "../src/views/builder/palette";
-import { aligned, distributed, freePlace, snap, straightened } from "../src/views/builder/placing";
-import { spacingFor } from "../src/views/builder/spacing";
-import { curvesOf, insertedAt, routeOf } from "../src/views/builder/wires/route";
-import { layoutAll } from "../src/views/graph/layout";
-import { drawing, node } from "./builder_samples";
+} from "../../src/views/builder/places/geometry";
+import {
+  aligned,
+  distributed,
+  freePlace,
+  snap,
+  straightened,
+} from "../../src/views/builder/places/placing";
+import { spacingFor } from "../../src/views/builder/places/spacing";
+import type { BuilderModel } from "../../src/views/builder/state/model";
+import type { BuilderEvent, BuilderState } from "../../src/views/builder/state/state";
+import { update } from "../../src/views/builder/state/update";
+import { curvesOf, insertedAt, routeOf } from "../../src/views/builder/wires/route";
+import { layoutAll } from "../../src/views/graph/layout";
+import { drawing, modelOf, node, stateAfter } from "./samples";
 
 /** The same numbers in every run. */
 function random(seed: number): () => number {
@@ -32,8 +40,8 @@ function random(seed: number): () => number {
   };
 }
 
-/** A model of nodes that each read some earlier ones. */
-function randomModel(count: number, seed: number): BuilderModel {
+/** The state of nodes that each read some earlier ones. */
+function randomState(count: number, seed: number): BuilderState {
   const next = random(seed);
   const nodes = Array.from({ length: count }, (_, k) => {
     const reads = new Set<string>();
@@ -41,14 +49,8 @@ function randomModel(count: number, seed: number): BuilderModel {
       reads.add(`n${Math.floor(next() * k)}`);
     return node(`n${k}`, [...reads], k + 1);
   });
-  const model = new BuilderModel();
-  model.apply(
-    drawing(
-      nodes,
-      nodes.map(({ id }) => id),
-    ),
-  );
-  return model;
+  const order = nodes.map(({ id }) => id);
+  return stateAfter({ type: "drawing", drawing: drawing(nodes, order) });
 }
 
 const sizes = (model: BuilderModel) => (id: string) =>
@@ -151,10 +153,17 @@ test("aligned nodes share a side, distributed ones have equal gaps", () => {
 });
 
 test("layouts have no overlaps, go from left to right, and later nodes move no others", async () => {
-  const model = randomModel(60, 5);
-  const faceOf = sizes(model);
-  const places = await layoutOf(model, model.order, faceOf, async (jobs) => layoutAll(jobs));
-  for (const [id, at] of places) model.automatic.set(id, at);
+  let state = randomState(60, 5);
+  let model = modelOf(state);
+  const put = (event: BuilderEvent): void => {
+    state = update(state, event);
+    model = modelOf(state);
+  };
+  const faceOf = (id: string) => sizes(model)(id);
+  put({
+    type: "laid out",
+    places: await layoutOf(model, model.order, faceOf, async (jobs) => layoutAll(jobs)),
+  });
   const rect = (id: string): Rect => {
     const [x, y] = model.position(id) ?? [Number.NaN, Number.NaN];
     return { x, y, width: faceOf(id).width, height: faceOf(id).height };
@@ -164,18 +173,13 @@ test("layouts have no overlaps, go from left to right, and later nodes move no o
   assert.ok(isApart());
   for (const { from, to } of model.connections)
     assert.ok(rect(from).x + rect(from).width < rect(to).x);
-  const before = new Map(model.automatic);
+  const before = state.places.automatic;
   const added = ["z0", "z1", "z2", "z3"];
-  const order = [...model.order, ...added];
-  model.apply(
-    drawing(
-      added.map((id, k) => node(id, [`n${k * 7}`])),
-      order,
-    ),
-  );
-  for (const [id, at] of placesBeside(model, added, faceOf)) model.automatic.set(id, at);
+  const fresh = added.map((id, k) => node(id, [`n${k * 7}`]));
+  put({ type: "drawing", drawing: drawing(fresh, [...model.order, ...added]) });
+  put({ type: "laid out", places: placesBeside(model, added, faceOf) });
   assert.ok(isApart());
-  for (const [id, at] of before) assert.deepEqual(model.automatic.get(id), at);
+  for (const [id, at] of before) assert.deepEqual(state.places.automatic.get(id), at);
 });
 
 test("a value covers no node: those below and beside it move aside, and no others", () => {
@@ -219,43 +223,9 @@ test("nodes that touched before a value came keep their distance", () => {
 });
 
 test("a large drawing is laid out in columns", { timeout: 60_000 }, async () => {
-  const model = randomModel(5000, 9);
+  const model = modelOf(randomState(5000, 9));
   const places = await layoutOf(model, model.order, sizes(model), () => assert.fail("dagre"));
   assert.equal(places.size, 5000);
-});
-
-test("a drawing adds, changes and removes nodes; a renamed one keeps its place", () => {
-  const model = new BuilderModel();
-  model.apply(drawing([node("a"), node("b", ["a"]), node("c", ["b"])], ["a", "b", "c"]));
-  for (const [k, id] of ["a", "b", "c"].entries()) model.automatic.set(id, [k * 100, 7]);
-  assert.deepEqual([...model.reached("c", "up")], ["b", "a"]);
-  const changes = model.apply(drawing([node("h", ["a"]), node("c", ["h"])], ["a", "h", "c"]));
-  assert.deepEqual(changes.added, ["h"]);
-  assert.deepEqual(changes.removed, ["b"]);
-  assert.deepEqual(model.position("h"), [100, 7]);
-  assert.deepEqual(
-    model.outgoing("h").map(({ to }) => to),
-    ["c"],
-  );
-  assert.ok(model.apply(drawing([], ["a", "h", "c", "new"])).isIncomplete);
-});
-
-test("a node that only moved to another line is not sent again, and its line is new", () => {
-  const model = new BuilderModel();
-  model.apply(drawing([node("a", [], 2), node("b", ["a"], 3)], ["a", "b"]));
-  const changes = model.apply({ ...drawing([], ["a", "b"]), lines: [2, 9] });
-  assert.deepEqual(changes.changed, []);
-  assert.deepEqual([model.nodes.get("a")?.line, model.nodes.get("b")?.line], [2, 9]);
-});
-
-test("positions of the kernel go before those of the layout, and end with an undo", () => {
-  const model = new BuilderModel();
-  model.apply(drawing([node("a")], ["a"]));
-  model.automatic.set("a", [40, 40]);
-  model.apply(drawing([], ["a"], { a: [200, 90] }));
-  assert.deepEqual(model.position("a"), [200, 90]);
-  model.apply(drawing([], ["a"]));
-  assert.deepEqual(model.position("a"), [40, 40]);
 });
 
 test("a word of the palette such as units=120 is a parameter", () => {
@@ -331,18 +301,4 @@ test("a new bend belongs to the nearest part of a wire", () => {
     [250, 2],
   ] as const)
     assert.equal(insertedAt([0, 0], [300, 0], bends, [x, 5]), place);
-});
-
-test("routes are kept apart from places, and those of the notebook hold until the kernel has others", () => {
-  const model = new BuilderModel();
-  model.keptRoutes.set("b>inputs[0]", [5, 6]);
-  model.apply({
-    ...drawing([node("a"), node("b", ["a"]), node("c", ["a"])], ["a", "b", "c"]),
-    positions: { a: [1, 2], "c>inputs[0]": [] },
-  });
-  const [toB, toC] = model.connections;
-  assert.ok(toB && toC);
-  assert.deepEqual(model.route(toB), [[5, 6]]);
-  assert.deepEqual(model.route(toC), []);
-  assert.deepEqual([...model.placed.keys()], ["a"]);
 });

@@ -1,11 +1,11 @@
 // Values at nodes: when they are still those of their nodes, and what a training says. Commands without a kernel.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { BuilderNode, LossPoint, RunValue } from "../src/protocol/builder";
-import { whileThere } from "../src/views/builder/commands";
-import { Session, type ToKernel } from "../src/views/builder/session";
-import { isValueOf, lossText } from "../src/views/builder/values";
-import type { Panel } from "../src/views/builder/workspace";
+import type { BuilderNode, LossPoint, RunValue } from "../../src/protocol/builder";
+import { whileThere } from "../../src/views/builder/commands";
+import { Session, type ToKernel } from "../../src/views/builder/state/session";
+import type { Panel } from "../../src/views/builder/state/state";
+import { isValueOf, lossText } from "../../src/views/builder/values";
 
 function node(shape: (number | null)[] | null, dtype = "float32", isWrong = false): BuilderNode {
   const problem = isWrong ? { text: "no", port: "", fixes: [] } : null;

@@ -16,7 +16,7 @@ import type {
   TrainRequest,
   Undo,
   Wire,
-} from "../../protocol/builder";
+} from "../../../protocol/builder";
 import type {
   Compared,
   CompareRequest,
@@ -34,7 +34,7 @@ import type {
   ProbesRequest,
   Profile,
   ProfileRequest,
-} from "../../protocol/builder_details";
+} from "../../../protocol/builder_details";
 
 export type AnyEdit = Edit | DetailEdit;
 

@@ -1,9 +1,9 @@
 // The positions of nodes that have none: dagre's layers, wrapped into bands that fit the window, for a first drawing;
 // beside its neighbours for a node that comes later. Nodes that have a position never move.
 
-import type { Job, Layout } from "../graph/layout";
+import type { Job, Layout } from "../../graph/layout";
+import type { BuilderModel } from "../state/model";
 import { type Face, type Point, portY, type Rect } from "./geometry";
-import type { BuilderModel } from "./model";
 import { COLUMN, freePlace, GAP } from "./placing";
 import { wrapped } from "./wrapping";
 

@@ -1,8 +1,8 @@
 // Sizes of nodes, positions of ports, curves of wires, and what lies at a point: all without a page. Coordinates are
 // those of the drawing, in pixels at zoom 1.
 
-import type { BuilderNode } from "../../protocol/builder";
-import { shapeText } from "./dtypes";
+import type { BuilderNode } from "../../../protocol/builder";
+import { shapeText } from "../dtypes";
 
 export type Point = readonly [number, number];
 

@@ -1,8 +1,11 @@
 // Nodes, drawings and a workspace for the tests of the builder.
 
-import type { BuilderNode, Drawing } from "../src/protocol/builder";
-import { Session, type ToKernel } from "../src/views/builder/session";
-import { Workspace } from "../src/views/builder/workspace";
+import type { BuilderNode, Drawing } from "../../src/protocol/builder";
+import { BuilderModel } from "../../src/views/builder/state/model";
+import { Session, type ToKernel } from "../../src/views/builder/state/session";
+import { type BuilderEvent, type BuilderState, EMPTY } from "../../src/views/builder/state/state";
+import { update } from "../../src/views/builder/state/update";
+import { Workspace } from "../../src/views/builder/state/workspace";
 
 const output = (name: string) => ({ name, dtype: "float32", shape: [null, 10] });
 
@@ -59,22 +62,28 @@ export function drawing(
   };
 }
 
+/** The state after some events. */
+export const stateAfter = (...events: readonly BuilderEvent[]): BuilderState =>
+  events.reduce(update, EMPTY);
+
+export const modelOf = ({ graph, places, drag, bending }: BuilderState): BuilderModel =>
+  new BuilderModel(graph, places, drag, bending);
+
 /** A workspace of nodes beside each other, with what it sends to the kernel and says to people. */
 export function workspaceOf(nodes: readonly BuilderNode[]) {
   const sent: ToKernel[] = [];
   const said: string[] = [];
-  const changes: string[] = [];
   const workspace = new Workspace(
     new Session((message) => sent.push(message)),
-    (what) => changes.push(what),
+    () => {},
     (text) => said.push(text),
   );
-  [workspace.width, workspace.height] = [1200, 800];
+  Object.assign(workspace.viewport, { width: 1200, height: 800 });
   const order = nodes.map(({ id }) => id);
-  workspace.model.apply(drawing(nodes, order));
-  for (const [k, id] of order.entries()) workspace.model.automatic.set(id, [k * 300, 40]);
-  workspace.changed("document");
+  workspace.dispatch({ type: "drawing", drawing: drawing(nodes, order) });
+  const places = order.map((id, k) => [id, [k * 300, 40]] as const);
+  workspace.dispatch({ type: "laid out", places });
   /** The edits of all gestures so far. */
   const edits = () => sent.flatMap((one) => (one.type === "gesture" ? one.edits : []));
-  return { workspace, sent, said, changes, edits };
+  return { workspace, sent, said, edits };
 }

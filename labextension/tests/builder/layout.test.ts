@@ -2,11 +2,11 @@
 // opens on nodes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sightOf } from "../src/views/builder/fitting";
-import { overlap, type Point, pointOn, type Rect } from "../src/views/builder/geometry";
-import { detour } from "../src/views/builder/wires/detour";
-import { curvesOf } from "../src/views/builder/wires/route";
-import { wrapped } from "../src/views/builder/wrapping";
+import { sightOf } from "../../src/views/builder/places/fitting";
+import { overlap, type Point, pointOn, type Rect } from "../../src/views/builder/places/geometry";
+import { wrapped } from "../../src/views/builder/places/wrapping";
+import { detour } from "../../src/views/builder/wires/detour";
+import { curvesOf } from "../../src/views/builder/wires/route";
 
 /** A chain of nodes in a row, every third layer of two nodes. */
 function chain(count: number): Map<string, Rect> {
