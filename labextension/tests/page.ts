@@ -14,6 +14,7 @@ const names = [
   "KeyboardEvent",
   "MouseEvent",
   "Node",
+  "WheelEvent",
   "XMLSerializer",
   "cancelAnimationFrame",
   "getComputedStyle",
@@ -23,6 +24,20 @@ const names = [
 for (const name of names)
   Object.defineProperty(globalThis, name, { value: page[name], configurable: true });
 Object.defineProperty(globalThis, "devicePixelRatio", { value: 1, configurable: true });
+
+/** A pointer does something at a point of the page; tests lay nothing out, so every element begins at its corner. */
+export function point(
+  element: EventTarget,
+  type: string,
+  [clientX, clientY]: readonly [number, number],
+  more: object = {},
+): void {
+  const init = { clientX, clientY, bubbles: true, cancelable: true };
+  const event = new MouseEvent(type, init);
+  for (const [key, value] of Object.entries({ pointerId: 1, pointerType: "mouse", ...more }))
+    Object.defineProperty(event, key, { value });
+  element.dispatchEvent(event);
+}
 
 /** Presses a key in an element; whether the page's own meaning of it was prevented. */
 export function press(element: EventTarget, key: string, more: KeyboardEventInit = {}): boolean {
