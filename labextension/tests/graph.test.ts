@@ -2,11 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deflateSync } from "node:zlib";
-import type { GraphHead, IntColumn } from "../src/protocol/graph";
 import { type Job, type Layout, layoutAll, type Part } from "../src/views/graph/layout";
 import { Tracer } from "../src/views/graph/marks";
 import { brief, bytesText, GraphModel, shapeOf, timeText } from "../src/views/graph/model";
+import { packed } from "./graph_samples";
 
 const part = (width: number, height: number, inner = -1): Part => ({
   width,
@@ -94,59 +93,6 @@ test("an opened box is as large as what is inside, and edges meet its ports", ()
   const end = large.routes[0]?.points.at(-1);
   assert.ok(end && Math.abs(end[0] - (large.corners[1]?.[0] ?? 0) - small.inlet) < 0.01);
 });
-
-/** Boxes: 0 all, 1 scope a (2, 3), 4 scope b (5, 6), 7 alone. */
-function packed(source: number[], target: number[]): Uint8Array {
-  const parent = [-1, 0, 1, 1, 0, 4, 4, 0];
-  const zeros = parent.map(() => 0);
-  const none = parent.map(() => -1);
-  const ints: Record<IntColumn, number[]> = {
-    parent,
-    label: parent.map((_, b) => b),
-    kind: [0, 0, 1, 1, 0, 1, 1, 1],
-    main: none,
-    type: zeros,
-    device: none,
-    spec: zeros,
-    nodes: [5, 2, 1, 1, 2, 1, 1, 1],
-    extracted: zeros,
-    group: none,
-    inlet: zeros,
-    outlet: zeros,
-    start: [1],
-    stop: [4],
-    tensors: [1],
-    controls: [0],
-    carried: [0],
-    source,
-    target,
-    before: [7],
-    after: [6],
-  };
-  const head: GraphHead = {
-    version: 1,
-    labels: ["", "a", "x", "y", "b", "x", "<b>", "alone"],
-    types: ["Add"],
-    devices: [],
-    specs: ["float32 ?×8"],
-    kinds: ["scope", "operation"],
-    missing: 0,
-    ints: Object.fromEntries(
-      Object.entries(ints).map(([k, v]) => [k, v.length]),
-    ) as GraphHead["ints"],
-    floats: { parameters: 8 },
-  };
-  let text = JSON.stringify(head);
-  text += " ".repeat(-(text.length + 4) & 7);
-  const columns = new Int32Array(Object.values(ints).flat());
-  const bytes = new Uint8Array(
-    4 + text.length + columns.byteLength + (-columns.byteLength & 7) + 64,
-  );
-  new DataView(bytes.buffer).setUint32(0, text.length, true);
-  bytes.set(new TextEncoder().encode(text), 4);
-  bytes.set(new Uint8Array(columns.buffer), 4 + text.length);
-  return deflateSync(bytes);
-}
 
 test("a message is read back, and names are what they are", async () => {
   const model = await GraphModel.read(new Uint8Array(packed([2, 3], [5, 6])));
