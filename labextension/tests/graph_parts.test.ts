@@ -27,6 +27,9 @@ test("all words have to be in the path or the type; short names come first", asy
   assert.deepEqual(search.matches("add").length, 7);
   for (const text of ["", "   ", "nowhere", "x y"]) assert.deepEqual(search.matches(text), []);
   assert.deepEqual(search.matches("<B>"), [6]);
+  const main = [-1, -1, -1, -1, 6, -1, -1, -1]; // box 6 is called as its scope, which is found already
+  const other = new Search(await graphOf([2], [3], { main }), never, never, never);
+  assert.deepEqual(other.matches("b"), [4, 5]);
 });
 
 test("a match is gone to by Enter, by the arrows, or not at all", async () => {

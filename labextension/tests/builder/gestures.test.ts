@@ -74,6 +74,16 @@ test("nodes are dragged on the screen, and sent once at the end", () => {
   assert.deepEqual(move.positions, { a: [0, 40], b: [340, 141], c: [600, 40] });
 });
 
+test("a hand that trembles moves nothing", () => {
+  const { workspace, stage, edits } = canvas();
+  const from = inside(workspace, "b");
+  point(stage, "pointerdown", from, { button: 0 });
+  point(stage, "pointermove", [from[0] + 2, from[1] - 3]);
+  assert.equal(workspace.state.drag, null);
+  point(stage, "pointerup", [from[0] + 2, from[1] - 3]);
+  assert.deepEqual([edits(), [...workspace.selected]], [[], ["b"]]);
+});
+
 test("a drag snaps to the sides of other nodes, and to none with Alt", () => {
   const { workspace } = canvas();
   workspace.select(["b"]);
