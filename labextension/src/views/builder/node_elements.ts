@@ -17,8 +17,9 @@ export class NodeElements {
   /** What is selected, or dragged, above the others. */
   readonly lifted = h("div", { className: "nodes lifted" });
   private readonly elements = new Map<string, HTMLElement>();
-  /** What each element was drawn from. */
+  /** What each element was drawn from, and the state when that was looked at last. */
   private readonly sources = new Map<string, Source>();
+  private seen: BuilderState | null = null;
   /** The positions from which nodes are dragged; empty while none is. */
   private readonly starts = new Map<string, Point>();
   private readonly layerTransform = new LayerTransform(this.root);
@@ -52,8 +53,13 @@ export class NodeElements {
       this.elements.delete(id);
       this.sources.delete(id);
     }
+    const { state } = this.workspace;
+    const isOld = this.seen !== null && hasSameSources(this.seen, state);
+    this.seen = state;
     for (const id of ids) {
-      const [source, old] = [sourceOf(this.workspace.state, id), this.elements.get(id)];
+      const old = this.elements.get(id);
+      if (old && isOld) continue;
+      const source = sourceOf(state, id);
       if (!source || (old && isSameSource(this.sources.get(id), source))) continue;
       this.sources.set(id, source);
       const element = this.draw(source);
@@ -264,6 +270,10 @@ export function sourceOf({ graph, panels, theme }: BuilderState, id: string): So
   );
   return { node, panel: panels.get(id), theme, dtypes: dtypes.join() };
 }
+
+/** Whether nothing has changed that elements are drawn from, as while nodes are dragged. */
+const hasSameSources = (before: BuilderState, now: BuilderState): boolean =>
+  before.graph === now.graph && before.panels === now.panels && before.theme === now.theme;
 
 export function isSameSource(before: Source | undefined, now: Source): boolean {
   return (

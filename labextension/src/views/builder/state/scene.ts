@@ -83,7 +83,9 @@ export function rememberedScene(): (state: Drawn) => Scene {
         panels,
       ),
   );
-  return ({ graph, places, panels, drag, bending }) => scene(graph, places, panels, drag, bending);
+  return remembered(({ graph, places, panels, drag, bending }: Drawn) =>
+    scene(graph, places, panels, drag, bending),
+  );
 }
 
 export class Scene {

@@ -26,14 +26,18 @@ export class Store<State, Event> {
   }
 }
 
+function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
+  for (let k = 0; k < b.length; k++) if (a[k] !== b[k]) return false;
+  return true;
+}
+
 /** A function that gives its last result again while its arguments are the same objects. */
 export function remembered<A extends readonly unknown[], R>(
   compute: (...given: A) => R,
 ): (...given: A) => R {
   let last: { given: A; result: R } | null = null;
   return (...given) => {
-    if (!last || given.some((one, k) => one !== last?.given[k]))
-      last = { given, result: compute(...given) };
+    if (!last || !isSame(last.given, given)) last = { given, result: compute(...given) };
     return last.result;
   };
 }
