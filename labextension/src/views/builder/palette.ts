@@ -169,9 +169,9 @@ export function replacements(workspace: Workspace, node: string): Question {
 
 /** What an input can be connected to: outputs of the drawing that it accepts, then new calls that it accepts. */
 export function sources(workspace: Workspace, node: string, port: string): Question {
-  const { session, model } = workspace;
+  const { session } = workspace;
   const existing = ({ node: id, output }: Wire): Choice => {
-    const from = model.nodes.get(id);
+    const from = workspace.model.nodes.get(id);
     const { name = id, dtype = "", shape = null } = from?.outputs[output] ?? {};
     return {
       label: name,
