@@ -51,7 +51,7 @@ _WAITS = (
 
 
 def _seconds(code: str, cache: str, folder: str = ".") -> float:
-    env = {**os.environ, "TFNB_CACHE_DIR": cache, "TFNB_QUIET": "1"}
+    env = {**os.environ, "TFNB_CACHE_DIR": cache, "TFNB_QUIET": "1", "TFNB_INTERPRET": "1"}
     env.pop("PYTHONDONTWRITEBYTECODE", None)  # an import that is not the first finds its bytecode
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=env, capture_output=True, text=True, check=True)
     return float(done.stdout.split()[-1])

@@ -64,6 +64,7 @@ def main() -> None:
         root, config = Path(folder) / "root", Path(folder) / "config"
         config.mkdir()
         write_log(root / "logs", args.points)
+        os.environ["TFNB_INTERPRET"] = "1"
         os.environ["TFNB_CACHE_DIR"] = os.path.join(folder, "cache")
         port = browser.servers.free_port()
         lab = browser.Lab(f"http://127.0.0.1:{port}", root)

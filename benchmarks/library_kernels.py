@@ -39,6 +39,7 @@ class ColdCache:
             "TFNB_CACHE_DIR": str(self.folder),
             "TFNB_KEEP_SOURCE": str(self.folder / "sources"),
             "TFNB_QUIET": "1",
+            "TFNB_INTERPRET": "1",
         }
 
     def generated_programs(self) -> int:

@@ -118,7 +118,7 @@ def owners(pytestconfig):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    INTERPRETING.begin(item.path)
+    INTERPRETING.begin(item)
     results = item.config.stash[TARGET].results
     if results is not None:
         results.begin()

@@ -18,7 +18,10 @@ from tfnb.devices.opencl.build import ProgramLibrary
 from tfnb.session import compile as session_compile
 from tfnb.system import progress
 
-pytestmark = [pytest.mark.opencl, pytest.mark.one_process("it interrupts the compiler of this process")]
+pytestmark = [
+    *(pytest.mark.opencl, pytest.mark.compiled),
+    pytest.mark.one_process("it interrupts the compiler of this process"),
+]
 X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
 
 

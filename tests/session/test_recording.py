@@ -92,6 +92,7 @@ def test_kernels_and_gaps_are_what_a_clock_outside_of_the_session_says():
         assert step.account.gaps_us >= gap
 
 
+@pytest.mark.compiled
 def test_recording_costs_little():
     """A recorded step makes at most 20 calls a kernel more than one that is not: what it costs, without a clock.
 

@@ -3,13 +3,15 @@
 Most of the time of the tests goes into kernels that a few tests need and run once or twice. Tests of the folders below are
 about other things than kernels, so there kernels are interpreted; those that run often are compiled, as for users. The
 kernels themselves are tested compiled, by the tests of operations and of code generation. TFNB_INTERPRET=0 or 1 says it for
-all tests.
+all tests but those marked `compiled`, which count what is compiled or called.
 """
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+
+import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
 INTERPRETED = (
@@ -22,15 +24,17 @@ class Interpreting:
     """Says to this process, and to the processes that its tests start, whether kernels are interpreted."""
 
     def __init__(self) -> None:
-        self._is_told = "TFNB_INTERPRET" in os.environ
+        self._told = os.environ.get("TFNB_INTERPRET")
         self._interprets: bool | None = None
-        self._was = None
+        self._was: property | None = None
+        self._has_compiled = False
 
-    def begin(self, path: Path) -> None:
-        """Notes that a test of the file at `path` begins."""
-        if self._is_told:
-            return
-        interprets = path.relative_to(TESTS).as_posix().startswith(INTERPRETED)
+    def begin(self, item: pytest.Item) -> None:
+        """Notes that a test begins."""
+        interprets = item.path.relative_to(TESTS).as_posix().startswith(INTERPRETED)
+        if self._told is not None:
+            interprets = self._told == "1"
+        interprets = interprets and item.get_closest_marker("compiled") is None
         if interprets is self._interprets:
             return
         from tfnb.devices.opencl.build import ProgramLibrary
@@ -40,6 +44,7 @@ class Interpreting:
             self._was = ProgramLibrary.interprets
         os.environ["TFNB_INTERPRET"] = str(int(interprets))
         ProgramLibrary.interprets = self._was if interprets else property(lambda library: False)
-        if interprets and self._interprets is None:
+        if interprets and not self._has_compiled:
             compile_interpreter()
+            self._has_compiled = True
         self._interprets = interprets
