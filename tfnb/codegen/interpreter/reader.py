@@ -252,6 +252,12 @@ class _Reader:
         self._out.emit("jump", top)
         self._out.place(end)
 
+    def _fixed(self, step: Value) -> Value:
+        """Returns the step of a loop, which must be an argument or a constant, since it is added after the body."""
+        if not self._int(step).is_fixed:
+            raise NotInterpretedError("a step that is computed")
+        return step
+
     def _new_variable(self) -> Value:
         variable = self._out.new("i", is_vector=False)
         self._out.keep(variable, self._block)
@@ -277,10 +283,8 @@ class _Reader:
             step = self._out.constant("i", 1)
         else:
             self._expect(name, "+=")
-            step = self._int(self._expression())
+            step = self._fixed(self._expression())
             self._expect(")")
-            if not step.is_fixed:
-                raise NotInterpretedError("a step that is computed")
         self._out.end_statement()
         self._loop(variable, end, step, top)
         self._out.end_block(self._block)
@@ -294,7 +298,7 @@ class _Reader:
         self._expect(",")
         n = self._int(self._expression())
         self._expect(",")
-        step = self._int(self._expression())
+        step = self._fixed(self._expression())
         self._expect(")")
         variable, last = self._new_variable(), self._new_variable()
         self._out.emit("begin", variable.register, n.register, step.register)
