@@ -79,6 +79,8 @@ def test_what_a_text_becomes() -> None:
         "for (long i = 0; i < n0; ++i) out_1[i] = x0;",
         "for (int i = 0; i > n0; ++i) out_1[i] = x0;",
         "for (int i = 0; i < n0; i += n0 * 2) out_1[i] = x0;",
+        "n0 = 1;",
+        "float16 y = (float16)(x0); int16 z = (int16)(n0); across_argmax(y, z, &best, &at);",
         "RANGE(int, i, n0, n0 + 1) { out_1[i] = x0; }",
         "float16 y = (float16)(1.0f) + (int16)(n0);",
         "uint y = (uint)x0;",

@@ -216,8 +216,15 @@ class _Reader:
         self._out.emit("move", pointer, register, offset.register)
         self._pointers[name] = kind, pointer
 
+    def _local(self) -> Value:
+        """Reads the name of a local that may be set."""
+        local = self._locals.get(self._take())
+        if local is None or local.is_fixed:
+            raise NotInterpretedError("no local")
+        return local
+
     def _assign(self) -> None:
-        local = self._locals[self._take()]
+        local = self._local()
         self._expect("=")
         self._out.set(local, self._as(self._expression(), local.kind, local.is_vector))
         self._expect(";")
@@ -364,9 +371,9 @@ class _Reader:
         self._expect(",")
         places = self._expression()
         self._expect(",", "&")
-        best = self._locals[self._take()]
+        best = self._local()
         self._expect(",", "&")
-        place = self._locals[self._take()]
+        place = self._local()
         self._expect(")")
         kinds = (values.kind, values.is_vector, places.kind, places.is_vector, best.kind, place.kind)
         if kinds != ("f", True, "i", True, "f", "i"):
