@@ -21,7 +21,7 @@ from tfnb.codegen.opencl_c.functions import ITEM_PARAMETERS
 __all__ = ["code_of", "is_interpretable"]
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?[fUL]*)|(?P<word>[A-Za-z_]\w*)"
+    r"\s*(?:(?P<number>(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?[fUL]?)|(?P<word>[A-Za-z_]\w*)"
     r"|(?P<symbol><<|>>|<=|>=|==|!=|\+\+|\+=|[-+*/%&|^~!<>=?:;,(){}\[\]]))"
 )
 _KINDS = {"float": "f", "int": "i", "uint": "u", "uchar": "b"}
@@ -463,7 +463,7 @@ class _Reader:
         self._take()
         if symbol == "(":
             return self._parenthesis()
-        if symbol == "-" and self._next()[0].isdigit():
+        if symbol == "-" and self._next()[:1].isdigit():
             value = self._number(-1)
         else:
             operand = self._unary()
