@@ -123,10 +123,13 @@ class Modules:
             return {key: (Module(self._alone(key)), ALONE) for key in keys}
         kind, table = self._facts.kind, self._table
         places = {key: place for key in keys if (place := table.find(kind, key, self._alone)) is not None}
-        new_keys = [key for key in keys if key not in places]
-        # Apart from others, so that kernels that can be interpreted do not wait for the compiler.
-        others = [key for key in new_keys if self._facts.kind == "gpu" or not is_interpretable(key.texts[0])]
-        new_places = self._together([key for key in new_keys if key not in others]) | self._together(others)
+        interpretable: list[KernelKey] = []  # apart from others, so that they do not wait for the compiler
+        others: list[KernelKey] = []
+        for key in keys:
+            if key not in places:
+                is_other = self._facts.kind == "gpu" or not is_interpretable(key.texts[0])
+                (others if is_other else interpretable).append(key)
+        new_places = self._together(interpretable) | self._together(others)
         for key, place in new_places.items():
             table.put(kind, key, self._alone, place)
         places |= new_places

@@ -9,7 +9,7 @@ generated kernels call, and with one rounding for each operation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tfnb.codegen.opencl_c.functions import EACH_ROUNDS
 
@@ -35,8 +35,7 @@ LENGTH = 5  # ints of an instruction
 _TYPES = {"f": "float", "i": "int", "u": "uint", "b": "uchar"}
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(NamedTuple):
     """`number` is its number in the code, `body` its OpenCL C."""
 
     number: int

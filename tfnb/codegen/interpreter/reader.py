@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -133,13 +135,19 @@ class _Reader:
 
     def _body(self) -> None:
         """Reads a statement, or statements in braces; their locals end with it."""
+        with self._scope():
+            if self._accept("{"):
+                while not self._accept("}"):
+                    self._statement()
+            else:
+                self._statement()
+
+    @contextmanager
+    def _scope(self) -> Iterator[None]:
+        """A context whose locals end with it."""
         outer, names = self._block, dict(self._locals)
         self._block = []
-        if self._accept("{"):
-            while not self._accept("}"):
-                self._statement()
-        else:
-            self._statement()
+        yield
         self._out.end_block(self._block)
         self._block, self._locals = outer, names
 
@@ -271,53 +279,47 @@ class _Reader:
         return variable
 
     def _for(self) -> None:
-        outer, names = self._block, dict(self._locals)
-        self._block = []
-        self._expect("for", "(", "int")
-        name = self._take()
-        self._expect("=")
-        variable = self._new_variable()
-        self._out.set(variable, self._int(self._expression()))
-        self._locals[name] = variable
-        self._expect(";", name, "<")
-        top, end = Label(), Label()
-        self._out.place(top)
-        limit = self._int(self._expression())
-        self._out.emit("jump_unless_less", end, variable.register, limit.register)
-        self._expect(";")
-        if self._accept("++"):
-            self._expect(name, ")")
-            step = self._out.constant("i", 1)
-        else:
-            self._expect(name, "+=")
-            step = self._fixed(self._expression())
-            self._expect(")")
-        self._out.end_statement()
-        self._loop(variable, end, step, top)
-        self._out.end_block(self._block)
-        self._block, self._locals = outer, names
+        with self._scope():
+            self._expect("for", "(", "int")
+            name = self._take()
+            self._expect("=")
+            variable = self._new_variable()
+            self._out.set(variable, self._int(self._expression()))
+            self._locals[name] = variable
+            self._expect(";", name, "<")
+            top, end = Label(), Label()
+            self._out.place(top)
+            limit = self._int(self._expression())
+            self._out.emit("jump_unless_less", end, variable.register, limit.register)
+            self._expect(";")
+            if self._accept("++"):
+                self._expect(name, ")")
+                step = self._out.constant("i", 1)
+            else:
+                self._expect(name, "+=")
+                step = self._fixed(self._expression())
+                self._expect(")")
+            self._out.end_statement()
+            self._loop(variable, end, step, top)
 
     def _range(self) -> None:
-        outer, names = self._block, dict(self._locals)
-        self._block = []
-        self._expect("RANGE", "(", "int", ",")
-        name = self._take()
-        self._expect(",")
-        n = self._int(self._expression())
-        self._expect(",")
-        step = self._fixed(self._expression())
-        self._expect(")")
-        variable, last = self._new_variable(), self._new_variable()
-        self._out.emit("begin", variable.register, n.register, step.register)
-        self._out.emit("end", last.register, n.register, step.register)
-        self._locals |= {name: variable, f"{name}_end": last}
-        top, end = Label(), Label()
-        self._out.place(top)
-        self._out.emit("jump_unless_less", end, variable.register, last.register)
-        self._out.end_statement()
-        self._loop(variable, end, step, top)
-        self._out.end_block(self._block)
-        self._block, self._locals = outer, names
+        with self._scope():
+            self._expect("RANGE", "(", "int", ",")
+            name = self._take()
+            self._expect(",")
+            n = self._int(self._expression())
+            self._expect(",")
+            step = self._fixed(self._expression())
+            self._expect(")")
+            variable, last = self._new_variable(), self._new_variable()
+            self._out.emit("begin", variable.register, n.register, step.register)
+            self._out.emit("end", last.register, n.register, step.register)
+            self._locals |= {name: variable, f"{name}_end": last}
+            top, end = Label(), Label()
+            self._out.place(top)
+            self._out.emit("jump_unless_less", end, variable.register, last.register)
+            self._out.end_statement()
+            self._loop(variable, end, step, top)
 
     # ---- calls that are statements
 

@@ -77,11 +77,11 @@ class SecondCompiler:
         """
         if os.getpid() != self._pid:  # a fork has no second process of its own
             return False
-        data = request.encoded()
         with self._lock:
             is_lost = time.monotonic() >= self._since + _PATIENCE
             if self._key and not has(self._key) and not is_lost:
                 return True
+            data = request.encoded()
             if len(data) > _MOST_BYTES or self._asked[key] == _MOST_OFTEN:
                 return False
             self._key, self._since = key, time.monotonic()
