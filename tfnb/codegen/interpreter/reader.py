@@ -22,7 +22,8 @@ from tfnb.codegen.opencl_c.functions import ITEM_PARAMETERS
 
 __all__ = ["code_of", "is_interpretable"]
 
-_TOKEN = re.compile(
+# Compiled by the first reader, since most processes have no new kernel.
+_TOKEN = (
     r"\s*(?:(?P<number>(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?[fUL]?)|(?P<word>[A-Za-z_]\w*)"
     r"|(?P<symbol><<|>>|<=|>=|==|!=|\+\+|\+=|[-+*/%&|^~!<>=?:;,(){}\[\]]))"
 )
@@ -32,8 +33,8 @@ _VECTORS = {f"{name}16": kind for name, kind in _KINDS.items()}
 _BINARY = (("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"), ("+", "-"), ("*", "/", "%"))
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _NAMED = {"INT_MAX": ("i", 2**31 - 1), "INT_MIN": ("i", -(2**31)), "INFINITY": ("f", math.inf), "NAN": ("f", math.nan)}
-_ACROSS = re.compile(r"across_(sum|prod|max|min|any|all)$")
-_FUNCTION = re.compile(r"t_\w+$|fabs$|sqrt$|floor$|ceil$|rint$|min$|max$")
+_ACROSS = frozenset(f"across_{name}" for name in ("sum", "prod", "max", "min", "any", "all"))
+_FUNCTIONS = frozenset(("fabs", "sqrt", "floor", "ceil", "rint", "min", "max"))
 
 
 def code_of(source: str, entry: str) -> np.ndarray | None:
@@ -62,8 +63,9 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._tokens: list[str] = []
         position, end = 0, len(text.rstrip())
+        token_at = re.compile(_TOKEN).match
         while position < end:
-            match = _TOKEN.match(text, position)
+            match = token_at(text, position)
             if match is None:
                 raise NotInterpretedError(text[position : position + 20])
             self._tokens.append(match[match.lastgroup or 0])
@@ -569,9 +571,9 @@ class _Reader:
         prefix, _, target = name.rpartition("_")
         if prefix in ("as", "convert") and len(args) == 1:
             return self._as_type(prefix, target, args[0])
-        if _ACROSS.match(name) and len(args) == 1 and args[0].is_vector:
+        if name in _ACROSS and len(args) == 1 and args[0].is_vector:
             return out.compute(f"{name}.{args[0].kind}16", args[0].kind, False, args[0].register)
-        if _FUNCTION.match(name) and 1 <= len(args) <= 2:
+        if (name.startswith("t_") or name in _FUNCTIONS) and 1 <= len(args) <= 2:
             if len(args) == 2:
                 args = [*self._unified(*args)]
             return out.operation(name, args, args[0].kind)
